@@ -1,0 +1,1 @@
+"""Exact answers about the game 2048."""

@@ -1,0 +1,118 @@
+"""The result of counting: how many states each layer holds, by largest tile.
+
+Pure data.  The arrays have one row a layer and one column an exponent, so
+``states[i, e]`` counts the states of sum ``sums[i]`` whose largest tile is 2**e.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.game import Game
+
+IntArray = npt.NDArray[np.int64]
+
+FIELDS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "raw_live")
+"""The counted quantities, in the order in which tables show them."""
+
+STORED = ("states", "live", "winning", "afterstates", "raw_states", "raw_live")
+"""Those that are kept; losing states are the states that are not live."""
+
+
+@dataclass(frozen=True)
+class CountResult:
+    """Counts of reachable positions, canonical up to symmetry unless they are called raw.
+
+    Attributes
+    ----------
+    game, lookahead:
+        What was counted; with `lookahead`, states that are won or lost within one move
+        are collapsed as in Lees-Miller's partial build and count nowhere.
+    sums:
+        ``sums[i]`` is the tile sum of layer i, ascending.
+    states:
+        Boards with the player to move, not holding the goal; ``live + losing``.
+    live:
+        States with an allowed slide.
+    winning:
+        Live states with a slide that makes the goal.  Boards that hold the goal are not
+        told apart: the game is over.
+    afterstates:
+        Boards after a slide, goal not reached; with an empty start, the empty board too.
+    raw_states, raw_live:
+        The same without symmetry: every state weighted with its orbit size.  If the start
+        itself is not symmetric, these count what is reachable from all its images.
+    complete:
+        False if counting stopped at ``up_to`` before the last layer.
+    """
+
+    game: Game
+    lookahead: bool
+    sums: IntArray
+    states: IntArray
+    live: IntArray
+    winning: IntArray
+    afterstates: IntArray
+    raw_states: IntArray
+    raw_live: IntArray
+    complete: bool = True
+
+    @property
+    def losing(self) -> IntArray:
+        """States without an allowed slide."""
+        return self.states - self.live
+
+    def total(self, field: str) -> int:
+        """The sum of one of `FIELDS` over all layers."""
+        return int(np.sum(getattr(self, field), dtype=np.int64))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """All of `FIELDS`, summed."""
+        return {field: self.total(field) for field in FIELDS}
+
+    def rows(self, by: tuple[str, ...] = ("sum",)) -> Iterator[dict[str, int]]:
+        """One dictionary a row of the table grouped by ``sum``, ``max``, both or neither.
+
+        Rows in which nothing was counted are left out; ``max`` is a tile, not an exponent
+        (1 for a board without tiles).
+        """
+        axes = {"sum": 0, "max": 1}
+        dropped = tuple(axis for name, axis in axes.items() if name not in by)
+        tables = {field: np.sum(getattr(self, field), axis=dropped, keepdims=True) for field in FIELDS}
+        counted = sum(np.abs(table) for table in tables.values())
+        for layer, exponent in np.argwhere(counted):
+            row = {"sum": int(self.sums[layer])} if "sum" in by else {}
+            if "max" in by:
+                row["max"] = 2 ** int(exponent)
+            yield row | {field: int(table[layer, exponent]) for field, table in tables.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values: game, totals and the table by sum and largest tile."""
+        return {
+            "game": self.game.identity,
+            "lookahead": self.lookahead,
+            "complete": self.complete,
+            "totals": self.totals,
+            "layers": list(self.rows(("sum", "max"))),
+        }
+
+    def assert_consistent(self) -> None:
+        """Raise AssertionError if the arrays contradict each other; for tests and resumed runs."""
+        shape = (len(self.sums), self.game.max_code + 1)
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and field.name != "sums":
+                assert value.shape == shape, f"{field.name} has shape {value.shape}, not {shape}"
+                assert (value >= 0).all(), f"{field.name} has negative counts"
+        assert (np.diff(self.sums) > 0).all(), "layers are not in ascending order"
+        assert (self.live <= self.states).all(), "more live states than states"
+        assert (self.winning <= self.live).all(), "more winning states than live ones"
+        assert (self.raw_states >= self.states).all(), "fewer states without symmetry than with"
+        assert (self.raw_live >= self.live).all(), "fewer live states without symmetry than with"

@@ -1,0 +1,543 @@
+"""What is played: shape, spawn law, goal, limits, walls, start; and the rules in plain Python.
+
+This module is the reference semantics.  A board is a tuple of exponents, one a cell in
+row-major order (planes first for a box): 0 is an empty cell, e > 0 the tile 2**e.
+
+The player slides: along every line each tile moves as far as it can towards one end, two
+equal neighbours merge into one of the next exponent, and no tile merges twice.  A slide
+that changes nothing is not a move.  Then a tile, 2 or 4, is spawned in an empty cell.
+
+Three things may forbid a slide or end the game:
+
+* the *goal*: a slide that makes a tile of the goal wins, whatever else it does;
+* the *limits*: a slide whose result exceeds the limit of a cell is not allowed
+  (Slizkov, arXiv:2303.07266, section 3);
+* the *largest* tile that may ever be made: the same limit on every cell (the bounded
+  variant of Edixhoven 2019, section 3.2).
+
+*Walls* are cells that no tile enters.  *Unmergeable* tiles (written ``x``) never merge; if
+they are declared fixed they never move either and then stop the others as a wall does.
+An unmergeable tile adds nothing to the sum of a board.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from tilebase.errors import BoardError, GameError
+
+Cells: TypeAlias = tuple[int, ...]
+"""The exponents of a board in row-major order."""
+
+_AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
+MAX_CELLS = 32
+
+
+def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
+    """``"3x4"`` or ``(3, 4)`` as a tuple: two or three dimensions, each at least 1.
+
+    Raises `GameError` on anything else.
+    """
+    if isinstance(text, str):
+        if not re.fullmatch(r"\d{1,3}(x\d{1,3}){1,2}", text.strip().lower()):
+            raise GameError(
+                f"{text!r} is not a shape: write rows x columns, as in 4x4, or three sizes, as in 2x2x3"
+            )
+        sizes = tuple(int(part) for part in text.strip().lower().split("x"))
+    else:
+        sizes = tuple(int(size) for size in text)
+    if len(sizes) not in (2, 3) or min(sizes) < 1:
+        raise GameError(f"{'x'.join(map(str, sizes))} is not a shape: two or three sizes, each at least 1")
+    return sizes
+
+
+def exponent_of(tile: int, what: str = "tile") -> int:
+    """The exponent of a tile.  Raises `GameError` unless `tile` is a power of two above 1."""
+    if tile < 2 or tile & (tile - 1):
+        raise GameError(f"{what} {tile} is not a power of two above 1: write 2, 4, 8 and so on")
+    return tile.bit_length() - 1
+
+
+def _fraction(value: Any) -> Fraction:
+    try:
+        result = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, TypeError, ZeroDivisionError) as error:
+        raise GameError(
+            f"{value!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
+        ) from error
+    if not 0 <= result <= 1:
+        raise GameError(f"the probability of a 4 is {value}, but must lie between 0 and 1")
+    return result
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game, immutable and hashable.  Everything that is computed names its game.
+
+    Parameters
+    ----------
+    shape:
+        ``"4x4"`` or ``(4, 4)``; three sizes make a box of planes, rows, columns.
+    goal:
+        The tile that wins, a power of two above every spawned tile; None to play on
+        until no slide is left (a continued game).
+    four:
+        Probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s.
+    start:
+        ``"two-tiles"``: two random tiles, the real game; ``"empty"``: a spawn on the
+        empty board comes first; or a board as text, with the player to move.
+    limits:
+        The largest tile allowed on each cell, in row-major order, as text
+        (``"16,16/16,8"``) or numbers; None for no limits.
+    largest:
+        The largest tile that may ever be made; None for no bound.
+    walls:
+        Indexes of cells that no tile enters.
+    unmergeable:
+        Indexes of the cells that hold an unmergeable tile at the start.
+    fixed:
+        Whether unmergeable tiles never move.
+
+    Raises
+    ------
+    GameError
+        If no such game exists or its boards do not fit into 64 bits: 16 cells have 4 bits
+        each, 21 cells 3 bits (tiles to 128), 32 cells 2 bits (tiles to 8).
+
+    >>> Game("2x2", 32).cells
+    4
+    """
+
+    shape: tuple[int, ...]
+    goal: int | None = None
+    four: Fraction = Fraction(1, 10)
+    start: str = "two-tiles"
+    limits: tuple[int, ...] | None = None
+    largest: int | None = None
+    walls: tuple[int, ...] = ()
+    unmergeable: tuple[int, ...] = ()
+    fixed: bool = False
+
+    def __init__(
+        self,
+        shape: str | Sequence[int],
+        goal: int | None = None,
+        *,
+        four: Fraction | float | str | int = Fraction(1, 10),
+        start: str = "two-tiles",
+        limits: str | Sequence[int] | None = None,
+        largest: int | None = None,
+        walls: Iterable[int] = (),
+        unmergeable: Iterable[int] = (),
+        fixed: bool = False,
+    ) -> None:
+        def put(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        put("shape", parse_shape(shape))
+        put("goal", goal)
+        put("four", _fraction(four))
+        put("largest", largest)
+        put("walls", self._cell_set(walls, "wall"))
+        put("unmergeable", self._cell_set(unmergeable, "unmergeable tile"))
+        put("fixed", bool(fixed) and bool(self.unmergeable))
+        put("limits", self._parse_limits(limits))
+        put("start", str(start).strip())
+        self._check_fit()
+        self._check_tiles()
+        self._check_start()
+
+    # -- checks ---------------------------------------------------------------------------
+
+    def _cell_set(self, cells: Iterable[int], what: str) -> tuple[int, ...]:
+        chosen = tuple(sorted({int(cell) for cell in cells}))
+        if chosen and not 0 <= chosen[0] <= chosen[-1] < self.cells:
+            raise GameError(
+                f"{what} at cell {chosen[-1] if chosen[0] >= 0 else chosen[0]}: "
+                f"a {self.shape_text} board has cells 0 to {self.cells - 1}"
+            )
+        return chosen
+
+    def _parse_limits(self, limits: str | Sequence[int] | None) -> tuple[int, ...] | None:
+        if limits is None:
+            return None
+        words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
+        if len(words) != self.cells:
+            raise GameError(
+                f"{len(words)} limits for a {self.shape_text} board: give one for each of its {self.cells} cells"
+            )
+        try:
+            values = tuple(int(word) for word in words)
+        except ValueError as error:
+            raise GameError(f"limits {limits!r} hold something that is not a number") from error
+        for cell, value in enumerate(values):
+            if cell not in self.walls and exponent_of(value, "limit") < self.spawn_exponents[-1]:
+                raise GameError(
+                    f"limit {value} on cell {cell} is below the spawned tile {2 ** self.spawn_exponents[-1]}: "
+                    "raise it, or make the cell a wall"
+                )
+        return values
+
+    def _check_fit(self) -> None:
+        if self.cells > MAX_CELLS:
+            raise GameError(
+                f"a {self.shape_text} board has {self.cells} cells; at most {MAX_CELLS} fit into 64 bits"
+            )
+        if set(self.walls) & set(self.unmergeable):
+            raise GameError("a cell cannot be a wall and hold an unmergeable tile")
+        if self.free_cells < 1:
+            raise GameError("no cell is left for a tile: take away walls or unmergeable tiles")
+
+    def _check_tiles(self) -> None:
+        highest = self._buildable
+        if self.goal is not None:
+            goal = exponent_of(self.goal, "goal")
+            if goal <= self.spawn_exponents[-1]:
+                raise GameError(
+                    f"goal {self.goal} is spawned, not made: choose at least {2 ** (self.spawn_exponents[-1] + 1)}"
+                )
+            if goal > highest:
+                raise GameError(
+                    f"goal {self.goal} cannot be made on {self.shape_text}: "
+                    f"{self.free_cells} cells make at most {2**highest}"
+                )
+        if self.largest is not None and exponent_of(self.largest, "largest tile") < self.spawn_exponents[-1]:
+            raise GameError(f"largest tile {self.largest} is below the spawned {2 ** self.spawn_exponents[-1]}")
+        if max(self.tops) > self.max_code:
+            raise GameError(
+                f"tiles to {2 ** max(self.tops)} do not fit: {self.shape_text} has {self.bits} bits a cell, "
+                f"so tiles to {2**self.max_code}; give a goal of at most {2 ** (self.max_code + 1)} "
+                f"or a largest tile of {2**self.max_code}"
+            )
+
+    def _check_start(self) -> None:
+        if self.start == "two-tiles":
+            if self.free_cells < 2:
+                raise GameError(f"{self.shape_text} has no room for two tiles: start empty instead")
+        elif self.start != "empty":
+            cells = self.parse(self.start)
+            if any((cells[cell] == self.x) != (cell in self.unmergeable) for cell in range(self.cells)):
+                raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
+            object.__setattr__(self, "start", self.format(cells))
+
+    # -- derived ---------------------------------------------------------------------------
+
+    @property
+    def shape_text(self) -> str:
+        """The shape as it is written: ``4x4``."""
+        return "x".join(map(str, self.shape))
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, walls included."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def bits(self) -> int:
+        """Bits a cell takes in a packed key."""
+        return 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
+
+    @property
+    def x(self) -> int:
+        """The code of an unmergeable tile: all bits of a cell."""
+        return (1 << self.bits) - 1
+
+    @property
+    def max_code(self) -> int:
+        """The largest exponent a cell can hold when packed."""
+        return self.x - 1 if self.unmergeable else self.x
+
+    @property
+    def free_cells(self) -> int:
+        """Cells that ordinary tiles can use at once."""
+        return self.cells - len(self.walls) - len(self.unmergeable)
+
+    @property
+    def spawn_exponents(self) -> tuple[int, ...]:
+        """Exponents that are spawned with positive probability, ascending."""
+        return tuple(e for e, p in ((1, 1 - self.four), (2, self.four)) if p > 0)
+
+    def spawn_probability(self, exponent: int) -> Fraction:
+        """Probability that a spawned tile has this exponent."""
+        return {1: 1 - self.four, 2: self.four}.get(exponent, Fraction(0))
+
+    @property
+    def _buildable(self) -> int:
+        # A tile of exponent e is made from two of e - 1, and while the second is being made
+        # the first occupies a cell: each exponent above the spawned one costs a cell more.
+        return self.spawn_exponents[-1] + self.free_cells - 1
+
+    @property
+    def goal_exponent(self) -> int | None:
+        """Exponent of the goal tile, or None in a continued game."""
+        return None if self.goal is None else self.goal.bit_length() - 1
+
+    @cached_property
+    def tops(self) -> tuple[int, ...]:
+        """The largest exponent each cell may hold in a board that is neither won nor forbidden."""
+        everywhere = self._buildable
+        if self.goal_exponent is not None:
+            everywhere = min(everywhere, self.goal_exponent - 1)
+        if self.largest is not None:
+            everywhere = min(everywhere, self.largest.bit_length() - 1)
+        tops = [everywhere] * self.cells
+        if self.limits is not None:
+            tops = [
+                min(top, max(limit, 1).bit_length() - 1) for top, limit in zip(tops, self.limits, strict=True)
+            ]
+        return tuple(0 if cell in self.obstacles else top for cell, top in enumerate(tops))
+
+    @cached_property
+    def obstacles(self) -> frozenset[int]:
+        """Cells that tiles can neither enter nor pass: walls and fixed unmergeable tiles."""
+        return frozenset(self.walls) | (frozenset(self.unmergeable) if self.fixed else frozenset())
+
+    @cached_property
+    def directions(self) -> tuple[str, ...]:
+        """Names of the slides: left, right, up, down, and front, back in a box."""
+        return tuple(name for pair in _AXIS_NAMES[: len(self.shape)] for name in pair)
+
+    @cached_property
+    def lines(self) -> dict[str, tuple[Cells, ...]]:
+        """For each direction the lines, each a tuple of cells from the end that tiles move to."""
+        result = {}
+        for back, (towards_first, towards_last) in enumerate(_AXIS_NAMES[: len(self.shape)]):
+            axis = len(self.shape) - 1 - back
+            lines = self._lines_along(axis)
+            result[towards_first] = lines
+            result[towards_last] = tuple(line[::-1] for line in lines)
+        return result
+
+    def _lines_along(self, axis: int) -> tuple[Cells, ...]:
+        stride = 1
+        for size in self.shape[axis + 1 :]:
+            stride *= size
+        firsts = [c for c in range(self.cells) if (c // stride) % self.shape[axis] == 0]
+        return tuple(tuple(first + stride * k for k in range(self.shape[axis])) for first in firsts)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes this game this game, as plain JSON values; equal games, equal identities."""
+        return {
+            "shape": self.shape_text,
+            "goal": self.goal,
+            "four": str(self.four),
+            "start": self.start,
+            "limits": None if self.limits is None else list(self.limits),
+            "largest": self.largest,
+            "walls": list(self.walls),
+            "unmergeable": list(self.unmergeable),
+            "fixed": self.fixed,
+        }
+
+    @classmethod
+    def from_identity(cls, identity: dict[str, Any]) -> Game:
+        """The game of an `identity`.  Raises `GameError` if it is none."""
+        try:
+            values = dict(identity)
+            return cls(values.pop("shape"), values.pop("goal"), **values)
+        except (KeyError, TypeError) as error:
+            raise GameError(f"not the identity of a game: {error}") from error
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that name the game."""
+        text = json.dumps(self.identity, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        words = [self.shape_text, "continued" if self.goal is None else f"to {self.goal}"]
+        if self.four != Fraction(1, 10):
+            words.append(f"four {self.four}")
+        if self.start != "two-tiles":
+            words.append(f"start {self.start}")
+        for name in ("limits", "largest", "walls", "unmergeable"):
+            value = getattr(self, name)
+            if value:
+                words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        if self.fixed:
+            words.append("fixed")
+        return ", ".join(words)
+
+    # -- boards ------------------------------------------------------------------------------
+
+    @property
+    def empty_board(self) -> Cells:
+        """The board before the first spawn: unmergeable tiles only."""
+        return tuple(self.x if cell in self.unmergeable else 0 for cell in range(self.cells))
+
+    def parse(self, text: str) -> Cells:
+        """A board from text: tiles by rows, or a packed key as ``0x...``.
+
+        Tiles are numbers, ``.``, ``-``, ``_`` or 0 for an empty cell, ``x`` for an
+        unmergeable tile, ``#`` for a wall; blanks, commas, slashes and semicolons separate.
+        Raises `BoardError` if this is no board of the game.
+        """
+        stripped = text.strip().lower()
+        if re.fullmatch(r"0x[0-9a-f]+", stripped):
+            return self.check(self.unpack(int(stripped, 16)))
+        words = split_cells(stripped)
+        if len(words) != self.cells:
+            raise BoardError(
+                f"{text!r} has {len(words)} cells; a {self.shape_text} board has {self.cells}: "
+                "separate cells by blanks or commas and rows by /"
+            )
+        return self.check(tuple(self._parse_cell(word) for word in words))
+
+    def _parse_cell(self, word: str) -> int:
+        if word in (".", "-", "_", "0", "#"):
+            return 0
+        if word == "x":
+            return self.x
+        if not word.isdecimal():
+            raise BoardError(f"{word!r} is not a tile: write 2, 4, 8, or . for an empty cell")
+        try:
+            return exponent_of(int(word))
+        except GameError as error:
+            raise BoardError(str(error)) from error
+
+    def check(self, cells: Sequence[int]) -> Cells:
+        """`cells` as a tuple.  Raises `BoardError` if a tile is where none of its size may be."""
+        board = tuple(int(e) for e in cells)
+        if len(board) != self.cells:
+            raise BoardError(f"{len(board)} cells; a {self.shape_text} board has {self.cells}")
+        for cell, (exponent, top) in enumerate(zip(board, self.tops, strict=True)):
+            is_x = bool(self.unmergeable) and exponent == self.x
+            if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
+                continue
+            if cell in self.unmergeable and self.fixed:
+                raise BoardError(f"cell {cell} must hold the fixed tile x")
+            if not 0 <= exponent <= top:
+                shown = "x" if is_x else str(2**exponent) if exponent > 0 else str(exponent)
+                raise BoardError(
+                    f"tile {shown} on cell {cell} is not part of the game {self}: at most {2**top if top else 'empty'}"
+                )
+        return board
+
+    def format(self, cells: Sequence[int]) -> str:
+        """A board as text that `parse` reads: ``2,4/0,8``; a box has a slash between planes too."""
+        words = [
+            "#" if cell in self.walls else "x" if self._is_x(exponent) else str(2**exponent if exponent else 0)
+            for cell, exponent in enumerate(cells)
+        ]
+        width = self.shape[-1]
+        return "/".join(",".join(words[i : i + width]) for i in range(0, len(words), width))
+
+    def _is_x(self, exponent: int) -> bool:
+        return bool(self.unmergeable) and exponent == self.x
+
+    def pack(self, cells: Sequence[int]) -> int:
+        """The packed key: `bits` bits a cell, the first cell in the highest place."""
+        key = 0
+        for exponent in cells:
+            key = key << self.bits | exponent
+        return key
+
+    def unpack(self, key: int) -> Cells:
+        """The board of a packed key.  Raises `BoardError` if the key is too long."""
+        if not 0 <= key < 1 << self.bits * self.cells:
+            raise BoardError(f"key {key:#x} does not fit a {self.shape_text} board of {self.bits} bits a cell")
+        mask = (1 << self.bits) - 1
+        return tuple(key >> self.bits * (self.cells - 1 - c) & mask for c in range(self.cells))
+
+    def sum(self, cells: Sequence[int]) -> int:
+        """The sum of all tiles; unmergeable tiles add nothing."""
+        return sum(2**e for e in cells if e and not self._is_x(e))
+
+    def max_exponent(self, cells: Sequence[int]) -> int:
+        """The largest exponent on the board, unmergeable tiles aside; 0 on an empty board."""
+        return max((e for e in cells if not self._is_x(e)), default=0)
+
+    # -- rules -------------------------------------------------------------------------------
+
+    def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
+        """The board after a slide, by the bare rules: no goal, no limits; may be unchanged."""
+        board = list(cells)
+        for line in self.lines[direction]:
+            for segment in self._segments(line):
+                for cell, exponent in zip(
+                    segment, merge_line([board[c] for c in segment], self.x if self.unmergeable else 0), strict=True
+                ):
+                    board[cell] = exponent
+        return tuple(board)
+
+    def _segments(self, line: Cells) -> Iterable[Cells]:
+        for blocked, group in itertools.groupby(line, key=lambda cell: cell in self.obstacles):
+            if not blocked:
+                yield tuple(group)
+
+    def wins(self, cells: Sequence[int]) -> bool:
+        """Whether the board holds the goal."""
+        goal = self.goal_exponent
+        return goal is not None and any(e >= goal and not self._is_x(e) for e in cells)
+
+    def allowed(self, cells: Sequence[int]) -> bool:
+        """Whether no tile exceeds its limit."""
+        return all(e <= top or self._is_x(e) for e, top in zip(cells, self.tops, strict=True))
+
+    def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
+        """The allowed slides and the afterstates they lead to, won ones included."""
+        result = {}
+        for direction in self.directions:
+            after = self.slide_any(cells, direction)
+            if after != tuple(cells) and (self.wins(after) or self.allowed(after)):
+                result[direction] = after
+        return result
+
+    def spawns(self, cells: Sequence[int]) -> list[tuple[Cells, Fraction]]:
+        """The states a spawn can lead to, with probabilities that sum to 1 (empty if full)."""
+        board = tuple(cells)
+        open_cells = [c for c, e in enumerate(board) if not e and c not in self.walls]
+        return [
+            (board[:c] + (e,) + board[c + 1 :], self.spawn_probability(e) / len(open_cells))
+            for c in open_cells
+            for e in self.spawn_exponents
+        ]
+
+    def starts(self) -> list[tuple[Cells, Fraction]]:
+        """The states the game starts from, with probabilities that sum to 1, without symmetry."""
+        if self.start == "empty":
+            return self.spawns(self.empty_board)
+        if self.start != "two-tiles":
+            return [(self.parse(self.start), Fraction(1))]
+        chances: dict[Cells, Fraction] = {}
+        for first, p in self.spawns(self.empty_board):
+            for second, q in self.spawns(first):
+                chances[second] = chances.get(second, Fraction(0)) + p * q
+        return sorted(chances.items())
+
+
+def split_cells(text: str) -> list[str]:
+    """The words of a board or of limits: split at blanks, commas, slashes and semicolons."""
+    return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]
+
+
+def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
+    """Slide one line towards its first cell; `x` is the code that never merges (0: none).
+
+    >>> merge_line([1, 1, 2, 0])
+    [2, 2, 0, 0]
+    """
+    result: list[int] = []
+    mergeable = False
+    for exponent in line:
+        if not exponent:
+            continue
+        if mergeable and result[-1] == exponent and exponent != x:
+            result[-1] += 1
+            mergeable = False
+        else:
+            result.append(exponent)
+            mergeable = True
+    return result + [0] * (len(line) - len(result))
