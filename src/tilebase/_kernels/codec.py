@@ -1,0 +1,55 @@
+"""LEB128 deltas of sorted keys, for the layer files (docs/format.md)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilebase._kernels.jit import kernel
+
+U7 = np.uint64(7)
+LOW = np.uint64(0x7F)
+MORE = np.uint64(0x80)
+
+
+@kernel()
+def encode_deltas(keys, out):
+    """Write the differences between neighbours of ascending `keys`; return the bytes written.
+
+    `out` has ten bytes for each key.  The first key is not written: the index holds it.
+    """
+    at = 0
+    for i in range(1, len(keys)):
+        delta = keys[i] - keys[i - 1]
+        while delta > LOW:
+            out[at] = np.uint8(delta & LOW | MORE)
+            delta >>= U7
+            at += 1
+        out[at] = np.uint8(delta)
+        at += 1
+    return at
+
+
+@kernel()
+def decode_deltas(first, data, out):
+    """Fill `out` with the keys that `data` encodes; return how many, or -1 if it is malformed."""
+    key = first
+    out[0] = key
+    n = 1
+    delta = np.uint64(0)
+    shift = np.uint64(0)
+    for i in range(len(data)):
+        byte = np.uint64(data[i])
+        delta |= (byte & LOW) << shift
+        if byte & MORE:
+            shift += U7
+            if shift > np.uint64(63):
+                return -1
+        else:
+            if n >= len(out) or delta == np.uint64(0):
+                return -1
+            key += delta
+            out[n] = key
+            n += 1
+            delta = np.uint64(0)
+            shift = np.uint64(0)
+    return n if shift == np.uint64(0) else -1

@@ -1,0 +1,348 @@
+"""Kernels of the forward pass: spawn on afterstates, slide states, mark what is reached.
+
+Both maps work in batches that stay in the first-level cache: emit boards, make them
+canonical, drop those seen a moment ago, rank them.  The ranks then take one of two ways:
+
+* a small layer is one bit set in cache, and bits are set at once (``direct``);
+* otherwise ranks go, as 32-bit offsets, into the pages of their block: block ``r >> block_bits``
+  owns a chain of pages of 1024 offsets in the arena of the thread.  When an arena is full,
+  or the map is done, `flush` sets the bits block by block, so that no write misses the cache.
+
+Arguments that travel together are tuples, built once by `tilebase.layers.rules`:
+
+    sym     masks, turns, terms of the steps through the symmetry group
+    index   shifts, four part tables, head_base, tail_rank of the layer that boards go to
+    layout  heads, starts, head_key, head_max, left, tail_start, tail_key, tail_max of the
+            layer that boards come from
+    moves   masks, turns, terms that make the lines of an axis rows, the same back, and which
+            of the two are needed (bits 1 and 2)
+    arena   block_bits, data, cursor, page_block, used: see `push`
+
+The filter of recent keys is lossy and direct-mapped: a hit proves a duplicate, a miss
+proves nothing.  It holds for one target layer only and must be cleared before the next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilebase._kernels.boards import (
+    FORBIDDEN,
+    WIN,
+    canonicalise,
+    permute,
+    slide_by_cell,
+    slide_by_table,
+    stabilisers,
+)
+from tilebase._kernels.jit import kernel
+from tilebase._kernels.rank import list_bits, rank_keys, set_bits
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, scalar, within
+
+PAGE = 1024
+"""Offsets in a page; a power of two."""
+
+BATCH = 1024
+"""Boards in a batch of either map."""
+
+STATES = 512
+"""States listed at a time: each gives at most two boards an axis."""
+
+U6 = np.uint64(6)
+HASH = np.uint64(0x9E3779B97F4A7C15)
+
+# Columns of the counts that `slide_map` adds to, one row an exponent.
+STATE, LIVE, WINNING, RAW_STATE, RAW_LIVE = range(5)
+
+
+@kernel()
+def filter_recent(keys, n, recent, bits):
+    """Drop keys found in `recent` (2**bits slots), keep the others in order; return how many."""
+    kept = 0
+    shift = np.uint64(64) - bits
+    for i in range(n):
+        key = keys[i]
+        slot = (key * HASH) >> shift
+        # Branch-free: the write is harmless where the key is dropped.
+        keys[kept] = key
+        kept += recent[slot] != key
+        recent[slot] = key
+    return kept
+
+
+@kernel()
+def push(ranks, n, block_bits, data, cursor, page_block, used):
+    """Append ranks to the pages of their blocks.
+
+    ``cursor[b]``: place in `data` for the next offset of block b; ``page_block[p]``: block
+    that owns page p; ``used[0]``: pages taken.  The caller has made sure there are enough.
+    """
+    mask = (U1 << block_bits) - U1
+    taken = used[0]
+    for i in range(n):
+        block = np.int64(ranks[i] >> block_bits)
+        at = cursor[block]
+        data[at] = np.uint32(ranks[i] & mask)
+        at += 1
+        if at & (PAGE - 1) == 0:
+            page_block[taken] = block
+            at = taken * PAGE
+            taken += 1
+        cursor[block] = at
+    used[0] = taken
+
+
+@scalar
+def _deliver(keys, n, sym, index, recent, recent_bits, direct, bits, arena, spare, ranks):
+    """Make canonical, filter, rank, and set the bit or push the offset."""
+    canonicalise(keys, n, sym[0], sym[1], sym[2], spare)
+    n = filter_recent(keys, n, recent, recent_bits)
+    rank_keys(keys, n, index[0], index[1], index[2], index[3], index[4], index[5], index[6], ranks)
+    if direct:
+        set_bits(ranks, n, U0, bits)
+    else:
+        push(ranks, n, arena[0], arena[1], arena[2], arena[3], arena[4])
+
+
+@scalar
+def _room(arena, batch):
+    """Whether the arena takes another batch even if each offset fills a page."""
+    pages = len(arena[3]) - arena[4][0]
+    return pages >= min(batch, len(arena[2])) + batch // PAGE + 1
+
+
+@kernel()
+def spawn_map(keys, place, exponent, low_bits, fold, sym, index, recent, recent_bits, direct, bits, arena, scratch):
+    """Put a tile on every empty cell of the afterstates from `place` on; mark the states reached.
+
+    Returns the place to go on with: ``len(keys)``, or less if the arena is full.
+    """
+    boards, ranks, spare = scratch[0], scratch[1], scratch[2:4]
+    turn = np.uint64(exponent - 1)
+    while place < len(keys):
+        if not direct and not _room(arena, BATCH):
+            break
+        n = 0
+        while place < len(keys) and n + 32 <= BATCH:
+            key = keys[place]
+            free = free_cells(key, low_bits, fold)
+            while free:
+                lowest = free & (~free + U1)
+                boards[n] = key | lowest << turn
+                n += 1
+                free ^= lowest
+            place += 1
+        _deliver(boards, n, sym, index, recent, recent_bits, direct, bits, arena, spare, ranks)
+    return place
+
+
+@scalar
+def _slide(boards, n, axis, rules, tables, obstacles, first, last, flags):
+    """Slide along one axis, rows being lines: by table where the lines are short and free."""
+    lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
+    bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
+    if by_table:
+        slide_by_table(boards, n, lines, cells * bits, tables[axis], first, last, flags)
+    else:
+        slide_by_cell(boards, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags)
+
+
+@scalar
+def _emit(boards, n, first, last, flags, out_boards, out_from, alive, won):
+    """Collect the afterstates of allowed slides that do not win; mark states that can slide or win."""
+    m = 0
+    for i in range(n):
+        board = boards[i]
+        wins = flags[i] & WIN != U0
+        allowed = flags[i] & (WIN | FORBIDDEN) == U0
+        out_boards[m] = first[i]
+        out_from[m] = i
+        moved = first[i] != board
+        m += allowed & moved
+        out_boards[m] = last[i]
+        out_from[m] = i
+        moves = last[i] != board
+        m += allowed & moves
+        alive[i] |= wins | (allowed & (moved | moves))
+        won[i] |= wins
+    return m
+
+
+@scalar
+def _keep_within(boards, n, origin, limits, bits, alive):
+    """Drop boards that exceed a cell's limit; mark the states that have one that does not."""
+    kept = 0
+    for j in range(n):
+        if within(boards[j], limits[0:2], limits[2, 0], limits[2, 1], bits):
+            boards[kept] = boards[j]
+            alive[origin[j]] = 1
+            kept += 1
+    return kept
+
+
+@scalar
+def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits, tiny, out):
+    """The allowed afterstates of one state, written to `out`; a batch of one.
+
+    Returns how many, or -1 if a slide wins.  `tiny` holds six buffers.
+    """
+    n = 0
+    tiny[0, 0] = key
+    for axis in range(axes):
+        permute(tiny[0], 1, moves[0][axis], moves[1][axis], moves[2][axis], tiny[1])
+        _slide(tiny[1], 1, axis, rules, tables, obstacles, tiny[2], tiny[3], tiny[4])
+        if tiny[4, 0] & WIN:
+            return -1
+        for slid in (tiny[2, 0], tiny[3, 0]):
+            if slid != tiny[1, 0] and not tiny[4, 0] & FORBIDDEN:
+                tiny[4, 1] = slid
+                permute(tiny[4, 1:], 1, moves[3][axis], moves[4][axis], moves[5][axis], tiny[5])
+                after = tiny[5, 0]
+                if not limited or within(after, limits[0:2], limits[2, 0], limits[2, 1], rules[axis, 3]):
+                    out[n] = after
+                    n += 1
+    return n
+
+
+@kernel()
+def collapse(
+    keys, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, exponents, low_bits, fold, tiny, found,
+):  # fmt: skip
+    """Drop states that are won or lost within one move (``--lookahead``); return how many stay.
+
+    Won: a slide makes the goal.  Lost: no slide, or every slide leads to an afterstate all
+    of whose spawns leave no slide.  Written for clarity; it runs on request only.
+    """
+    kept = 0
+    for i in range(n):
+        after = _afterstates_of(
+            keys[i], axes, moves, rules, tables, obstacles, limited, limits, tiny, found[0]
+        )
+        keep = False
+        for j in range(after):
+            free = free_cells(found[0, j], low_bits, fold)
+            while free and not keep:
+                lowest = free & (~free + U1)
+                free ^= lowest
+                for exponent in exponents:
+                    state = found[0, j] | lowest << np.uint64(exponent - 1)
+                    keep |= 0 != _afterstates_of(
+                        state, axes, moves, rules, tables, obstacles, limited, limits, tiny, found[1]
+                    )
+        if keep:
+            keys[kept] = keys[i]
+            maxima[kept] = maxima[i]
+            kept += 1
+    return kept
+
+
+@kernel()
+def slide_map(
+    bits_in, bit0, place, stop, layout, axes, moves, rules, tables, obstacles, limited, limits, order,
+    lookahead, exponents, low_bits, fold,
+    sym, index, recent, recent_bits, direct, bits, arena, scratch, tiny, marks, origin, out_counts,
+):  # fmt: skip
+    """Slide the states whose bits are set in ranks [place, stop); count them, mark the afterstates.
+
+    ``out_counts[e]``: counts of states with largest exponent e, columns as named above.
+    Returns the rank to go on with: `stop`, or less if the arena is full.
+    """
+    states, ranks, spare = scratch[0], scratch[1], scratch[2:4]
+    turned, first, last, flags, boards = scratch[4], scratch[5], scratch[6], scratch[7], scratch[8]
+    alive, won, maxima, kept = marks[0], marks[1], marks[2], marks[3]
+    head = -1
+    while place < stop:
+        if not direct and not _room(arena, BATCH):
+            break
+        n, place, head = list_bits(
+            bits_in, bit0, place, stop, head, STATES, layout[0], layout[1], layout[2], layout[3], layout[4],
+            layout[5], layout[6], layout[7], states, maxima,
+        )  # fmt: skip
+        if lookahead:
+            n = collapse(
+                states, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, exponents,
+                low_bits, fold, tiny, scratch[9:11],
+            )  # fmt: skip
+        for i in range(n):
+            alive[i] = 0
+            won[i] = 0
+        for axis in range(axes):
+            source = states
+            if moves[6][axis] & 1:
+                permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
+                source = turned
+            _slide(source, n, axis, rules, tables, obstacles, first, last, flags)
+            if limited:
+                m = _emit(source, n, first, last, flags, boards, origin, kept, won)
+            else:
+                m = _emit(source, n, first, last, flags, boards, origin, alive, won)
+            if moves[6][axis] & 2:
+                permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
+                boards, ranks = ranks, boards
+            if limited:
+                m = _keep_within(boards, m, origin, limits, rules[axis, 3], alive)
+            _deliver(boards, m, sym, index, recent, recent_bits, direct, bits, arena, spare, ranks)
+        stabilisers(states, n, sym[0], sym[1], sym[2], spare, first)
+        for i in range(n):
+            raw = order // np.int64(first[i])
+            lives = np.int64(alive[i] | won[i])
+            row = out_counts[maxima[i]]
+            row[STATE] += 1
+            row[LIVE] += lives
+            row[WINNING] += won[i]
+            row[RAW_STATE] += raw
+            row[RAW_LIVE] += raw * lives
+    return place
+
+
+@kernel()
+def flush(first_block, last_block, block0, block_bits, data, page_start, page_order, page_length, bits):
+    """Set the bits of blocks [first_block, last_block); `bits` begins with block `block0`.
+
+    Pages of block b are ``page_order[page_start[b] : page_start[b + 1]]``;
+    ``page_length[p]`` offsets of page p count.
+    """
+    for block in range(first_block, last_block):
+        base = np.uint64(block - block0) << block_bits
+        for j in range(page_start[block], page_start[block + 1]):
+            page = page_order[j]
+            begin = page * PAGE
+            for i in range(begin, begin + page_length[page]):
+                r = base + np.uint64(data[i])
+                bits[r >> U6] |= U1 << (r & U63)
+
+
+@kernel()
+def pages_by_block(page_block, used, blocks, out_start, out_order):
+    """Counting sort: pages of block b are ``out_order[out_start[b] : out_start[b + 1]]``, oldest first."""
+    for b in range(blocks + 1):
+        out_start[b] = 0
+    for p in range(used):
+        out_start[page_block[p] + 1] += 1
+    for b in range(blocks):
+        out_start[b + 1] += out_start[b]
+    place = out_start[:blocks].copy()
+    for p in range(used):
+        block = page_block[p]
+        out_order[place[block]] = p
+        place[block] += 1
+
+
+@kernel()
+def list_layer(bits_in, bit0, place, stop, layout, out_keys, maxima, out_counts):
+    """List all boards whose bits are set in ranks [place, stop) and count them by largest exponent.
+
+    `out_keys` has room for them and 64 more.  Returns how many.
+    """
+    total = 0
+    head = -1
+    while place < stop:
+        n, place, head = list_bits(
+            bits_in, bit0, place, stop, head, len(maxima), layout[0], layout[1], layout[2], layout[3], layout[4],
+            layout[5], layout[6], layout[7], out_keys[total:], maxima,
+        )  # fmt: skip
+        for i in range(n):
+            out_counts[maxima[i]] += 1
+        total += n
+    return total
+

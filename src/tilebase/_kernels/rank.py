@@ -1,0 +1,117 @@
+"""Kernels of the perfect index: rank a board within its layer, and list a layer's bits as boards.
+
+A board is split into a head (first half of the cells) and a tail.  Within a layer of one
+sum, boards are in key order: heads in key order, and for each head all tails of the sum
+that is left, in key order.  Hence
+
+    rank(board) = head_base[head] + tail_rank[tail]
+
+where `head_base` is made anew for each layer and `tail_rank` holds for all.  Each half is
+cut into two parts whose tables turn packed bits into mixed-radix digits, so that a rank
+costs four small look-ups and two large ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilebase._kernels.jit import kernel
+from tilebase._kernels.scalar import U1, U63, ones, trailing_zeros
+
+U6 = np.uint64(6)
+
+
+@kernel()
+def layer_heads(head_sum, usable, tail_count, total, out_base, out_heads, out_starts):
+    """Lay out a layer of sum `total`.
+
+    ``out_base[h]`` is the rank of the first board with head h; ``out_heads[i]`` and
+    ``out_starts[i]`` list the heads that have boards, and where each begins.
+    Returns the number of those heads and of the layer's boards.
+    """
+    count = 0
+    rank = np.uint64(0)
+    for h in range(len(head_sum)):
+        left = total - head_sum[h]
+        boards = np.uint64(0)
+        if usable[h] and 0 <= left and left >> 1 < len(tail_count):
+            boards = tail_count[left >> 1]
+        out_base[h] = rank
+        if boards:
+            out_heads[count] = h
+            out_starts[count] = rank
+            count += 1
+            rank += boards
+    return count, rank
+
+
+@kernel()
+def rank_keys(keys, n, shifts, part0, part1, part2, part3, head_base, tail_rank, out):
+    """``out[i]``: rank of ``keys[i]``; all keys must be canonical boards of the layer laid out."""
+    s0, s1, s2, s3 = shifts[0], shifts[1], shifts[2], shifts[3]
+    m0 = np.uint64(len(part0) - 1)
+    m1 = np.uint64(len(part1) - 1)
+    m2 = np.uint64(len(part2) - 1)
+    m3 = np.uint64(len(part3) - 1)
+    for i in range(n):
+        key = keys[i]
+        # A shift by 64 is undefined; a part without cells has its mask 0 instead.
+        head = part0[key >> s0 & m0] + part1[key >> s1 & m1]
+        tail = part2[key >> s2 & m2] + part3[key >> s3 & m3]
+        out[i] = head_base[head] + tail_rank[tail]
+
+
+@kernel()
+def set_bits(ranks, n, base, bits):
+    """Set bit ``ranks[i] - base`` for each rank."""
+    for i in range(n):
+        r = ranks[i] - base
+        bits[r >> U6] |= U1 << (r & U63)
+
+
+@kernel()
+def popcounts(bits, words, out):
+    """``out[j]``: ones in the j-th piece of `words` words."""
+    for j in range(len(out)):
+        count = np.uint64(0)
+        for w in range(j * words, min((j + 1) * words, len(bits))):
+            count += ones(bits[w])
+        out[j] = count
+
+
+@kernel()
+def list_bits(
+    bits, bit0, place, stop, head, room, heads, starts, head_key, head_max, left, tail_start, tail_key, tail_max,
+    out_keys, out_max,
+):  # fmt: skip
+    """List boards whose bits are set, from rank `place` up to `stop`, until `room` is short of 64.
+
+    ``bits`` begins with rank `bit0`; `head` is the position in `heads` to begin at (or -1 to
+    search for it); ``left[i]`` is half the sum that head i of the list leaves to its tail.
+    Returns how many were listed and the rank and head to go on with.
+    """
+    n = 0
+    if head < 0:
+        head = np.searchsorted(starts, place, side="right") - 1
+    while head < len(heads) and place < stop and n + 64 <= room:
+        begin = starts[head]
+        end = min(stop, starts[head + 1]) if head + 1 < len(starts) else stop
+        h = heads[head]
+        key, key_max = head_key[h], head_max[h]
+        shift = tail_start[left[head]] - begin
+        while place < end and n + 64 <= room:
+            offset = place - bit0
+            word = bits[offset >> U6] >> (offset & U63)
+            width = min(np.uint64(64) - (offset & U63), end - place)
+            if width < np.uint64(64):
+                word &= (U1 << width) - U1
+            while word:
+                t = place + trailing_zeros(word) + shift
+                out_keys[n] = key | np.uint64(tail_key[t])
+                out_max[n] = max(key_max, tail_max[t])
+                n += 1
+                word &= word - U1
+            place += width
+        if place >= end:
+            head += 1
+    return n, place, head

@@ -1,0 +1,108 @@
+"""Scalar board functions on packed keys, written once for the CPU and for CUDA.
+
+A key holds `bits` bits a cell, the first cell in the highest place.  All arithmetic is on
+unsigned 64-bit integers: Numba turns a mix of signed and unsigned into floats.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from tilebase._kernels.jit import scalar
+
+U0, U1, U2, U63, U64 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(63), np.uint64(64)
+
+
+@intrinsic
+def trailing_zeros(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
+    """Position of the lowest one bit; undefined for 0."""
+
+    def generate(context, builder, _signature, arguments):
+        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def ones(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
+    """Number of one bits."""
+
+    def generate(_context, builder, _signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@scalar
+def free_cells(key, low_bits, fold):
+    """The lowest bit of every empty cell among `low_bits`; `fold` is bits // 2, or 1 for 3 bits."""
+    y = key | key >> U1
+    y |= y >> fold
+    return ~y & low_bits
+
+
+@scalar
+def slide_line(word, cells, bits, obstacles, x):
+    """Slide one line towards its first (highest) cell.
+
+    `obstacles` has bit k set where cell k of the line stops tiles; `x` is the code that
+    never merges, 0 for none.  Returns the new word and the largest exponent made.
+    """
+    mask = (U1 << bits) - U1
+    result = U0
+    made = U0
+    put = U0  # next cell to fill
+    last = U0  # the tile before it if it can still merge, else 0
+    for k in range(cells):
+        uk = np.uint64(k)
+        exponent = word >> (bits * (cells - U1 - uk)) & mask
+        if obstacles >> uk & U1:
+            result |= exponent << (bits * (cells - U1 - uk))
+            put = uk + U1
+            last = U0
+        elif exponent:
+            if exponent == last and exponent != x:
+                result += U1 << (bits * (cells - put))
+                made = max(made, exponent + U1)
+                last = U0
+            else:
+                result |= exponent << (bits * (cells - U1 - put))
+                put += U1
+                last = exponent
+    return result, made
+
+
+@scalar
+def reverse_line(word, cells, bits):
+    """The line read from its other end."""
+    mask = (U1 << bits) - U1
+    result = U0
+    for _ in range(cells):
+        result = result << bits | word & mask
+        word >>= bits
+    return result
+
+
+@scalar
+def reverse_flags(flags, cells):
+    """The obstacles of a line read from its other end."""
+    result = U0
+    for _ in range(cells):
+        result = result << U1 | flags & U1
+        flags >>= U1
+    return result
+
+
+@scalar
+def within(key, ceilings, guard, halves, bits):
+    """Whether no cell exceeds its ceiling.
+
+    Cells are compared two apart so that the borrow of each stays in its own field:
+    `ceilings[h]` holds the ceilings of every second cell with the guard bit above each,
+    `halves` selects those cells, `guard` the guard bits.
+    """
+    even = ceilings[0] - (key & halves)
+    odd = ceilings[1] - (key >> bits & halves)
+    return (even & odd & guard) == guard

@@ -1,0 +1,668 @@
+"""The forward pass: every reachable state, layer by layer.
+
+    states[s]      = starts[s] + spawn2(afterstates[s - 2]) + spawn4(afterstates[s - 4])
+    afterstates[s] = slides(states[s])            (sets of canonical boards, goal not reached)
+
+Each layer is two maps over sets.  A set is one bit a rank of the perfect index
+(`layers.index`), so that dropping duplicates is setting a bit twice, and reading the bits
+in order gives the keys sorted.  Only afterstates are written: states follow from them.
+
+Large layers are shared out over threads in pieces; small ones stay in one thread, where
+they take less time than waking another.  Nothing depends on how the work was shared: files
+and counts are the same for any number of threads and any memory.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import forward
+from tilebase.combinatorics import boards_by_sum
+from tilebase.counts import STORED, CountResult
+from tilebase.errors import CorruptError, ResourceError, UsageError
+from tilebase.game import Game
+from tilebase.layers.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
+from tilebase.layers.index import Index, LayerIndex
+from tilebase.layers.rules import Rules
+from tilebase.layers.run import KEEP, Question, RunFolder
+from tilebase.layers.store import StoredLayer, write_keys
+
+Array = npt.NDArray[Any]
+Task = Callable[["_Worker"], "Task | None"]
+
+SMALL_BITS = 1 << 24
+"""Layers of at most this many ranks stay in one thread and in cache."""
+FREE_HALVES = 1 << 22
+"""Index tables of at most this many half boards are built once, for the whole game."""
+KEPT_KEYS = 1 << 22
+"""Layers of at most this many keys stay in memory for the next two layers."""
+DURABLE_BYTES = 1 << 20
+"""Layers of at least this size are flushed to disk; smaller ones survive a kill, not a power cut."""
+OVERHEAD = 400 << 20
+"""Bytes for Python, the libraries, compiled code and buffers of a run."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.  `fraction` and `seconds_left` are estimates from the sizes of the layers."""
+
+    total: int  # sum of the layer in work
+    step: str  # "spawn", "slide", "write" or "done"
+    states: int  # states counted so far
+    seconds: float  # since the run, or its continuation, began
+    rate: float  # states a second since then
+    fraction: float  # of all states, estimated
+    seconds_left: float
+
+
+@dataclass
+class Work:
+    """What a run cost: wall seconds by step, and counts of work that do not vary."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    layers: int = 0
+    bytes_written: int = 0
+    bytes_spilled: int = 0
+    flushes: int = 0
+    largest_layer: int = 0  # states in it
+    bits: int = 0  # ranks of all layers
+
+    def add(self, step: str, since: float) -> None:
+        """Charge the time since `since` to a step."""
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
+
+
+class _Worker:
+    """Buffers of one thread."""
+
+    def __init__(self, recent_bits: int) -> None:
+        self.scratch = np.zeros((11, forward.BATCH), dtype=np.uint64)
+        self.tiny = np.zeros((6, 2), dtype=np.uint64)
+        self.marks = np.zeros((4, forward.BATCH), dtype=np.uint8)
+        self.origin = np.zeros(forward.BATCH, dtype=np.int64)
+        self.recent_bits = np.uint64(recent_bits)
+        self.recent = np.zeros(1 << recent_bits, dtype=np.uint64)
+        self.arena = Arena(0)
+
+    def forget(self, size: int) -> None:
+        """Clear the filter, which holds for one target set only; shrink it for small layers."""
+        bits = min(max(size.bit_length() - 6, 8), int(self.recent_bits_most))
+        self.recent_bits = np.uint64(bits)
+        # A key of 0 is the empty board, which no map ever produces: it can mark a free slot.
+        self.recent[: 1 << bits] = 0
+
+    @property
+    def recent_bits_most(self) -> int:
+        """Bits of the whole filter."""
+        return len(self.recent).bit_length() - 1
+
+
+class ForwardPass:
+    """One run of the forward pass in a folder.  Use `count` unless you need the layers."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        *,
+        memory: int,
+        threads: int,
+        progress: Callable[[Progress], None] | None = None,
+        recent_bits: int = 16,
+    ) -> None:
+        self.folder = folder
+        self.game = folder.question.game
+        self.lookahead = folder.question.lookahead
+        self.keep = folder.question.keep
+        self.memory = memory
+        self.threads = threads
+        self.work = Work()
+        self._progress = progress
+        self._rules = Rules(self.game)
+        self._index: Index | None = None
+        self._workers = [_Worker(recent_bits) for _ in range(threads)]
+        self._pool = ThreadPoolExecutor(threads)
+        self._stop = threading.Event()
+        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._sources: dict[int, StoredLayer] = {}
+        self._starts = self._start_keys()
+        self._boards = boards_by_sum(self.game)
+        self._done_states = 0
+        self._began = time.perf_counter()
+        self._reported = 0.0
+        self._run_states = 0
+
+    # -- the whole pass ----------------------------------------------------------------------
+
+    def run(self, up_to: int | None = None) -> CountResult:
+        """Do all layers, or those of sums to `up_to`, continuing where the folder ends."""
+        lines = self.folder.finished()
+        done = bool(lines) and lines[-1].get("complete", False)
+        lines = [line for line in lines if "sum" in line]
+        try:
+            if not done:
+                self._resume(lines)
+                done = self._advance(lines, up_to)
+        finally:
+            self.close()
+        if up_to is not None:
+            done = done and all(line["sum"] <= up_to for line in lines)
+            lines = [line for line in lines if line["sum"] <= up_to]
+        return _result(self.folder.question, lines, complete=done)
+
+    def close(self) -> None:
+        """Stop the threads and let go of files and memory."""
+        self._stop.set()
+        self._pool.shutdown(wait=True)
+        for source in self._sources.values():
+            source.close()
+        self._sources.clear()
+        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        for worker in self._workers:
+            worker.arena = Arena(0)
+
+    def _resume(self, lines: list[dict[str, Any]]) -> None:
+        """Open the two layers that the next one follows from."""
+        for line in lines[-2:]:
+            if sum(line["afterstates"]):
+                source = StoredLayer(self.folder.layer_path("afterstates", line["sum"]))
+                if len(source.file) != sum(line["afterstates"]):
+                    raise CorruptError(f"{source.path} holds other keys than were counted: delete the run")
+                self._sources[line["sum"]] = source
+        self._done_states = sum(sum(line["states"]) for line in lines)
+
+    def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
+        """Do the layers that are missing; return whether the last one was reached."""
+        total = lines[-1]["sum"] + 2 if lines else min(self._starts)
+        while self._sources or total <= max(self._starts):
+            if up_to is not None and total > up_to:
+                return False
+            lines.append(self._layer(total))
+            self._retire(total)
+            total += 2
+        self.folder.append({"complete": True}, durable=True)
+        self._report(total - 2, "done", 0.0, final=True)
+        return True
+
+    def _retire(self, total: int) -> None:
+        """Let go of what the next layer does not need."""
+        for old in [s for s in self._sources if s <= total - 4]:
+            self._sources.pop(old).close()
+            if self.keep == "counts":
+                self.folder.remove_layer("afterstates", old)
+
+    def _start_keys(self) -> dict[int, Array]:
+        """Canonical start states by sum; the empty board, an afterstate, stands for an empty start."""
+        if self.game.start == "empty":
+            boards = [self.game.empty_board]
+        else:
+            boards = [board for board, _ in self.game.starts()]
+        by_sum: dict[int, list[int]] = {}
+        for board in boards:
+            by_sum.setdefault(self.game.sum(board), []).append(self.game.pack(board))
+        return {s: self._rules.canonical(np.array(keys, dtype=np.uint64)) for s, keys in by_sum.items()}
+
+    # -- one layer ---------------------------------------------------------------------------
+
+    def _layer(self, total: int) -> dict[str, Any]:
+        """Make the layer of one sum, write it, and return its line of the journal."""
+        layout = self._lay_out(total)
+        states, afters = self._bit_sets(layout)
+        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
+        try:
+            since = time.perf_counter()
+            if self.game.start == "empty" and total in self._starts:
+                self._mark(self._starts[total], layout, afters)
+            else:
+                self._spawn(total, layout, states)
+                self.work.add("spawn", since)
+                self._slide(total, layout, states, afters, counts)
+            since = time.perf_counter()
+            size = self._write(total, "afterstates", layout, afters, after_counts)
+            self.work.add("write", since)
+        finally:
+            states.discard()
+            afters.discard()
+        self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
+        line = {"sum": total, "afterstates": _trim(after_counts)}
+        for name, column in zip(("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True):
+            line[name] = _trim(column)
+        self.folder.append(line, durable=size >= DURABLE_BYTES)
+        self._account(total, int(counts[:, 0].sum()), layout.size)
+        return line
+
+    def _account(self, total: int, states: int, size: int) -> None:
+        self._done_states += states
+        self._run_states += states
+        self.work.layers += 1
+        self.work.bits += size
+        self.work.largest_layer = max(self.work.largest_layer, states)
+        self._report(total, "write", 1.0)
+
+    def _lay_out(self, total: int) -> LayerIndex:
+        """The index of a layer; tables grow with the largest tile that fits into the sum."""
+        tops = sorted(self.game.tops)
+        half = tops[len(tops) // 2 :]
+        cap = max(total.bit_length() - 1, 2)
+        if np.prod([float(top + 1) for top in half]) <= FREE_HALVES:
+            cap = max(tops)
+        if self._index is None or (self._index.cap < cap and self._index.cap < max(tops)):
+            self._index = None  # let go of the old tables first
+            self._index = Index(self.game, cap)
+        return self._index.layer(total)
+
+    def _bit_sets(self, layout: LayerIndex) -> tuple[BitSet, BitSet]:
+        """Two sets of bits and the arenas of the threads, within the memory allowed."""
+        assert self._index is not None
+        block_bits = block_bits_for(layout.size)
+        whole = ((layout.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
+        free = self.memory - OVERHEAD - self._index.nbytes - 2 * 8 * KEPT_KEYS
+        arena_least = 4 * max(layout.size >> block_bits, 256) * PAGE_BYTES * self.threads
+        least = 16 * BitSet.least_words(layout.size) + arena_least
+        small = layout.size <= SMALL_BITS
+        if not small and free < least:
+            raise ResourceError(
+                f"the layer of sum {layout.total} needs at least "
+                f"{(least + self.memory - free) / 2**20:.0f} MiB: give more memory"
+            )
+        nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layout.size)))
+        for i in range(2):
+            if self._storage[i].nbytes < nbytes:
+                self._storage[i] = np.zeros(0, dtype=np.uint64)
+                self._storage[i] = np.zeros(nbytes // 8 * (5 if small else 4) // 4 + 1024, dtype=np.uint64)
+        if not small:
+            self._grow_arenas(max((free - 2 * nbytes) * 7 // 8, arena_least) // self.threads, layout.size)
+        names = (f"states-{layout.total}", f"afterstates-{layout.total}")
+        storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
+        first, second = (
+            BitSet(layout.size, bits, self.folder.path, name) for bits, name in zip(storage, names, strict=True)
+        )
+        return first, second
+
+    def _grow_arenas(self, allowed: int, size: int) -> None:
+        """Arenas large enough for a layer's offsets in a few flushes; untouched pages cost nothing."""
+        wanted = min(allowed, max(size, 64 << 20))
+        for worker in self._workers:
+            if worker.arena.pages * PAGE_BYTES < wanted or worker.arena.pages * PAGE_BYTES > allowed:
+                worker.arena = Arena(0)
+                worker.arena = Arena(wanted)
+
+    def _kernel_index(self, layout: LayerIndex) -> tuple[Array, ...]:
+        index = self._index
+        assert index is not None
+        return (index.shifts, *index.part_tables, layout.head_base, index.tail_rank)
+
+    def _kernel_layout(self, layout: LayerIndex) -> tuple[Array, ...]:
+        index = self._index
+        assert index is not None
+        return (
+            layout.heads, layout.starts, index.head_key, index.head_max, layout.left,
+            index.tail_start, index.tail_key, index.tail_max,
+        )  # fmt: skip
+
+    # -- the maps ----------------------------------------------------------------------------
+
+    def _mark(self, keys: Array, layout: LayerIndex, target: BitSet) -> None:
+        """Set the bits of some canonical boards (start states: few, in layers that are small)."""
+        assert self._index is not None
+        ranks = self._index.rank(layout, keys)
+        for r in ranks.tolist():
+            target.bits[r >> 6] |= np.uint64(1 << (r & 63))
+
+    def _spawn(self, total: int, layout: LayerIndex, states: BitSet) -> None:
+        """Mark the states of a layer: starts, and what spawns make of earlier afterstates."""
+        if total in self._starts:
+            self._mark(self._starts[total], layout, states)
+        tasks: deque[Task] = deque()
+        for exponent in self.game.spawn_exponents:
+            source = self._sources.get(total - 2**exponent)
+            if source is not None:
+                tasks.extend(
+                    self._spawn_task(source, job, exponent, layout, states) for job in range(source.jobs)
+                )
+        self._map(tasks, states, total, "spawn", 0.0, 0.4)
+
+    def _spawn_task(
+        self, source: StoredLayer, job: int, exponent: int, layout: LayerIndex, states: BitSet
+    ) -> Task:
+        index, direct, rules = self._kernel_index(layout), states.size <= SMALL_BITS, self._rules
+
+        def step(worker: _Worker, keys: Array | None = None, place: int = 0) -> Task | None:
+            if keys is None:
+                keys = source.read(job)
+            place = forward.spawn_map(
+                keys, place, exponent, rules.low_bits, rules.fold, rules.sym, index, worker.recent,
+                worker.recent_bits, direct, states.bits, worker.arena.view(states.block_bits), worker.scratch,
+            )  # fmt: skip
+            return None if place == len(keys) else lambda again: step(again, keys, place)
+
+        return step
+
+    def _slide(
+        self, total: int, layout: LayerIndex, states: BitSet, afters: BitSet, counts: Array
+    ) -> None:
+        """Count the states of a layer and mark their afterstates, window by window."""
+        for window in range(states.windows):
+            if window:
+                states.advance()
+            if self.keep == "states":
+                self._write_states(total, layout, states)
+            since = time.perf_counter()
+            lock = threading.Lock()
+            tasks = deque(
+                self._slide_task(begin, end, layout, states, afters, counts, lock)
+                for begin, end in states.ranges(4 * self.threads if states.size <= SMALL_BITS else 1 << 20)
+            )
+            done = window / states.windows
+            self._map(tasks, afters, total, "slide", 0.4 + 0.5 * done, 0.5 / states.windows)
+            self.work.add("slide", since)
+
+    def _slide_task(
+        self, begin: int, end: int, layout: LayerIndex, states: BitSet, afters: BitSet, counts: Array, lock: Any
+    ) -> Task:
+        index, sources = self._kernel_index(layout), self._kernel_layout(layout)
+        direct, rules = afters.size <= SMALL_BITS, self._rules
+
+        def step(worker: _Worker, place: int = begin) -> Task | None:
+            mine = np.zeros_like(counts)
+            place = int(forward.slide_map(
+                states.bits, np.uint64(states.first_rank), np.uint64(place), np.uint64(end), sources,
+                rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles, rules.limited, rules.limits,
+                rules.order, self.lookahead, rules.exponents, rules.low_bits, rules.fold,
+                rules.sym, index, worker.recent, worker.recent_bits, direct, afters.bits,
+                worker.arena.view(afters.block_bits), worker.scratch, worker.tiny, worker.marks, worker.origin, mine,
+            ))  # fmt: skip
+            with lock:
+                counts[...] += mine
+            if place < end:
+                return lambda again: step(again, place)
+            states.clear(begin, end)
+            return None
+
+        return step
+
+    def _map(
+        self, tasks: deque[Task], target: BitSet, total: int, step: str, done: float, share: float
+    ) -> None:
+        """Run tasks over the threads, flushing the arenas whenever one is full."""
+        small = target.size <= SMALL_BITS
+        workers = self._workers[:1] if small else self._workers
+        for worker in workers:
+            worker.forget(target.size)
+            if not small:
+                worker.arena.reset(target.blocks)
+        count = max(len(tasks), 1)
+        if small:
+            self._drain(workers[0], tasks)
+            return
+        while tasks:
+            running = [self._pool.submit(self._drain, worker, tasks) for worker in workers]
+            while running:
+                finished, rest = wait(running, timeout=0.25)
+                for future in finished:
+                    future.result()
+                running = list(rest)
+                self._report(total, step, done + share * (1 - len(tasks) / count))
+            since = time.perf_counter()
+            self._flush(target)
+            self.work.add("flush", since)
+
+    def _drain(self, worker: _Worker, tasks: deque[Task]) -> None:
+        """Do tasks until none is left or this worker's arena is full."""
+        while not self._stop.is_set():
+            try:
+                task = tasks.popleft()
+            except IndexError:
+                return
+            rest = task(worker)
+            if rest is not None:
+                tasks.appendleft(rest)
+                return
+
+    def _flush(self, target: BitSet) -> None:
+        """Move all offsets from the arenas into the set."""
+        self.work.flushes += 1
+        arenas = [worker.arena for worker in self._workers]
+        views = [arena.by_block(target.blocks) for arena in arenas]
+        if target.windows > 1:
+            for arena, view in zip(arenas, views, strict=True):
+                target.spill(arena, *view)
+
+        def part(first: int, last: int) -> None:
+            for arena, (start, order, length) in zip(arenas, views, strict=True):
+                forward.flush(
+                    first, last, target.first_block, np.uint64(target.block_bits), arena.data, start, order,
+                    length, target.bits,
+                )  # fmt: skip
+
+        step = max(1, (target.last_block - target.first_block) // (16 * self.threads))
+        blocks = range(target.first_block, target.last_block, step)
+        jobs = [self._pool.submit(part, b, min(b + step, target.last_block)) for b in blocks]
+        for job in jobs:
+            job.result()
+        for arena in arenas:
+            arena.reset(target.blocks)
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def _meta(self, kind: str, total: int) -> dict[str, Any]:
+        return {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
+
+    def _write(self, total: int, kind: str, layout: LayerIndex, boards: BitSet, counts: Array) -> int:
+        """Write the afterstates of a layer, unless there are none, and keep them as a source."""
+        small = boards.size <= SMALL_BITS
+        kept: list[Array] | None = [] if small else None
+        parts = self._listed(layout, boards, counts, kept, clear=True)
+        path = self.folder.layer_path(kind, total)
+        self._report(total, "write", 0.9)
+        pool = None if small else self._pool
+        durable = boards.size >= 8 * DURABLE_BYTES
+        size = write_keys(path, parts, self._meta(kind, total), pool, durable=durable)
+        if not counts.sum():
+            path.unlink()
+            return 0
+        keys = np.concatenate(kept) if kept and counts.sum() <= KEPT_KEYS else None
+        self._sources[total] = StoredLayer(path, keys)
+        self.work.bytes_written += size
+        return size
+
+    def _write_states(self, total: int, layout: LayerIndex, states: BitSet) -> None:
+        """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
+        if states.windows > 1:
+            raise ResourceError(f"keeping the states of sum {total} needs more memory than was given")
+        parts = self._listed(layout, states, np.zeros(self.game.max_code + 1, dtype=np.int64), None, clear=False)
+        pool = None if states.size <= SMALL_BITS else self._pool
+        path = self.folder.layer_path("states", total)
+        durable = states.size >= 8 * DURABLE_BYTES
+        self.work.bytes_written += write_keys(path, parts, self._meta("states", total), pool, durable=durable)
+
+    def _listed(
+        self, layout: LayerIndex, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
+    ) -> Iterator[Array]:
+        """The keys of a set in order, as arrays; counts them by largest exponent."""
+        sources = self._kernel_layout(layout)
+        lock = threading.Lock()
+
+        def listed(span: tuple[int, int]) -> Array:
+            begin, end = span
+            expected = boards.count(begin, end)
+            keys = np.empty(expected + 64, dtype=np.uint64)
+            mine = np.zeros_like(counts)
+            maxima = np.empty(forward.BATCH, dtype=np.uint8)
+            if expected:
+                forward.list_layer(
+                    boards.bits, np.uint64(boards.first_rank), np.uint64(begin), np.uint64(end), sources, keys,
+                    maxima, mine,
+                )  # fmt: skip
+            with lock:
+                counts[...] += mine
+            if clear:
+                boards.clear(begin, end)
+            return keys[:expected]
+
+        for window in range(boards.windows):
+            if window:
+                boards.advance()
+            if boards.size <= SMALL_BITS:
+                keys = listed((0, boards.size))
+                if kept is not None:
+                    kept.append(keys)
+                yield keys
+            else:
+                yield from _ahead(self._pool, listed, list(boards.ranges(1 << 20)), 2 * self.threads)
+
+    # -- progress ----------------------------------------------------------------------------
+
+    def _report(self, total: int, step: str, done: float, *, final: bool = False) -> None:
+        now = time.perf_counter()
+        if self._progress is None or (now - self._reported < 0.1 and not final):
+            return
+        self._reported = now
+        seconds = now - self._began
+        rate = self._run_states / seconds
+        before = sum(n for s, n in self._boards.items() if s < total)
+        after = sum(n for s, n in self._boards.items() if s > total)
+        here = self._boards.get(total, 0)
+        expected = (after + (1 - done) * here) * self._done_states / max(before + done * here, 1)
+        self._progress(
+            Progress(
+                total, step, self._done_states, seconds, rate,
+                1.0 if final else self._done_states / max(self._done_states + expected, 1),
+                0.0 if final else expected / rate if rate else float("inf"),
+            )
+        )  # fmt: skip
+
+
+def _ahead(
+    pool: ThreadPoolExecutor, call: Callable[[Any], Array], items: Iterable[Any], ahead: int
+) -> Iterator[Array]:
+    """``map(call, items)`` in order, with at most `ahead` results waiting."""
+    waiting: deque[Any] = deque()
+    for item in items:
+        waiting.append(pool.submit(call, item))
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _trim(counts: Array) -> list[int]:
+    """Counts by exponent without trailing zeros."""
+    used = np.flatnonzero(counts)
+    return [int(n) for n in counts[: used[-1] + 1]] if len(used) else []
+
+
+def _result(question: Question, lines: list[dict[str, Any]], *, complete: bool) -> CountResult:
+    columns = question.game.max_code + 1
+    arrays = {name: np.zeros((len(lines), columns), dtype=np.int64) for name in STORED}
+    for i, line in enumerate(lines):
+        for name in STORED:
+            arrays[name][i, : len(line[name])] = line[name]
+    return CountResult(
+        game=question.game,
+        lookahead=question.lookahead,
+        sums=np.array([line["sum"] for line in lines], dtype=np.int64),
+        complete=complete,
+        **arrays,
+    )
+
+
+def available_memory() -> int:
+    """Bytes of memory that this machine can give now, by the kernel's own estimate."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def count(
+    game: Game,
+    *,
+    lookahead: bool = False,
+    folder: Path | str | None = None,
+    keep: str = "counts",
+    memory: int | None = None,
+    threads: int | None = None,
+    up_to: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    work: Callable[[Work], None] | None = None,
+) -> CountResult:
+    """Count every reachable state of a game, exactly.
+
+    Parameters
+    ----------
+    game:
+        The game.
+    lookahead:
+        Collapse states that are won or lost within one move.
+    folder:
+        Where finished layers go.  A call with the same folder and question continues after
+        an interruption of any kind, and returns at once when everything is there.  None:
+        a temporary folder, removed at the end.
+    keep:
+        What stays in the folder: ``"counts"``, ``"afterstates"`` or ``"states"`` (both kinds).
+    memory:
+        Bytes to use; layers that need more are spilled to the folder.  None: three quarters
+        of what is available.  Compiled code and libraries are included, the page cache is not.
+    threads:
+        None: one for each processor this process may use.
+    up_to:
+        Stop after the layer of this sum; the result then says that it is not complete.
+    progress, work:
+        Called with a `Progress` several times a second, and with the `Work` at the end.
+
+    Returns
+    -------
+    CountResult
+        Counts by sum and largest tile.
+
+    Raises
+    ------
+    UsageError
+        For options that make no sense.
+    WrongGameError, StorageError, CorruptError
+        If the folder holds something else, cannot be written, or is damaged.
+    ResourceError
+        If a layer cannot be made within `memory`.
+
+    >>> count(Game("2x2", 32)).total("live")
+    57
+    """
+    if keep not in KEEP:
+        raise UsageError(f"keep {keep!r} is none of {', '.join(KEEP)}")
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot work: give at least 1")
+    memory = available_memory() * 3 // 4 if memory is None else memory
+    if memory < OVERHEAD:
+        raise UsageError(f"{memory >> 20} MiB of memory is too little: give at least {OVERHEAD >> 20} MiB")
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+            return count(
+                game, lookahead=lookahead, folder=Path(temporary) / "run", keep=keep, memory=memory,
+                threads=threads, up_to=up_to, progress=progress, work=work,
+            )  # fmt: skip
+    run = RunFolder(Path(folder), Question(game, lookahead, keep))
+    try:
+        threads = threads or len(os.sched_getaffinity(0))
+        forward_pass = ForwardPass(run, memory=memory, threads=threads, progress=progress)
+        try:
+            result = forward_pass.run(up_to)
+        finally:
+            forward_pass.close()
+        if work is not None:
+            work(forward_pass.work)
+    finally:
+        run.close()
+    return result

@@ -1,0 +1,169 @@
+"""Sets of boards of one layer as one bit a rank, filled through arenas, larger than memory if need be.
+
+The ranks of a layer are cut into blocks of 2**block_bits, and the blocks into windows.  One
+window of bits is in memory.  Offsets that belong to another window are appended to that
+window's spill file when an arena is flushed, and set when the window's turn comes.  One
+window is the common case; then nothing is spilled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import forward, rank
+from tilebase.errors import StorageError
+
+Array = npt.NDArray[Any]
+PAGE_BYTES = 4 * forward.PAGE
+PIECE_WORDS = 1 << 12
+
+
+def block_bits_for(size: int) -> int:
+    """Bits of a rank that stay inside a block: about 1000 blocks, each no smaller than a page of memory."""
+    return min(max((size >> 10).bit_length(), 16), 26)
+
+
+class Arena:
+    """Pages of one thread for offsets on their way to a bit set."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.pages = nbytes // PAGE_BYTES
+        self.data = np.empty(self.pages * forward.PAGE, dtype=np.uint32)
+        self.page_block = np.zeros(self.pages, dtype=np.int64)
+        self.used = np.zeros(1, dtype=np.int64)
+        self.cursor = np.zeros(0, dtype=np.int64)
+
+    def reset(self, blocks: int) -> None:
+        """Forget everything; block b begins with page b."""
+        self.cursor = np.arange(blocks, dtype=np.int64) * forward.PAGE
+        self.page_block[:blocks] = np.arange(blocks)
+        self.used[0] = blocks
+
+    def view(self, block_bits: int) -> tuple[Any, ...]:
+        """The tuple that kernels call arena."""
+        return np.uint64(block_bits), self.data, self.cursor, self.page_block, self.used
+
+    def by_block(self, blocks: int) -> tuple[Array, Array, Array]:
+        """``(start, order, length)``: pages of block b are ``order[start[b]:start[b + 1]]``."""
+        used = int(self.used[0])
+        start = np.empty(blocks + 1, dtype=np.int64)
+        order = np.empty(used, dtype=np.int64)
+        forward.pages_by_block(self.page_block, used, blocks, start, order)
+        length = np.full(used, forward.PAGE, dtype=np.int64)
+        current = self.cursor // forward.PAGE
+        length[current] = self.cursor % forward.PAGE
+        return start, order, length
+
+
+class BitSet:
+    """The boards reached in one layer."""
+
+    def __init__(self, size: int, storage: Array, folder: Path, name: str) -> None:
+        """`storage`: zeroed uint64 words that this set may use; `folder`: where spill files go."""
+        self.size = size
+        self.block_bits = block_bits_for(size)
+        self.blocks = max(1, (size + (1 << self.block_bits) - 1) >> self.block_bits)
+        words_a_block = 1 << self.block_bits - 6
+        self.window_blocks = min(self.blocks, len(storage) // words_a_block)
+        self.bits = storage[: self.window_blocks * words_a_block]
+        self.window = 0
+        self._folder, self._name = folder, name
+        self.spilled_bytes = 0
+
+    @staticmethod
+    def least_words(size: int) -> int:
+        """Words of storage without which a set of this size cannot work: two blocks."""
+        return 2 << block_bits_for(size) - 6
+
+    # -- windows -----------------------------------------------------------------------------
+
+    @property
+    def windows(self) -> int:
+        """How many windows there are."""
+        return -(-self.blocks // self.window_blocks)
+
+    @property
+    def first_block(self) -> int:
+        """The first block of the window in memory."""
+        return self.window * self.window_blocks
+
+    @property
+    def last_block(self) -> int:
+        """The block after the last one of the window in memory."""
+        return min(self.first_block + self.window_blocks, self.blocks)
+
+    @property
+    def first_rank(self) -> int:
+        """The rank of the first bit in memory."""
+        return self.first_block << self.block_bits
+
+    def ranges(self, parts: int) -> Iterator[tuple[int, int]]:
+        """Ranges of ranks that cover the window, whole blocks each, about `parts` of them."""
+        blocks = self.last_block - self.first_block
+        step = max(1, blocks // parts)
+        for block in range(self.first_block, self.last_block, step):
+            end = min(block + step, self.last_block)
+            yield block << self.block_bits, min(end << self.block_bits, self.size)
+
+    def clear(self, begin: int, end: int) -> None:
+        """Zero the bits of ranks [begin, end), whole blocks of the window in memory."""
+        first = (begin - self.first_rank) >> 6
+        self.bits[first : (end - self.first_rank + 63) >> 6] = 0
+
+    def count(self, begin: int, end: int) -> int:
+        """Boards among ranks [begin, end) of the window in memory, whole blocks."""
+        words = self.bits[(begin - self.first_rank) >> 6 : (end - self.first_rank + 63) >> 6]
+        counts = np.empty(-(-len(words) // PIECE_WORDS), dtype=np.uint64)
+        rank.popcounts(words, PIECE_WORDS, counts)
+        return int(counts.sum())
+
+    # -- spilling ----------------------------------------------------------------------------
+
+    def _spill_path(self, window: int) -> Path:
+        return self._folder / f".{self._name}-{window}.spill"
+
+    def spill(self, arena: Arena, start: Array, order: Array, length: Array) -> None:
+        """Append what belongs to other windows to their files.  Raises `StorageError`."""
+        for window in range(self.window + 1, self.windows):
+            first = window * self.window_blocks
+            last = min(first + self.window_blocks, self.blocks)
+            try:
+                with self._spill_path(window).open("ab") as file:
+                    for block in range(first, last):
+                        self._spill_block(file, block, arena, order[start[block] : start[block + 1]], length)
+            except OSError as error:
+                raise StorageError(f"cannot spill to {self._folder}: {error.strerror or error}") from error
+
+    def _spill_block(self, file: Any, block: int, arena: Arena, pages: Array, length: Array) -> None:
+        count = int(length[pages].sum())
+        if not count:
+            return
+        file.write(np.array([block, count], dtype=np.uint64).tobytes())
+        for page in pages:
+            begin = int(page) * forward.PAGE
+            file.write(arena.data[begin : begin + int(length[page])].tobytes())
+        self.spilled_bytes += 16 + 4 * count
+
+    def advance(self) -> None:
+        """Bring the next window into memory; the present one must have been cleared."""
+        self.window += 1
+        path = self._spill_path(self.window)
+        if not path.exists():
+            return
+        with path.open("rb") as file:
+            while head := file.read(16):
+                block, count = np.frombuffer(head, dtype=np.uint64)
+                data = np.frombuffer(bytearray(file.read(4 * int(count))), dtype=np.uint32)
+                base = (block - np.uint64(self.first_block)) << np.uint64(self.block_bits)
+                rank.set_bits(data + base, len(data), np.uint64(0), self.bits)
+        path.unlink()
+
+    def discard(self) -> None:
+        """Remove spill files that are left."""
+        for window in range(self.windows):
+            self._spill_path(window).unlink(missing_ok=True)

@@ -1,0 +1,224 @@
+"""The folder of a run: what was asked, which layers are done, and how to go on after a kill.
+
+    run.json            the question: game, lookahead, what is kept, format
+    counts.jsonl        one line a finished layer, with a checksum; the order of truth
+    afterstates/S.tbl   afterstates of sum S (docs/format.md)
+    states/S.tbl        states of sum S, if they are kept
+    lock                held by the process that writes here
+
+A layer counts as finished when its line in counts.jsonl is complete; its files were
+renamed into place before.  Whatever a kill leaves beyond the last complete line is made
+again, with the same bytes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
+from tilebase.game import Game
+from tilebase.tables.format import LayerFile, sync_folder
+
+VERSION = 1
+KEEP = ("counts", "afterstates", "states")
+"""What stays when a run is done; each holds what those before it hold."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a run computes.  Two runs with equal questions give identical files."""
+
+    game: Game
+    lookahead: bool = False
+    keep: str = "counts"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "format": "tilebase run",
+            "version": VERSION,
+            "game": self.game.identity,
+            "lookahead": self.lookahead,
+            "keep": self.keep,
+        }
+
+
+class RunFolder:
+    """A folder that one process fills, layer by layer.
+
+    Raises
+    ------
+    WrongGameError
+        If the folder holds the answer to another question, or files that are no run.
+    StorageError
+        If it cannot be written, or another process is writing it.
+    """
+
+    def __init__(self, path: Path, question: Question) -> None:
+        self.path = path
+        self.question = question
+        try:
+            self._prepare()
+        except OSError as error:
+            raise StorageError(f"cannot use {path}: {error.strerror or error}") from error
+
+    def _prepare(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        manifest = self.path / "run.json"
+        if manifest.exists():
+            check_question(manifest, self.question)
+        elif any(self.path.iterdir()):
+            raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
+        self._lock = (self.path / "lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StorageError(f"another process is writing {self.path}: wait for it or stop it") from error
+        if not manifest.exists():
+            text = json.dumps(self.question.as_dict(), indent=1, sort_keys=True)
+            _write_whole(manifest, text + "\n")
+        for kind in ("afterstates", "states"):
+            (self.path / kind).mkdir(exist_ok=True)
+        for leftover in (*self.path.rglob(".*.part"), *self.path.glob(".*.spill")):
+            leftover.unlink()
+
+    def close(self) -> None:
+        """Let others write here."""
+        self._lock.close()
+
+    def layer_path(self, kind: str, total: int) -> Path:
+        """Where the layer of one sum is; `kind` is afterstates or states."""
+        return self.path / kind / f"{total:06d}.tbl"
+
+    # -- the journal -------------------------------------------------------------------------
+
+    @property
+    def _journal(self) -> Path:
+        return self.path / "counts.jsonl"
+
+    def finished(self) -> list[dict[str, Any]]:
+        """The lines of all finished layers, in order; a torn last line is cut off.
+
+        Raises `CorruptError` if an earlier line is damaged.
+        """
+        if not self._journal.exists():
+            return []
+        data = self._journal.read_bytes()
+        lines, good = read_journal(data, self._journal)
+        if good < len(data):
+            os.truncate(self._journal, good)
+        return lines
+
+    def append(self, line: dict[str, Any], *, durable: bool) -> None:
+        """Declare a layer finished.  Raises `StorageError`."""
+        text = json.dumps(line, sort_keys=True, separators=(",", ":"))
+        try:
+            with self._journal.open("ab") as file:
+                file.write(f"{text}\t{zlib.crc32(text.encode()):08x}\n".encode())
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
+        except OSError as error:
+            raise StorageError(f"cannot write {self._journal}: {error.strerror or error}") from error
+
+    def remove_layer(self, kind: str, total: int) -> None:
+        """Delete a layer that nothing needs any more."""
+        self.layer_path(kind, total).unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Delete the whole run: it is finished and nobody asked to keep it."""
+        for kind in ("afterstates", "states"):
+            for file in (self.path / kind).glob("*.tbl"):
+                file.unlink()
+            (self.path / kind).rmdir()
+        for name in ("counts.jsonl", "run.json", "lock"):
+            (self.path / name).unlink(missing_ok=True)
+        self.path.rmdir()
+
+
+def check_question(manifest: Path, question: Question) -> None:
+    """Raise `WrongGameError` unless `manifest` is that of `question`."""
+    try:
+        found = json.loads(manifest.read_text())
+        if found.get("format") != "tilebase run":
+            raise ValueError
+    except (ValueError, AttributeError) as error:
+        raise WrongGameError(f"{manifest} is not the manifest of a run: choose another folder") from error
+    wanted = question.as_dict()
+    for key, value in wanted.items():
+        if found.get(key) != value:
+            raise WrongGameError(
+                f"{manifest.parent} holds another run ({key} {json.dumps(found.get(key))}, "
+                f"not {json.dumps(value)}): choose another folder or delete it"
+            )
+
+
+def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The complete lines of a journal and the bytes they take.  Raises `CorruptError`."""
+    lines, good = [], 0
+    for raw in data.splitlines(keepends=True):
+        text, _, crc = raw.rstrip(b"\n").rpartition(b"\t")
+        if not raw.endswith(b"\n") or crc != f"{zlib.crc32(text):08x}".encode():
+            if good + len(raw) < len(data):
+                raise CorruptError(f"{path} is damaged after byte {good}: delete the folder and count again")
+            break
+        lines.append(json.loads(text))
+        good += len(raw)
+    return lines, good
+
+
+def _write_whole(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.part")
+    with beside.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    sync_folder(path.parent)
+
+
+def verify_run(path: Path) -> list[str]:
+    """Read every byte of a run's folder; return one sentence for each thing wrong (none: sound).
+
+    Raises `WrongGameError` if it is no run at all.
+    """
+    manifest = path / "run.json"
+    try:
+        question = json.loads(manifest.read_text())
+        game = Game.from_identity(question["game"])
+    except (OSError, ValueError, KeyError) as error:
+        raise WrongGameError(f"{path} is not the folder of a run: it has no sound run.json") from error
+    journal = path / "counts.jsonl"
+    try:
+        data = journal.read_bytes() if journal.exists() else b""
+        lines, good = read_journal(data, journal)
+    except CorruptError as error:
+        return [str(error)]
+    wrong = [] if good == len(data) else [f"{journal} ends in a torn line: continue the run to mend it"]
+    recorded = {line["sum"]: line for line in lines if "sum" in line}
+    for kind in ("afterstates", "states"):
+        for file in sorted((path / kind).glob("*.tbl")):
+            wrong += _verify_file(file, kind, game, recorded)
+    return wrong
+
+
+def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str, Any]]) -> list[str]:
+    try:
+        with LayerFile(file) as layer:
+            layer.verify()
+            total = layer.meta.get("sum")
+            if layer.meta.get("game") != game.identity or layer.meta.get("kind") != kind:
+                return [f"{file} belongs to another game: delete it"]
+            if file.name != f"{total:06d}.tbl":
+                return [f"{file} holds the layer of sum {total}: it was renamed"]
+            if total in recorded and sum(recorded[total][kind]) != len(layer):
+                return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]
+    except TilebaseError as error:
+        return [str(error)]
+    return []

@@ -1,0 +1,113 @@
+"""Layers of keys going to and coming from layer files, with the compiled codec."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import codec
+from tilebase.errors import CorruptError
+from tilebase.tables.format import CHUNK_KEYS, Chunk, LayerFile, compress, write_layer
+
+Keys = npt.NDArray[np.uint64]
+JOB_CHUNKS = 32
+"""Chunks that one task encodes or decodes: half a million keys."""
+
+
+def encode(keys: Keys) -> list[Chunk]:
+    """Ascending keys as chunks of `CHUNK_KEYS`, the last one shorter."""
+    out = np.empty(10 * min(len(keys), CHUNK_KEYS), dtype=np.uint8)
+    chunks = []
+    for at in range(0, len(keys), CHUNK_KEYS):
+        piece = keys[at : at + CHUNK_KEYS]
+        size = codec.encode_deltas(piece, out)
+        chunks.append(compress(int(piece[0]), len(piece), out[:size].tobytes()))
+    return chunks
+
+
+def decode(first: int, data: bytes, count: int) -> Keys:
+    """Twin of `tables.format.decode_keys`, compiled.  Raises `CorruptError`."""
+    keys = np.empty(count, dtype=np.uint64)
+    # A writable copy: a read-only array is another type to Numba and would compile again.
+    raw = np.frombuffer(bytearray(data), dtype=np.uint8)
+    if codec.decode_deltas(np.uint64(first), raw, keys) != count:
+        raise CorruptError(f"a chunk does not hold the {count} keys that its index says")
+    return keys
+
+
+def _encode_jobs(parts: Iterable[Keys], pool: Executor) -> Iterator[Future[list[Chunk]]]:
+    """Cut ascending parts at multiples of the chunk size, whatever the sizes of the parts."""
+    job = JOB_CHUNKS * CHUNK_KEYS
+    rest = np.empty(0, dtype=np.uint64)
+    for part in parts:
+        rest = np.concatenate([rest, part]) if len(rest) else part
+        whole = len(rest) // job * job
+        for at in range(0, whole, job):
+            yield pool.submit(encode, rest[at : at + job])
+        rest = rest[whole:]
+    yield pool.submit(encode, rest)
+
+
+def _in_order(jobs: Iterable[Future[list[Chunk]]], ahead: int) -> Iterator[Chunk]:
+    waiting: deque[Future[list[Chunk]]] = deque()
+    for job in jobs:
+        waiting.append(job)
+        if len(waiting) > ahead:
+            yield from waiting.popleft().result()
+    while waiting:
+        yield from waiting.popleft().result()
+
+
+def write_keys(
+    path: Path, parts: Iterable[Keys], meta: dict[str, Any], pool: Executor | None, *, durable: bool
+) -> int:
+    """Write ascending `parts` as one layer file; return its bytes.
+
+    The file depends on the keys and `meta` only, not on how the parts were cut or on threads.
+    Without a pool everything happens in this thread (small layers).
+    """
+    if pool is None:
+        chunks: Iterable[Chunk] = (chunk for part in parts for chunk in encode(part))
+    else:
+        chunks = _in_order(_encode_jobs(parts, pool), ahead=8)
+    return write_layer(path, chunks, meta, durable=durable)
+
+
+class StoredLayer:
+    """One finished layer: its file, and its keys too while it is small."""
+
+    def __init__(self, path: Path, keys: Keys | None = None) -> None:
+        self.path = path
+        self._keys = keys
+        self._file: LayerFile | None = None
+
+    @property
+    def file(self) -> LayerFile:
+        """The open file."""
+        if self._file is None:
+            self._file = LayerFile(self.path)
+        return self._file
+
+    @property
+    def jobs(self) -> int:
+        """Number of pieces that `read` gives."""
+        return 1 if self._keys is not None else -(-self.file.chunks // JOB_CHUNKS)
+
+    def read(self, job: int) -> Keys:
+        """The keys of one piece, ascending.  Raises `CorruptError`."""
+        if self._keys is not None:
+            return self._keys
+        chunks = range(job * JOB_CHUNKS, min((job + 1) * JOB_CHUNKS, self.file.chunks))
+        return np.concatenate([self.file.keys(chunk, decode) for chunk in chunks])
+
+    def close(self) -> None:
+        """Close the file; the layer stays where it is."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

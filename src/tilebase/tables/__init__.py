@@ -1,0 +1,1 @@
+"""Files of layers: the format, for readers that need no solver."""

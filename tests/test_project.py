@@ -1,0 +1,150 @@
+"""The project keeps its own rules: style, types, direction of imports, a light start, true examples."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tilebase
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = [*sorted((ROOT / "scripts").iterdir()), ROOT / ".ci/run"]
+EXAMPLES = [
+    page
+    for page in (*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md")))
+    if ">>> " in page.read_text("utf-8")
+]
+
+ORDER: tuple[tuple[str, ...], ...] = (
+    ("_version", "errors", "paths"),
+    ("game",),
+    ("board", "combinatorics", "counts", "objectives", "symmetry", "tables", "tables.format"),
+    ("reference",),
+    ("tables.probe",),
+    ("_kernels", "layers"),
+    ("adversary", "bounds", "enumerate", "patterns", "solve", "symbolic"),
+    ("codecs", "graphs", "plots", "reproduce", "tables.writer"),
+    ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
+    ("cli", "web"),
+    ("__main__",),
+)
+"""Modules and packages of tilebase, lowest first; each imports itself and what is lower."""
+
+BESIDE = {("layers", "_kernels"), ("cli", "web")}
+"""The exceptions: the first may import the second, though it stands beside it."""
+
+RANK = {unit: rank for rank, units in enumerate(ORDER) for unit in units}
+SPLIT = {unit.rpartition(".")[0] for unit in RANK if "." in unit}  # packages whose modules have ranks each
+
+MODULES = {
+    ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted((ROOT / "src").rglob("*.py"))
+}
+
+MACHINE_PATH = re.compile(rf"(?<![\w.~)}}-])(/(home|root|tmp|Users)/\w|{re.escape(str(ROOT))}\b)")
+
+
+def run(*command: str) -> None:
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.fail(f"{' '.join(command)}\n{done.stdout}{done.stderr}", pytrace=False)
+
+
+def test_ruff_check() -> None:
+    run("-m", "ruff", "check", ".")
+
+
+def test_ruff_format() -> None:
+    run("-m", "ruff", "format", "--check", ".")
+
+
+def test_mypy() -> None:
+    run("-m", "mypy", "src/tilebase")
+
+
+def unit_of(module: str) -> str:
+    """The entry of `ORDER` that a module belongs to: its own or that of the package around it."""
+    name = module.removeprefix("tilebase.")
+    while name not in RANK and (package := name.rpartition(".")[0]) and package not in SPLIT:
+        name = package
+    if name not in RANK:
+        pytest.fail(
+            f"{module} has no place yet: add {name!r} to ORDER in {Path(__file__).name}", pytrace=False
+        )
+    return name
+
+
+def imported_modules(module: str, path: Path) -> Iterator[tuple[int, str]]:
+    """Line and name of each import of a tilebase module, those inside functions included."""
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            origin = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            members = [f"{origin}.{alias.name}" for alias in node.names]
+            targets = [member if member in MODULES else origin for member in members]
+        else:
+            continue
+        yield from ((node.lineno, name) for name in targets if name.split(".")[0] == "tilebase")
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name != "tilebase"])
+def test_imports_go_downward(module: str) -> None:
+    unit = unit_of(module)
+    for line, target in imported_modules(module, MODULES[module]):
+        other = unit_of(target)
+        allowed = other == unit or RANK[other] < RANK[unit] or (unit, other) in BESIDE
+        assert allowed, f"{module}, line {line}, imports {target}: {unit} may not import {other}"
+
+
+@pytest.mark.parametrize("module", ["tilebase", "tilebase.cli"])
+def test_imports_stay_light(module: str) -> None:
+    heavy = {"numba", "matplotlib", "pyarrow"}
+    show = f"sys.exit(', '.join({heavy} & sys.modules.keys()) or 0)"
+    run("-c", f"import sys, {module}; {show}")
+
+
+def test_public_names_exist() -> None:
+    assert [name for name in tilebase.__all__ if not hasattr(tilebase, name)] == []
+    assert len(set(tilebase.__all__)) == len(tilebase.__all__)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_scripts_can_run(script: Path) -> None:
+    assert os.access(script, os.X_OK), "not executable"
+    text = script.read_text("utf-8")
+    assert text.startswith("#!/usr/bin/env bash\n")
+    assert "\nset -euo pipefail\n" in text
+
+
+def test_no_paths_of_a_machine() -> None:
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    found = []
+    for name in filter(None, listing.stdout.split("\0")):
+        path = ROOT / name
+        content = path.read_bytes() if path.is_file() else b""
+        if b"\0" in content:
+            continue
+        for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+            if match := MACHINE_PATH.search(line):
+                found.append(f"{name}:{number}: {match[0]}")
+    assert found == []
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_examples_are_true(page: Path) -> None:
+    result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert not result.failed
