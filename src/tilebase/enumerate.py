@@ -92,6 +92,7 @@ class _Worker:
         self.tiny = np.zeros((6, 2), dtype=np.uint64)
         self.marks = np.zeros((4, forward.BATCH), dtype=np.uint8)
         self.origin = np.zeros(forward.BATCH, dtype=np.int64)
+        self.tally = np.zeros(16, dtype=np.uint64)
         self.recent_bits = np.uint64(recent_bits)
         self.recent = np.zeros(1 << recent_bits, dtype=np.uint64)
         self.arena = Arena(0)
@@ -119,7 +120,7 @@ class ForwardPass:
         memory: int,
         threads: int,
         progress: Callable[[Progress], None] | None = None,
-        recent_bits: int = 16,
+        recent_bits: int = 14,
     ) -> None:
         self.folder = folder
         self.game = folder.question.game
@@ -293,7 +294,7 @@ class ForwardPass:
 
     def _grow_arenas(self, allowed: int, size: int) -> None:
         """Arenas large enough for a layer's offsets in a few flushes; untouched pages cost nothing."""
-        wanted = min(allowed, max(size, 64 << 20))
+        wanted = min(allowed, 1 << max(size, 64 << 20).bit_length())
         for worker in self._workers:
             if worker.arena.pages * PAGE_BYTES < wanted or worker.arena.pages * PAGE_BYTES > allowed:
                 worker.arena = Arena(0)
@@ -343,8 +344,8 @@ class ForwardPass:
             if keys is None:
                 keys = source.read(job)
             place = forward.spawn_map(
-                keys, place, exponent, rules.low_bits, rules.fold, rules.sym, index, worker.recent,
-                worker.recent_bits, direct, states.bits, worker.arena.view(states.block_bits), worker.scratch,
+                keys, place, exponent, rules.low_bits, rules.fold, rules.sym, index, direct, states.bits,
+                worker.arena.view(states.block_bits), worker.scratch,
             )  # fmt: skip
             return None if place == len(keys) else lambda again: step(again, keys, place)
 
@@ -363,7 +364,7 @@ class ForwardPass:
             lock = threading.Lock()
             tasks = deque(
                 self._slide_task(begin, end, layout, states, afters, counts, lock)
-                for begin, end in states.ranges(4 * self.threads if states.size <= SMALL_BITS else 1 << 20)
+                for begin, end in states.ranges(1 if states.size <= SMALL_BITS else 128 * self.threads)
             )
             done = window / states.windows
             self._map(tasks, afters, total, "slide", 0.4 + 0.5 * done, 0.5 / states.windows)
@@ -382,7 +383,8 @@ class ForwardPass:
                 rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles, rules.limited, rules.limits,
                 rules.order, self.lookahead, rules.exponents, rules.low_bits, rules.fold,
                 rules.sym, index, worker.recent, worker.recent_bits, direct, afters.bits,
-                worker.arena.view(afters.block_bits), worker.scratch, worker.tiny, worker.marks, worker.origin, mine,
+                worker.arena.view(afters.block_bits), worker.scratch, worker.tiny, worker.marks, worker.origin,
+                worker.tally, mine,
             ))  # fmt: skip
             with lock:
                 counts[...] += mine
@@ -521,7 +523,7 @@ class ForwardPass:
                     kept.append(keys)
                 yield keys
             else:
-                yield from _ahead(self._pool, listed, list(boards.ranges(1 << 20)), 2 * self.threads)
+                yield from _ahead(self._pool, listed, list(boards.ranges(128 * self.threads)), 4 * self.threads)
 
     # -- progress ----------------------------------------------------------------------------
 

@@ -172,16 +172,18 @@ class Game:
         words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
         if len(words) != self.cells:
             raise GameError(
-                f"{len(words)} limits for a {self.shape_text} board: give one for each of its {self.cells} cells"
+                f"{len(words)} limits for a {self.shape_text} board: "
+                f"give one for each of its {self.cells} cells"
             )
         try:
             values = tuple(int(word) for word in words)
         except ValueError as error:
             raise GameError(f"limits {limits!r} hold something that is not a number") from error
+        spawned = self.spawn_exponents[-1]
         for cell, value in enumerate(values):
-            if cell not in self.walls and exponent_of(value, "limit") < self.spawn_exponents[-1]:
+            if cell not in self.walls and exponent_of(value, "limit") < spawned:
                 raise GameError(
-                    f"limit {value} on cell {cell} is below the spawned tile {2 ** self.spawn_exponents[-1]}: "
+                    f"limit {value} on cell {cell} is below the spawned tile {2**spawned}: "
                     "raise it, or make the cell a wall"
                 )
         return values
@@ -197,20 +199,20 @@ class Game:
             raise GameError("no cell is left for a tile: take away walls or unmergeable tiles")
 
     def _check_tiles(self) -> None:
-        highest = self._buildable
+        highest, spawned = self._buildable, self.spawn_exponents[-1]
         if self.goal is not None:
             goal = exponent_of(self.goal, "goal")
-            if goal <= self.spawn_exponents[-1]:
+            if goal <= spawned:
                 raise GameError(
-                    f"goal {self.goal} is spawned, not made: choose at least {2 ** (self.spawn_exponents[-1] + 1)}"
+                    f"goal {self.goal} is spawned, not made: choose at least {2 ** (spawned + 1)}"
                 )
             if goal > highest:
                 raise GameError(
                     f"goal {self.goal} cannot be made on {self.shape_text}: "
                     f"{self.free_cells} cells make at most {2**highest}"
                 )
-        if self.largest is not None and exponent_of(self.largest, "largest tile") < self.spawn_exponents[-1]:
-            raise GameError(f"largest tile {self.largest} is below the spawned {2 ** self.spawn_exponents[-1]}")
+        if self.largest is not None and exponent_of(self.largest, "largest tile") < spawned:
+            raise GameError(f"largest tile {self.largest} is below the spawned {2**spawned}")
         if max(self.tops) > self.max_code:
             raise GameError(
                 f"tiles to {2 ** max(self.tops)} do not fit: {self.shape_text} has {self.bits} bits a cell, "
@@ -223,7 +225,10 @@ class Game:
             if self.free_cells < 2:
                 raise GameError(f"{self.shape_text} has no room for two tiles: start empty instead")
         elif self.start != "empty":
-            cells = self.parse(self.start)
+            try:
+                cells = self.parse(self.start)
+            except BoardError as error:
+                raise GameError(f"the start is no board of the game: {error}") from error
             if any((cells[cell] == self.x) != (cell in self.unmergeable) for cell in range(self.cells)):
                 raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
             object.__setattr__(self, "start", self.format(cells))
@@ -275,8 +280,18 @@ class Game:
     @property
     def _buildable(self) -> int:
         # A tile of exponent e is made from two of e - 1, and while the second is being made
-        # the first occupies a cell: each exponent above the spawned one costs a cell more.
-        return self.spawn_exponents[-1] + self.free_cells - 1
+        # the first occupies a cell: each exponent above those that are given costs a cell more.
+        return max(self.spawn_exponents[-1], self._start_exponent) + self.free_cells - 1
+
+    @property
+    def _start_exponent(self) -> int:
+        # Read loosely: what the start board may hold is checked once the limits are known.
+        if re.fullmatch(r"0[xX][0-9a-fA-F]+", self.start):
+            key = int(self.start, 16)
+            codes = [key >> self.bits * cell & self.x for cell in range(self.cells)]
+            return max((code for code in codes if not self._is_x(code)), default=0)
+        tiles = [int(word) for word in split_cells(self.start) if word.isdecimal()]
+        return max(max(tiles, default=0).bit_length() - 1, 0)
 
     @property
     def goal_exponent(self) -> int | None:
@@ -393,13 +408,16 @@ class Game:
                 f"{text!r} has {len(words)} cells; a {self.shape_text} board has {self.cells}: "
                 "separate cells by blanks or commas and rows by /"
             )
-        return self.check(tuple(self._parse_cell(word) for word in words))
+        return self.check(tuple(self._parse_cell(word, cell) for cell, word in enumerate(words)))
 
-    def _parse_cell(self, word: str) -> int:
-        if word in (".", "-", "_", "0", "#"):
+    def _parse_cell(self, word: str, cell: int) -> int:
+        if word in (".", "-", "_", "0") or (word == "#" and cell in self.walls):
             return 0
-        if word == "x":
+        if word == "x" and self.unmergeable:
             return self.x
+        if word in ("x", "#"):
+            missing = "unmergeable tile" if word == "x" else f"wall on cell {cell}"
+            raise BoardError(f"{word!r} on the board, but the game {self} has no {missing}")
         if not word.isdecimal():
             raise BoardError(f"{word!r} is not a tile: write 2, 4, 8, or . for an empty cell")
         try:
@@ -420,19 +438,27 @@ class Game:
                 raise BoardError(f"cell {cell} must hold the fixed tile x")
             if not 0 <= exponent <= top:
                 shown = "x" if is_x else str(2**exponent) if exponent > 0 else str(exponent)
-                raise BoardError(
-                    f"tile {shown} on cell {cell} is not part of the game {self}: at most {2**top if top else 'empty'}"
-                )
+                most = f"at most {2**top}" if top else "it stays empty"
+                raise BoardError(f"tile {shown} on cell {cell} is not part of the game {self}: {most}")
+        if self.unmergeable and board.count(self.x) != len(self.unmergeable):
+            raise BoardError(
+                f"{board.count(self.x)} unmergeable tiles; the game {self} has {len(self.unmergeable)}"
+            )
         return board
 
     def format(self, cells: Sequence[int]) -> str:
         """A board as text that `parse` reads: ``2,4/0,8``; a box has a slash between planes too."""
-        words = [
-            "#" if cell in self.walls else "x" if self._is_x(exponent) else str(2**exponent if exponent else 0)
-            for cell, exponent in enumerate(cells)
-        ]
+        words = ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
         width = self.shape[-1]
         return "/".join(",".join(words[i : i + width]) for i in range(0, len(words), width))
+
+    def word(self, exponent: int) -> str:
+        """A tile as it is written: its number, ``x`` if it is unmergeable, 0 for none."""
+        if self._is_x(exponent):
+            return "x"
+        # No tile exceeds the goal, but `merge_line` may have stepped over the code of x.
+        tile = 2**exponent if exponent else 0
+        return str(tile if self.goal is None else min(tile, self.goal))
 
     def _is_x(self, exponent: int) -> bool:
         return bool(self.unmergeable) and exponent == self.x
@@ -447,7 +473,9 @@ class Game:
     def unpack(self, key: int) -> Cells:
         """The board of a packed key.  Raises `BoardError` if the key is too long."""
         if not 0 <= key < 1 << self.bits * self.cells:
-            raise BoardError(f"key {key:#x} does not fit a {self.shape_text} board of {self.bits} bits a cell")
+            raise BoardError(
+                f"key {key:#x} does not fit a {self.shape_text} board of {self.bits} bits a cell"
+            )
         mask = (1 << self.bits) - 1
         return tuple(key >> self.bits * (self.cells - 1 - c) & mask for c in range(self.cells))
 
@@ -463,12 +491,11 @@ class Game:
 
     def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
         """The board after a slide, by the bare rules: no goal, no limits; may be unchanged."""
-        board = list(cells)
+        board, x = list(cells), self.x if self.unmergeable else 0
         for line in self.lines[direction]:
             for segment in self._segments(line):
-                for cell, exponent in zip(
-                    segment, merge_line([board[c] for c in segment], self.x if self.unmergeable else 0), strict=True
-                ):
+                merged = merge_line([board[c] for c in segment], x)
+                for cell, exponent in zip(segment, merged, strict=True):
                     board[cell] = exponent
         return tuple(board)
 
@@ -535,7 +562,8 @@ def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
         if not exponent:
             continue
         if mergeable and result[-1] == exponent and exponent != x:
-            result[-1] += 1
+            # The code of x is no exponent: a merge steps over it, to one that no limit allows.
+            result[-1] += 2 if exponent + 1 == x else 1
             mergeable = False
         else:
             result.append(exponent)

@@ -75,16 +75,14 @@ def _step8(here, n, masks, turns, there, keys):
 
 
 @kernel()
-def canonicalise(keys, n, masks, turns, terms, spare):
-    """Replace keys by the least of their orbits.
+def fold_images(n, masks, turns, terms, spare, keys):
+    """Lower each of `keys` to the least image, the board itself left out, of the board in ``spare[0]``.
 
-    ``masks[j], turns[j], terms[j]`` permute the j-th image into the next; `spare` is two
-    buffers.  Steps of up to eight terms are unrolled and take the minimum on the way, a
-    third faster than `permute` and a loop.
+    ``masks[j], turns[j], terms[j]`` permute the j-th image into the next.  Steps of up to
+    eight terms are unrolled and take the minimum on the way, a third faster than `permute`
+    and a loop.
     """
     here, there = spare[0], spare[1]
-    for i in range(n):
-        here[i] = keys[i]
     for j in range(len(terms)):
         if terms[j] <= 2:
             _step2(here, n, masks[j], turns[j], there, keys)
@@ -100,17 +98,25 @@ def canonicalise(keys, n, masks, turns, terms, spare):
 
 
 @kernel()
-def stabilisers(keys, n, masks, turns, terms, spare, out):
-    """``out[i]``: how many symmetries leave the board ``keys[i]`` as it is, the identity included."""
-    here, there = spare[0], spare[1]
+def canonicalise(keys, n, masks, turns, terms, spare):
+    """Replace keys by the least of their orbits; `spare` is two buffers."""
+    here = spare[0]
     for i in range(n):
         here[i] = keys[i]
-        out[i] = 1
+    fold_images(n, masks, turns, terms, spare, keys)
+
+
+@kernel()
+def stabiliser(key, masks, turns, terms, spare):
+    """How many symmetries leave a board as it is, the identity included."""
+    here, there = spare[0], spare[1]
+    here[0] = key
+    count = 1
     for j in range(len(terms)):
-        permute(here, n, masks[j], turns[j], terms[j], there)
-        for i in range(n):
-            out[i] += there[i] == keys[i]
+        permute(here, 1, masks[j], turns[j], terms[j], there)
+        count += there[0] == key
         here, there = there, here
+    return count
 
 
 @kernel()
@@ -137,6 +143,18 @@ def build_line_table(cells, bits, x, goal, top, out):
 def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_flags):
     """Slide along the rows of `boards` both ways; a row is `line_bits` wide, the last row lowest."""
     mask = (U1 << line_bits) - U1
+    if lines == 4:
+        s1, s2, s3 = line_bits, line_bits * np.uint64(2), line_bits * np.uint64(3)
+        for i in range(n):
+            board = boards[i]
+            e0, e1 = table[board & mask], table[board >> s1 & mask]
+            e2, e3 = table[board >> s2 & mask], table[board >> s3 & mask]
+            out_first[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2 | (e3 & LINE) << s3
+            e0, e1, e2, e3 = e0 >> RIGHT, e1 >> RIGHT, e2 >> RIGHT, e3 >> RIGHT
+            out_last[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2 | (e3 & LINE) << s3
+            # Shifted like this, the flags are still above everything else.
+            out_flags[i] = (e0 | e1 | e2 | e3) << RIGHT
+        return
     for i in range(n):
         out_first[i] = U0
         out_last[i] = U0

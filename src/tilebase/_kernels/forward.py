@@ -1,7 +1,7 @@
 """Kernels of the forward pass: spawn on afterstates, slide states, mark what is reached.
 
 Both maps work in batches that stay in the first-level cache: emit boards, make them
-canonical, drop those seen a moment ago, rank them.  The ranks then take one of two ways:
+canonical, rank them.  The ranks then take one of two ways:
 
 * a small layer is one bit set in cache, and bits are set at once (``direct``);
 * otherwise ranks go, as 32-bit offsets, into the pages of their block: block ``r >> block_bits``
@@ -18,8 +18,10 @@ Arguments that travel together are tuples, built once by `tilebase.layers.rules`
             of the two are needed (bits 1 and 2)
     arena   block_bits, data, cursor, page_block, used: see `push`
 
-The filter of recent keys is lossy and direct-mapped: a hit proves a duplicate, a miss
+Slides reach the same afterstate often within a short time, so between the two they pass a
+filter of recent keys.  It is lossy and direct-mapped: a hit proves a duplicate, a miss
 proves nothing.  It holds for one target layer only and must be cleared before the next.
+Spawns repeat themselves too seldom (one in a hundred at 65536 slots) to pay for a filter.
 """
 
 from __future__ import annotations
@@ -30,10 +32,11 @@ from tilebase._kernels.boards import (
     FORBIDDEN,
     WIN,
     canonicalise,
+    fold_images,
     permute,
     slide_by_cell,
     slide_by_table,
-    stabilisers,
+    stabiliser,
 )
 from tilebase._kernels.jit import kernel
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
@@ -93,10 +96,8 @@ def push(ranks, n, block_bits, data, cursor, page_block, used):
 
 
 @scalar
-def _deliver(keys, n, sym, index, recent, recent_bits, direct, bits, arena, spare, ranks):
-    """Make canonical, filter, rank, and set the bit or push the offset."""
-    canonicalise(keys, n, sym[0], sym[1], sym[2], spare)
-    n = filter_recent(keys, n, recent, recent_bits)
+def _deliver(keys, n, index, direct, bits, arena, ranks):
+    """Rank canonical boards, and set the bits or push the offsets."""
     rank_keys(keys, n, index[0], index[1], index[2], index[3], index[4], index[5], index[6], ranks)
     if direct:
         set_bits(ranks, n, U0, bits)
@@ -112,7 +113,7 @@ def _room(arena, batch):
 
 
 @kernel()
-def spawn_map(keys, place, exponent, low_bits, fold, sym, index, recent, recent_bits, direct, bits, arena, scratch):
+def spawn_map(keys, place, exponent, low_bits, fold, sym, index, direct, bits, arena, scratch):
     """Put a tile on every empty cell of the afterstates from `place` on; mark the states reached.
 
     Returns the place to go on with: ``len(keys)``, or less if the arena is full.
@@ -132,7 +133,8 @@ def spawn_map(keys, place, exponent, low_bits, fold, sym, index, recent, recent_
                 n += 1
                 free ^= lowest
             place += 1
-        _deliver(boards, n, sym, index, recent, recent_bits, direct, bits, arena, spare, ranks)
+        canonicalise(boards, n, sym[0], sym[1], sym[2], spare)
+        _deliver(boards, n, index, direct, bits, arena, ranks)
     return place
 
 
@@ -236,11 +238,45 @@ def collapse(
     return kept
 
 
+@scalar
+def _count(states, n, maxima, alive, won, sym, order, spare, least, tally, out_counts):
+    """Add a batch to ``out_counts``.
+
+    A canonical board with a symmetry equals its least other image; only those few need
+    their stabiliser, and correct what the others add without symmetry.  States, live and
+    winning ones are counted in three fields of one word.
+    """
+    here = spare[0]
+    for i in range(n):
+        here[i] = states[i]
+        least[i] = ~U0
+    fold_images(n, sym[0], sym[1], sym[2], spare, least)
+    for e in range(len(tally)):
+        tally[e] = U0
+    for i in range(n):
+        lives = np.uint64(alive[i] | won[i])
+        tally[maxima[i]] += U1 | lives << np.uint64(16) | np.uint64(won[i]) << np.uint64(32)
+    for i in range(n):
+        if least[i] == states[i]:
+            fewer = order - order // stabiliser(states[i], sym[0], sym[1], sym[2], spare)
+            out_counts[maxima[i], RAW_STATE] -= fewer
+            if alive[i] | won[i]:
+                out_counts[maxima[i], RAW_LIVE] -= fewer
+    field = np.uint64(0xFFFF)
+    for e in range(len(tally)):
+        lives = np.int64(tally[e] >> np.uint64(16) & field)
+        out_counts[e, STATE] += np.int64(tally[e] & field)
+        out_counts[e, LIVE] += lives
+        out_counts[e, WINNING] += np.int64(tally[e] >> np.uint64(32))
+        out_counts[e, RAW_STATE] += np.int64(tally[e] & field) * order
+        out_counts[e, RAW_LIVE] += lives * order
+
+
 @kernel()
 def slide_map(
     bits_in, bit0, place, stop, layout, axes, moves, rules, tables, obstacles, limited, limits, order,
     lookahead, exponents, low_bits, fold,
-    sym, index, recent, recent_bits, direct, bits, arena, scratch, tiny, marks, origin, out_counts,
+    sym, index, recent, recent_bits, direct, bits, arena, scratch, tiny, marks, origin, tally, out_counts,
 ):  # fmt: skip
     """Slide the states whose bits are set in ranks [place, stop); count them, mark the afterstates.
 
@@ -281,17 +317,10 @@ def slide_map(
                 boards, ranks = ranks, boards
             if limited:
                 m = _keep_within(boards, m, origin, limits, rules[axis, 3], alive)
-            _deliver(boards, m, sym, index, recent, recent_bits, direct, bits, arena, spare, ranks)
-        stabilisers(states, n, sym[0], sym[1], sym[2], spare, first)
-        for i in range(n):
-            raw = order // np.int64(first[i])
-            lives = np.int64(alive[i] | won[i])
-            row = out_counts[maxima[i]]
-            row[STATE] += 1
-            row[LIVE] += lives
-            row[WINNING] += won[i]
-            row[RAW_STATE] += raw
-            row[RAW_LIVE] += raw * lives
+            canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
+            m = filter_recent(boards, m, recent, recent_bits)
+            _deliver(boards, m, index, direct, bits, arena, ranks)
+        _count(states, n, maxima, alive, won, sym, order, spare, ranks, tally, out_counts)
     return place
 
 
