@@ -1,1 +1,77 @@
-"""Exact answers about the game 2048."""
+"""Exact answers about the game 2048.
+
+The flat public API; importing it loads neither Numba nor NumPy until something is used.
+
+>>> import tilebase
+>>> tilebase.count(tilebase.Game("2x2", 32)).total("live")
+57
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from tilebase._version import __version__
+
+if TYPE_CHECKING:
+    from tilebase.board import Board as Board
+    from tilebase.combinatorics import BoundResult as BoundResult
+    from tilebase.combinatorics import bound as bound
+    from tilebase.counts import CountResult as CountResult
+    from tilebase.enumerate import Progress as Progress
+    from tilebase.enumerate import Work as Work
+    from tilebase.enumerate import count as count
+    from tilebase.enumerate import remove_run as remove_run
+    from tilebase.errors import BoardError as BoardError
+    from tilebase.errors import CorruptError as CorruptError
+    from tilebase.errors import GameError as GameError
+    from tilebase.errors import MissingExtraError as MissingExtraError
+    from tilebase.errors import MissingLayerError as MissingLayerError
+    from tilebase.errors import ResourceError as ResourceError
+    from tilebase.errors import StorageError as StorageError
+    from tilebase.errors import TilebaseError as TilebaseError
+    from tilebase.errors import UsageError as UsageError
+    from tilebase.errors import WrongGameError as WrongGameError
+    from tilebase.game import Game as Game
+    from tilebase.symmetry import canonical as canonical
+    from tilebase.symmetry import orbit_size as orbit_size
+    from tilebase.symmetry import symmetries as symmetries
+    from tilebase.tables.format import LayerFile as LayerFile
+
+_HOMES = {
+    "board": ("Board",),
+    "combinatorics": ("BoundResult", "bound"),
+    "counts": ("CountResult",),
+    "enumerate": ("Progress", "Work", "count", "remove_run"),
+    "errors": (
+        "BoardError",
+        "CorruptError",
+        "GameError",
+        "MissingExtraError",
+        "MissingLayerError",
+        "ResourceError",
+        "StorageError",
+        "TilebaseError",
+        "UsageError",
+        "WrongGameError",
+    ),
+    "game": ("Game",),
+    "symmetry": ("canonical", "orbit_size", "symmetries"),
+    "tables.format": ("LayerFile",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605  (sorted gives a list)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'tilebase' has no attribute {name!r}")
+    value = getattr(import_module(f"tilebase.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

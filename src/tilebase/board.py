@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tilebase import symmetry
 from tilebase.errors import BoardError, UsageError
-from tilebase.game import Cells, Game, exponent_of
+from tilebase.game import Cells, Game, exponent_of, merge_line
 
 X_TILE = -1
 """What stands for an unmergeable tile in an array of tiles."""
@@ -58,7 +58,8 @@ class Board:
     cells: Cells
 
     def __post_init__(self) -> None:
-        self.game.check([0 if self.game.wins((e,)) else e for e in self.cells])
+        won = _won_exponent(self.game)
+        self.game.check([0 if e == won else e for e in self.cells])
         object.__setattr__(self, "cells", tuple(int(e) for e in self.cells))
 
     # -- reading -------------------------------------------------------------------------------
@@ -178,6 +179,14 @@ class Board:
         if cell in self.game.walls:
             return "###"
         return self.game.word(self.cells[cell]) if self.cells[cell] else ""
+
+
+def _won_exponent(game: Game) -> int | None:
+    """What a winning slide puts on the board: the goal's exponent, or the next if that means x."""
+    if game.goal_exponent is None:
+        return None
+    below = game.goal_exponent - 1
+    return merge_line([below, below], game.x if game.unmergeable else 0)[0]
 
 
 # -- arrays --------------------------------------------------------------------------------------

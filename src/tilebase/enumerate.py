@@ -36,7 +36,7 @@ from tilebase.game import Game
 from tilebase.layers.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
 from tilebase.layers.index import Index, LayerIndex
 from tilebase.layers.rules import Rules
-from tilebase.layers.run import KEEP, Question, RunFolder
+from tilebase.layers.run import KEEP, Question, RunFolder, delete_run
 from tilebase.layers.store import StoredLayer, write_keys
 
 Array = npt.NDArray[Any]
@@ -587,6 +587,14 @@ def available_memory() -> int:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def remove_run(folder: Path | str) -> None:
+    """Delete the folder of a finished run and everything in it.
+
+    Raises `WrongGameError` if it is no run: nothing else is ever deleted.
+    """
+    delete_run(Path(folder))
 
 
 def count(

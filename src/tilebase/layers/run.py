@@ -131,15 +131,18 @@ class RunFolder:
         """Delete a layer that nothing needs any more."""
         self.layer_path(kind, total).unlink(missing_ok=True)
 
-    def remove(self) -> None:
-        """Delete the whole run: it is finished and nobody asked to keep it."""
-        for kind in ("afterstates", "states"):
-            for file in (self.path / kind).glob("*.tbl"):
-                file.unlink()
-            (self.path / kind).rmdir()
-        for name in ("counts.jsonl", "run.json", "lock"):
-            (self.path / name).unlink(missing_ok=True)
-        self.path.rmdir()
+
+def delete_run(path: Path) -> None:
+    """Delete a run's folder.  Raises `WrongGameError` if it is none: nothing else is deleted."""
+    if not (path / "run.json").exists():
+        raise WrongGameError(f"{path} is not the folder of a run")
+    for kind in ("afterstates", "states"):
+        for file in (path / kind).glob("*.tbl"):
+            file.unlink()
+        (path / kind).rmdir()
+    for name in ("counts.jsonl", "lock", "run.json"):
+        (path / name).unlink(missing_ok=True)
+    path.rmdir()
 
 
 def check_question(manifest: Path, question: Question) -> None:

@@ -1,0 +1,46 @@
+"""The command line: one file a command, and one place that turns errors into exit codes.
+
+Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check fails);
+2: the question was wrong; 130: stopped with Ctrl-C, finished layers kept.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App
+from rich.console import Console
+
+from tilebase._version import __version__
+from tilebase.cli.codecs import codecs
+from tilebase.cli.count import count
+from tilebase.cli.export import export
+from tilebase.cli.graph import graph
+from tilebase.cli.plot import plot
+from tilebase.cli.reproduce import reproduce
+from tilebase.cli.verify import verify
+from tilebase.errors import TilebaseError
+
+app = App(name="tilebase", help="Exact answers about the game 2048.", version=__version__)
+for command in (count, plot, graph, codecs, reproduce, verify, export):
+    app.command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        return int(app(arguments, error_console=errors, result_action="return_value") or 0)
+    except TilebaseError as error:
+        errors.print(f"tilebase: {error}", markup=False)
+        return error.exit_status
+    except BrokenPipeError:
+        # The reader of our output has gone; Python would complain again when it flushes.
+        sys.stdout = None  # type: ignore[assignment]  # nothing may be written any more
+        return 1
+    except KeyboardInterrupt:
+        errors.print("tilebase: stopped; the same command continues after the last finished layer")
+        return 130
+    except SystemExit as stop:
+        return int(stop.code or 0)

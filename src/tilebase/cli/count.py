@@ -1,0 +1,137 @@
+"""``tilebase count``: how many states can occur."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, ShapeArgument, make_game, parse_bytes
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.progress import counting_progress
+from tilebase.errors import UsageError
+from tilebase.game import Game
+from tilebase.paths import runs_folder
+
+if TYPE_CHECKING:
+    from tilebase.counts import CountResult
+    from tilebase.enumerate import Work
+
+WorkOption = Annotated[
+    Path | None,
+    Parameter(
+        name=["--work", "-w"],
+        help="Folder for finished layers; the same command continues there. Left out, one in your state "
+        "folder is used and removed at the end.",
+    ),
+]
+MemoryOption = Annotated[str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")]
+
+
+def count(
+    shape: ShapeArgument,
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    bound: Annotated[bool, Parameter(negative=(), help="Count boards by combinatorics instead of playing.")] = False,
+    by: Annotated[str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")] = None,
+    lookahead: Annotated[
+        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+    ] = False,
+    up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
+    work: WorkOption = None,
+    keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
+    memory: MemoryOption = None,
+    threads: Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")] = None,
+    form: Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")] = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")] = None,
+    stats: Annotated[bool, Parameter(negative=(), help="Print what each step cost.")] = False,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")] = False,
+) -> int:
+    """Count every state that can occur, up to symmetry and without it.
+
+    States are boards with the player to move; live ones have an allowed slide; winning ones
+    have a slide that makes the goal, and boards that hold the goal are not told apart.
+    Afterstates are boards after a slide. Raw counts are without symmetry.
+
+    tilebase count 3x3 1024
+
+    tilebase count 4x4 64 --memory 16GiB
+
+    tilebase count 4x4 256 --bound --by sum
+    """
+    question = make_game(shape, goal, game)
+    columns = _columns(by)
+    chosen = choose_format(form, output)
+    if bound:
+        _bound(question, columns, chosen, output)
+        return 0
+    result, cost = _count(
+        question, work, quiet, lookahead=lookahead, keep=keep, memory=parse_bytes(memory), threads=threads, up_to=up_to
+    )
+    rows: list[dict[str, Any]] = list(result.rows(columns)) if columns else _totals(result)
+    write_rows(rows, result.as_dict(), chosen, output)
+    if not result.complete:
+        print(f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr)
+    if stats and cost is not None:
+        _print_work(cost, result)
+    return 0
+
+
+def _columns(by: str | None) -> tuple[str, ...]:
+    columns = tuple(word.strip() for word in by.split(",")) if by else ()
+    if not set(columns) <= {"sum", "max"}:
+        raise UsageError(f"--by {by}: rows can be by sum, by max, or by sum,max")
+    return columns
+
+
+def _count(game: Game, work: Path | None, quiet: bool, **options: Any) -> tuple[CountResult, Work | None]:
+    """Count in the folder asked for, or in one that is removed when all is done."""
+    from tilebase import enumerate as engine
+
+    costs: list[Work] = []
+    folder = work or runs_folder() / f"{game.shape_text}-{game.digest}-{options['keep']}{'-l' * options['lookahead']}"
+    if work is None and options["keep"] != "counts":
+        raise UsageError(f"--keep {options['keep']} needs a folder: name one with --work")
+    with counting_progress(quiet=quiet) as progress:
+        result = engine.count(game, folder=folder, progress=progress, work=costs.append, **options)
+    if work is None:
+        engine.remove_run(folder)
+    return result, costs[0] if costs else None
+
+
+def _totals(result: CountResult) -> list[dict[str, Any]]:
+    return [{"": name.replace("_", " "), str(result.game): number} for name, number in result.totals.items()]
+
+
+def _bound(game: Game, columns: tuple[str, ...], form: str, output: Path | None) -> None:
+    from tilebase.combinatorics import bound
+
+    if "max" in columns:
+        raise UsageError("--bound counts by sum only: use --by sum")
+    result = bound(game)
+    names = ("boards", "possible", "canonical_boards", "canonical_possible")
+    totals = {name: getattr(result, name) for name in names}
+    by_sum = [
+        {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
+        for total in sorted(result.boards_by_sum)
+    ]
+    rows = by_sum if columns else [{"": name.replace("_", " "), str(game): value} for name, value in totals.items()]
+    write_rows(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, form, output)
+
+
+def _print_work(cost: Work, result: CountResult) -> None:
+    states, seconds = result.total("states"), sum(cost.seconds.values()) - cost.seconds.get("flush", 0.0)
+    afterstates = max(result.total("afterstates"), 1)
+    print(f"\n{states / max(seconds, 1e-9) / 1e6:.1f} M states a second in {seconds:.1f} s of steps", file=sys.stderr)
+    for step, taken in sorted(cost.seconds.items(), key=lambda item: -item[1]):
+        note = " (part of the others)" if step == "flush" else ""
+        print(f"  {step:6} {taken:8.2f} s{note}", file=sys.stderr)
+    print(
+        f"  {cost.bytes_written:,} bytes written, {8 * cost.bytes_written / afterstates:.2f} bits an afterstate; "
+        f"{cost.bytes_spilled:,} spilled; {cost.layers} layers, the largest of {cost.largest_layer:,} states; "
+        f"{cost.bits / max(states, 1):.1f} ranks a state",
+        file=sys.stderr,
+    )

@@ -1,0 +1,77 @@
+"""Options that commands share: which game, how much memory, which form of output."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.errors import UsageError
+from tilebase.game import Game
+
+ShapeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4, or three sizes, as 2x2x3.")]
+GoalArgument = Annotated[int | None, Parameter(help="The tile that wins; leave it out to play on without a goal.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class GameOptions:
+    """What is played, apart from shape and goal."""
+
+    four: Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")] = "1/10"
+    start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = "two-tiles"
+    limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None
+    largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
+    walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = ""
+    unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which never merges.")] = ""
+    fixed: Annotated[bool, Parameter(negative=(), help="Tiles x never move.")] = False
+
+
+DEFAULT_GAME = GameOptions()
+
+
+def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
+    """The game that the arguments describe.  Raises `UsageError`."""
+    return Game(
+        shape,
+        goal,
+        four=options.four,
+        start=options.start,
+        limits=options.limits,
+        largest=options.largest,
+        walls=_cells(options.walls),
+        unmergeable=_cells(options.unmergeable),
+        fixed=options.fixed,
+    )
+
+
+def _cells(text: str) -> list[int]:
+    words = [word for word in re.split(r"[\s,]+", text.strip()) if word]
+    if not all(word.isdecimal() for word in words):
+        raise UsageError(f"{text!r} does not list cells: write their numbers, as 0,5")
+    return [int(word) for word in words]
+
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def parse_bytes(text: str | None) -> int | None:
+    """``16GiB`` as a number of bytes; None stays None.  Raises `UsageError`."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?", text.strip().lower())
+    if not match:
+        raise UsageError(f"{text!r} is not an amount of memory: write 16GiB or 500MB")
+    return int(float(match[1]) * _UNITS[match[2]])
+
+
+def parse_seconds(text: str | None) -> float | None:
+    """``90``, ``90s``, ``10min`` or ``2h`` as seconds; None stays None.  Raises `UsageError`."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|)", text.strip().lower())
+    if not match:
+        raise UsageError(f"{text!r} is not a time: write 90s, 10min or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2][:1]]

@@ -1,0 +1,71 @@
+"""Progress of a run on the terminal: a bar with rate and estimate, or a line a minute."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tilebase.enumerate import Progress
+
+LINE_SECONDS = 60
+"""Where standard error is no terminal, one line each so many seconds."""
+
+
+def describe(progress: Progress) -> str:
+    """One line: layer, step, states, rate, time left."""
+    left = "?" if progress.seconds_left == float("inf") else clock(progress.seconds_left)
+    return (
+        f"sum {progress.total} {progress.step:5}  {progress.states:,} states  "
+        f"{progress.rate / 1e6:.1f} M/s  about {left} left"
+    )
+
+
+def clock(seconds: float) -> str:
+    """``1:02:03`` or ``2:03``."""
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+@contextmanager
+def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None] | None]:
+    """A callable for ``count(progress=...)``; None if `quiet`."""
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        with _bar() as update:
+            yield update
+    else:
+        yield _lines()
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    from rich.console import Console
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+
+    columns = (BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting: compiling kernels on the first run", total=1.0)
+
+        def update(progress: Progress) -> None:
+            bars.update(task, completed=progress.fraction, description=describe(progress))
+
+        yield update
+
+
+def _lines() -> Callable[[Progress], None]:
+    last = time.monotonic()
+
+    def update(progress: Progress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_SECONDS:
+            last = time.monotonic()
+            print(f"{progress.fraction:5.1%}  {describe(progress)}", file=sys.stderr, flush=True)
+
+    return update

@@ -1,0 +1,146 @@
+"""How many boards there could be: published numbers, and every board of small games one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+
+import pytest
+from facts import Fact, facts
+from strategies import GAMES, SMALL_GAMES
+
+from tilebase.combinatorics import boards_by_sum, boards_by_sum_and_max, bound
+from tilebase.errors import BoardError
+from tilebase.game import Cells, Game
+from tilebase.reference import reachable
+from tilebase.symmetry import canonical, images
+
+
+def is_board(game: Game, cells: Cells) -> bool:
+    try:
+        return bool(game.check(cells))
+    except BoardError:
+        return False
+
+
+def all_boards(game: Game) -> list[Cells]:
+    codes = [*range(max(game.tops) + 1), *([game.x] if game.unmergeable else [])]
+    return [cells for cells in itertools.product(codes, repeat=game.cells) if is_board(game, cells)]
+
+
+def possible_boards(game: Game) -> list[Cells]:
+    """The module's rule, board by board."""
+    starts = {image for board, _ in game.starts() for image in images(game, board)}
+    tiles = {b: [e for e in b if e and not (game.unmergeable and e == game.x)] for b in all_boards(game)}
+    least = min({game.spawn_exponents[0]} | {e for board in starts for e in tiles[board]})
+    fewest = 2 if all(tiles[board] for board in starts) else 1
+    sums: set[int] = set()
+    found = []
+    for board in sorted(tiles, key=game.sum):
+        total, held = game.sum(board), tiles[board]
+        follows = any(total - 2**e in sums for e in game.spawn_exponents)
+        passes = len(held) >= fewest and min(held) >= least and set(held) & set(game.spawn_exponents)
+        if board in starts or (follows and passes):
+            sums.add(total)
+            found.append(board)
+    return found
+
+
+def by_sum(game: Game, boards: Iterable[Cells]) -> dict[int, int]:
+    return dict(sorted(Counter(map(game.sum, boards)).items()))
+
+
+def orbits(game: Game, boards: Iterable[Cells]) -> set[Cells]:
+    return {canonical(game, board) for board in boards}
+
+
+# -- published ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fact", facts("state_counts.tsv", quantity="combinatorial_bound"), ids=repr)
+def test_bounds_of_lees_miller(fact: Fact) -> None:
+    assert bound(Game(fact["board"], int(fact["goal"]))).possible == int(fact["value"]), fact
+
+
+@pytest.mark.parametrize("fact", facts("layer_sizes.tsv", quantity="largest_layer"), ids=repr)
+def test_largest_layer(fact: Fact) -> None:
+    assert max(boards_by_sum(Game(fact["board"], int(fact["goal"]))).values()) == int(fact["value"]), fact
+
+
+@pytest.mark.parametrize("fact", facts("layer_sizes.tsv", quantity="positions_both_turns"), ids=repr)
+def test_positions_of_either_turn(fact: Fact) -> None:
+    both = 2 * bound(Game(fact["board"], int(fact["goal"]))).boards
+    assert f"{both:.2e}".replace("e+", "e") == fact["value"].split()[0], fact
+
+
+def test_boards_that_no_board_can_follow() -> None:
+    """No board of 2x2 to 32 has sum 46 or 48, so those of sum 50 and 52 cannot occur (Lees-Miller 2017)."""
+    result = bound(Game("2x2", 32))
+    assert {46, 48}.isdisjoint(result.possible_by_sum)
+    assert (result.boards_by_sum[50], result.boards_by_sum[52]) == (4, 4)
+    assert max(result.possible_by_sum) == 44
+
+
+# -- by hand -------------------------------------------------------------------------------------------
+
+
+def test_free_boards_are_a_power() -> None:
+    assert bound(Game("4x4", 2048)).boards == 11**16
+    assert bound(Game("4x4", largest=32768)).boards == 2**64  # every key is a board
+    assert bound(Game("4x8", 8)).boards == 3**32
+
+
+def test_limits_are_a_product() -> None:
+    assert bound(Game("2x2", 32, limits="16,8/8,4")).boards == 5 * 4 * 4 * 3
+    assert bound(Game("2x2", 16, walls=[0], limits="2,8/8,4")).boards == 4 * 4 * 3
+
+
+def test_movable_tiles_stand_anywhere() -> None:
+    assert bound(Game("3x3", 32, unmergeable=[0, 1])).boards == 36 * 5**7
+    assert bound(Game("3x3", 32, unmergeable=[0, 1], fixed=True)).boards == 5**7
+
+
+def test_orbits_of_free_boards() -> None:
+    """Burnside for a square of side 4 with 11 contents: cycle counts 16, 8 (turns, flips), 4 and 10."""
+    n = 11
+    assert bound(Game("4x4", 2048)).canonical_boards == (n**16 + 2 * n**10 + 3 * n**8 + 2 * n**4) // 8
+
+
+# -- board by board -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [g for g in SMALL_GAMES if g.cells < 8], ids=str)
+def test_counts_are_those_of_a_list(game: Game) -> None:
+    boards, possible = all_boards(game), possible_boards(game)
+    result = bound(game)
+    assert result.boards_by_sum == boards_by_sum(game) == by_sum(game, boards)
+    assert result.possible_by_sum == by_sum(game, possible)
+    assert result.canonical_boards_by_sum == by_sum(game, orbits(game, boards))
+    assert result.canonical_possible_by_sum == by_sum(game, orbits(game, possible))
+    assert result.wins == (game.goal is not None)
+    assert result.possible == len(possible) + result.wins
+    assert result.canonical_possible == len(orbits(game, possible)) + result.wins
+    counted = Counter((game.sum(board), game.max_exponent(board)) for board in boards)
+    table = boards_by_sum_and_max(game)
+    assert {(s, e): n for s, row in table.items() for e, n in row.items()} == counted
+
+
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_reachable_states_are_possible(game: Game) -> None:
+    result = bound(game)
+    for symmetric, bounds in ((True, result.canonical_possible_by_sum), (False, result.possible_by_sum)):
+        for total, layer in reachable(game, symmetric=symmetric).items():
+            assert len(layer.states) <= bounds.get(total, 0)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_tables_agree_with_each_other(game: Game) -> None:
+    result = bound(game)
+    split = boards_by_sum_and_max(game)
+    assert {total: sum(row.values()) for total, row in split.items()} == result.boards_by_sum
+    for total, count in result.possible_by_sum.items():
+        assert 0 < result.canonical_possible_by_sum[total] <= count <= result.boards_by_sum[total]
+    assert result.canonical_possible_by_sum.keys() == result.possible_by_sum.keys()
+    for total, count in result.boards_by_sum.items():
+        assert 0 < result.canonical_boards_by_sum[total] <= count

@@ -1,0 +1,344 @@
+"""The rules in plain Python: what a game is, how boards are written, how tiles slide and spawn."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import GAMES, games_and_boards
+
+from tilebase.errors import BoardError, GameError, UsageError
+from tilebase.game import Cells, Game, exponent_of, merge_line, parse_shape
+
+REAL = Game("4x4", 2048)
+
+
+# -- lines ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "slid"),
+    [
+        ([], []),
+        ([0, 0, 0], [0, 0, 0]),
+        ([0, 0, 1], [1, 0, 0]),
+        ([1, 0, 1], [2, 0, 0]),
+        ([1, 1, 1], [2, 1, 0]),  # the pair nearest to the end merges
+        ([1, 1, 1, 1], [2, 2, 0, 0]),
+        ([1, 1, 2, 0], [2, 2, 0, 0]),  # what was merged does not merge again
+        ([2, 1, 1, 0], [2, 2, 0, 0]),
+        ([3, 2, 1, 1], [3, 2, 2, 0]),
+        ([1, 2, 1, 2], [1, 2, 1, 2]),
+        ([2, 0, 2, 3], [3, 3, 0, 0]),
+    ],
+)
+def test_merge_line(line: list[int], slid: list[int]) -> None:
+    assert merge_line(line) == slid
+
+
+@pytest.mark.parametrize(
+    ("line", "slid"),
+    [
+        ([15, 15, 0], [15, 15, 0]),  # x never merges
+        ([0, 1, 15, 1], [1, 15, 1, 0]),  # and keeps tiles apart
+        ([14, 14, 15], [16, 15, 0]),  # no merge makes an x
+    ],
+)
+def test_merge_line_with_unmergeable_tiles(line: list[int], slid: list[int]) -> None:
+    assert merge_line(line, 15) == slid
+
+
+@given(st.lists(st.integers(0, 5), max_size=8))
+def test_merge_line_properties(line: list[int]) -> None:
+    slid = merge_line(line)
+    tiles = [e for e in slid if e]
+    assert len(slid) == len(line)
+    assert slid == tiles + [0] * (len(line) - len(tiles))
+    assert sum(2**e for e in tiles) == sum(2**e for e in line if e)
+    assert sum(e > 0 for e in line) / 2 <= len(tiles) <= sum(e > 0 for e in line)
+
+
+# -- slides and spawns -----------------------------------------------------------------------------
+
+
+def test_slides_of_a_real_board() -> None:
+    cells = REAL.parse("2,2,4,0/2,0,0,0/0,0,0,0/0,0,0,2")
+    slid = {name: REAL.format(after) for name, after in REAL.slides(cells).items()}
+    assert slid == {
+        "left": "4,4,0,0/2,0,0,0/0,0,0,0/2,0,0,0",
+        "right": "0,0,4,4/0,0,0,2/0,0,0,0/0,0,0,2",
+        "up": "4,2,4,2/0,0,0,0/0,0,0,0/0,0,0,0",
+        "down": "0,0,0,0/0,0,0,0/0,0,0,0/4,2,4,2",
+    }
+
+
+def test_a_slide_that_changes_nothing_is_not_allowed() -> None:
+    game = Game("2x2", 32)
+    assert set(game.slides(game.parse("2,0/4,0"))) == {"right"}
+    assert game.slides(game.parse("2,4/4,2")) == {}
+
+
+def test_a_slide_above_a_limit_is_not_allowed() -> None:
+    game = Game("1x3", limits="8,4,4")
+    assert game.slides(game.parse("4,4,0")) == {"left": (3, 0, 0)}
+    assert game.slides(game.parse("8,4,4")) == {}
+
+
+def test_the_goal_wins_whatever_the_limits() -> None:
+    game = Game("1x3", 8, limits="4,4,4")
+    assert game.slides(game.parse("4,4,0")) == {"left": (3, 0, 0), "right": (0, 0, 3)}
+    assert game.wins((3, 0, 0))
+    assert not game.wins((2, 2, 0))
+
+
+def test_largest_is_a_limit_everywhere() -> None:
+    game = Game("1x3", largest=4)
+    assert game.slides(game.parse("4,4,0")) == {}
+    assert game.tops == (2, 2, 2)
+
+
+def test_a_wall_stops_tiles() -> None:
+    game = Game("1x5", 16, walls=[2])
+    assert game.slides(game.parse("2,0,#,2,2")) == {"left": (1, 0, 0, 2, 0), "right": (0, 1, 0, 0, 2)}
+
+
+def test_an_unmergeable_tile_moves_unless_it_is_fixed() -> None:
+    moving, fixed = (Game("1x4", 16, unmergeable=[1], fixed=fixed) for fixed in (False, True))
+    assert moving.slides(moving.parse("0,x,0,2")) == {"left": (15, 1, 0, 0), "right": (0, 0, 15, 1)}
+    assert fixed.slides(fixed.parse("0,x,0,2")) == {"left": (0, 15, 1, 0)}
+
+
+def test_no_merge_makes_an_unmergeable_tile() -> None:
+    limited = Game("4x4", largest=16384, unmergeable=[15])
+    cells = (14, 14) + (0,) * 13 + (limited.x,)
+    assert set(limited.slides(cells)) == {"up", "down"}  # x moves up; left and right would merge
+    winning = Game("4x4", 32768, unmergeable=[15])
+    won = winning.slides(cells)["left"]
+    assert winning.wins(won)
+    assert winning.format(won) == "32768,0,0,0/0,0,0,0/0,0,0,0/x,0,0,0"
+
+
+def test_tiles_of_the_start_raise_what_can_be_made() -> None:
+    game = Game("2x2", start="32,32/0,0")
+    assert game.slides(game.parse(game.start))["left"] == (6, 0, 0, 0)
+    assert Game("2x2", start="0x5500").tops == game.tops
+    assert Game("2x2", 64, start="32,0/0,16").goal == 64
+
+
+def test_slides_in_a_box_have_six_directions() -> None:
+    game = Game("2x2x2", 16)
+    cells = game.parse("2,0/0,0/0,0/0,0")
+    assert {name: after.index(1) for name, after in game.slides(cells).items()} == {
+        "right": 1,
+        "down": 2,
+        "back": 4,
+    }
+
+
+@given(games_and_boards())
+def test_a_slide_keeps_the_sum_and_the_unmergeable_tiles(drawn: tuple[Game, Cells]) -> None:
+    game, cells = drawn
+    for direction in game.directions:
+        after = game.slide_any(cells, direction)
+        if game.x + 1 not in after:  # else a merge has stepped over the code of x
+            assert game.sum(after) == game.sum(cells)
+        assert all(not after[cell] for cell in game.walls)
+        x = [e for e in after if game.unmergeable and e == game.x]
+        assert len(x) == len(game.unmergeable)
+
+
+@given(games_and_boards())
+def test_an_allowed_slide_changes_the_board_and_leaves_room(drawn: tuple[Game, Cells]) -> None:
+    game, cells = drawn
+    for after in game.slides(cells).values():
+        assert after != cells
+        assert game.spawns(after)
+        if not game.wins(after):
+            assert game.check(after) == after
+
+
+@given(games_and_boards())
+def test_spawns_fill_each_empty_cell(drawn: tuple[Game, Cells]) -> None:
+    game, cells = drawn
+    spawns = game.spawns(cells)
+    holes = [cell for cell, e in enumerate(cells) if not e and cell not in game.walls]
+    assert len(spawns) == len({state for state, _ in spawns}) == len(holes) * len(game.spawn_exponents)
+    assert sum(p for _, p in spawns) == (1 if holes else 0)
+    assert all(game.sum(state) - game.sum(cells) in (2, 4) for state, _ in spawns)
+
+
+# -- starts ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_starts_are_a_distribution(game: Game) -> None:
+    starts = game.starts()
+    assert sum(p for _, p in starts) == 1
+    assert len({board for board, _ in starts}) == len(starts)
+    assert all(game.check(board) == board for board, _ in starts)
+
+
+def test_two_tiles_are_two_draws() -> None:
+    by_sum: dict[int, Fraction] = {}
+    game = Game("2x2", 32)
+    for board, p in game.starts():
+        by_sum[game.sum(board)] = by_sum.get(game.sum(board), Fraction(0)) + p
+    assert by_sum == {4: Fraction(81, 100), 6: Fraction(18, 100), 8: Fraction(1, 100)}
+    assert dict(game.starts())[1, 2, 0, 0] == Fraction(18, 100) / 12
+
+
+def test_other_starts() -> None:
+    assert Game("1x2", start="empty").starts() == [
+        ((1, 0), Fraction(9, 20)), ((2, 0), Fraction(1, 20)), ((0, 1), Fraction(9, 20)), ((0, 2), Fraction(1, 20)),
+    ]  # fmt: skip
+    assert Game("1x3", start="2 . 4").starts() == [((1, 0, 2), Fraction(1))]
+
+
+# -- boards as text and keys -----------------------------------------------------------------------------
+
+
+@given(games_and_boards())
+def test_text_and_key_are_read_back(drawn: tuple[Game, Cells]) -> None:
+    game, cells = drawn
+    key = game.pack(cells)
+    assert game.check(cells) == cells
+    assert game.parse(game.format(cells)) == cells
+    assert game.unpack(key) == cells
+    assert game.parse(hex(key)) == cells
+    assert key < 2**64
+
+
+@given(games_and_boards(), games_and_boards())
+def test_keys_are_ordered_as_boards(one: tuple[Game, Cells], other: tuple[Game, Cells]) -> None:
+    game = one[0]
+    if game.shape == other[0].shape:
+        assert (game.pack(one[1]) < game.pack(other[1])) == (one[1] < other[1])
+
+
+@pytest.mark.parametrize("text", ["2,4/0,8", "2 4\n. 8", "2;4;-;8", " 2,4,_,8 ", "0x1203", "0X1203"])
+def test_ways_to_write_a_board(text: str) -> None:
+    assert Game("2x2", 32).parse(text) == (1, 2, 0, 3)
+
+
+def test_a_box_is_written_by_planes() -> None:
+    game = Game("2x1x3", 32)
+    assert game.format((1, 2, 3, 0, 0, 4)) == "2,4,8/0,0,16"
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_a_game_is_its_identity(game: Game) -> None:
+    again = Game.from_identity(game.identity)
+    assert again == game
+    assert hash(again) == hash(game)
+    assert again.digest == game.digest
+    assert str(again) == str(game)
+    assert pickle.loads(pickle.dumps(game)) == game
+
+
+def test_different_games_have_different_digests() -> None:
+    assert len({game.digest for game in GAMES}) == len(GAMES)
+    assert len({str(game) for game in GAMES}) == len(GAMES)
+
+
+def test_the_start_is_written_in_one_way() -> None:
+    assert Game("2x2", 32, start="2 0 / 0 2") == Game("2x2", 32, start="0x1001")
+
+
+@pytest.mark.parametrize(
+    ("shape", "bits", "x"), [("4x4", 4, 15), ("1x17", 3, 7), ("3x7", 3, 7), ("2x11", 2, 3), ("4x8", 2, 3)]
+)
+def test_bits_of_a_cell(shape: str, bits: int, x: int) -> None:
+    game = Game(shape, 8)
+    assert (game.bits, game.x, game.max_code) == (bits, x, x)
+    assert Game(shape, 8, unmergeable=[0]).max_code == x - 1
+
+
+def test_tops_follow_goal_limits_and_room() -> None:
+    assert Game("2x2", 16).tops == (3, 3, 3, 3)
+    assert Game("2x2").tops == (5, 5, 5, 5)  # 32 = 16 + 16 needs 16, 8, 4 and a spawned 4: four cells
+    assert Game("2x2", four=0).tops == (4, 4, 4, 4)
+    assert Game("2x2", 32, limits="8,16/32,4").tops == (3, 4, 4, 2)
+    assert Game("1x3", walls=[1]).tops == (3, 0, 3)
+
+
+# -- errors ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Game("4"), "'4' is not a shape"),
+        (lambda: Game("4x4x4x4"), "not a shape"),
+        (lambda: Game("0x4"), "each at least 1"),
+        (lambda: Game((2, 2, 2, 2)), "two or three sizes"),
+        (lambda: Game("6x6", 8), "36 cells; at most 32"),
+        (lambda: Game("4x4", 100), "goal 100 is not a power of two"),
+        (lambda: Game("4x4", 4), "goal 4 is spawned, not made: choose at least 8"),
+        (lambda: Game("2x2", 64), "goal 64 cannot be made on 2x2: 4 cells make at most 32"),
+        (lambda: Game("4x4"), "tiles to 131072 do not fit"),
+        (lambda: Game("4x5", 512), "tiles to 256 do not fit: 4x5 has 3 bits a cell"),
+        (lambda: Game("4x4", 2048, four=2), "must lie between 0 and 1"),
+        (lambda: Game("4x4", 2048, four="often"), "'often' is not a probability"),
+        (lambda: Game("4x4", 2048, four=float("nan")), "not a probability"),
+        (lambda: Game("2x2", 32, limits="16,16"), "2 limits for a 2x2 board"),
+        (lambda: Game("2x2", 32, limits="16,16/16,a"), "not a number"),
+        (lambda: Game("2x2", 32, limits="16,16/16,12"), "limit 12 is not a power of two"),
+        (lambda: Game("2x2", 32, limits="16,16/16,2"), "limit 2 on cell 3 is below the spawned tile 4"),
+        (lambda: Game("2x2", largest=2), "largest tile 2 is below the spawned 4"),
+        (lambda: Game("2x2", 32, walls=[4]), "wall at cell 4: a 2x2 board has cells 0 to 3"),
+        (lambda: Game("2x2", 32, walls=[-1]), "wall at cell -1"),
+        (lambda: Game("2x2", 32, walls=range(4)), "no cell is left"),
+        (lambda: Game("2x2", 8, walls=[0], unmergeable=[0]), "cannot be a wall and hold"),
+        (lambda: Game("1x1"), "no room for two tiles: start empty"),
+        (lambda: Game("2x2", 32, start="2,4"), "the start is no board of the game: '2,4' has 2 cells"),
+        (lambda: Game("2x2", 32, start="32,0/0,0"), "tile 32 on cell 0 is not part of the game"),
+        (lambda: Game("2x2", 8, unmergeable=[0], start="0,x/2,0"), "an x on each unmergeable cell"),
+        (lambda: Game.from_identity({"goal": 8}), "not the identity of a game"),
+        (lambda: parse_shape("axb"), "'axb' is not a shape"),
+        (lambda: exponent_of(1), "tile 1 is not a power of two above 1"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_game_that_cannot_be(make: Callable[[], Any], says: str) -> None:
+    with pytest.raises(GameError) as caught:
+        make()
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "says"),
+    [
+        (Game("2x2", 32), "2,4,8", "has 3 cells; a 2x2 board has 4"),
+        (Game("2x2", 32), "2,4/8,foo", "'foo' is not a tile"),
+        (Game("2x2", 32), "2,4/8,3", "tile 3 is not a power of two"),
+        (Game("2x2", 32), "2,4/8,32", "tile 32 on cell 3 is not part of the game 2x2, to 32: at most 16"),
+        (Game("2x2", 32), "2,4/8,x", "has no unmergeable tile"),
+        (Game("4x8", largest=8), "x " * 32, "has no unmergeable tile"),  # x has the code of an 8 here
+        (Game("2x2", 32), "2,4/8,#", "has no wall on cell 3"),
+        (Game("2x2", 8, walls=[0]), "2,4/2,2", "tile 2 on cell 0 is not part of the game 2x2, to 8, walls 0"),
+        (Game("2x2", 8, unmergeable=[0]), "2,4/2,2", "0 unmergeable tiles; the game 2x2, to 8, unmergeable 0"),
+        (Game("2x2", 8, unmergeable=[0]), "x,x/2,2", "2 unmergeable tiles"),
+        (Game("2x2", 8, unmergeable=[0], fixed=True), "2,x/2,2", "cell 0 must hold the fixed tile x"),
+        (Game("2x2", 8, unmergeable=[0], fixed=True), "x,x/2,2", "tile x on cell 1 is not part"),
+        (Game("2x2", 32), "0x12345", "key 0x12345 does not fit a 2x2 board of 4 bits a cell"),
+        (Game("2x2", 32), "0x5000", "tile 32 on cell 0"),
+    ],
+)  # fmt: skip
+def test_a_board_that_cannot_be(game: Game, text: str, says: str) -> None:
+    with pytest.raises(BoardError) as caught:
+        game.parse(text)
+    assert says in str(caught.value)
+    assert isinstance(caught.value, UsageError)
+    assert isinstance(caught.value, ValueError)
+
+
+@pytest.mark.parametrize("cells", [(1, 2, 3), (1, 2, 3, 5), (1, 2, 3, -1)])
+def test_check_refuses(cells: Cells) -> None:
+    with pytest.raises(BoardError, match=r"3 cells|not part of the game"):
+        Game("2x2", 32).check(cells)

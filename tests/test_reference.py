@@ -1,0 +1,268 @@
+"""The oracle against published numbers, against arithmetic by hand, and against bare recursion."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from typing import get_args
+
+import pytest
+from facts import Fact, facts
+from strategies import SMALL_GAMES
+
+from tilebase.errors import GameError, UsageError
+from tilebase.game import Cells, Game
+from tilebase.reference import Objective, count, decided, reachable, transitions, values
+from tilebase.symmetry import canonical, images
+
+
+def fact_of(quantity: str, board: str, goal: str) -> Fact:
+    return facts("state_counts.tsv", quantity=quantity, board=board, goal=goal)[0]
+
+
+# -- published counts --------------------------------------------------------------------------------
+
+
+def test_live_states() -> None:
+    fact = fact_of("live_states", "2x2", "32")
+    assert count(Game("2x2", 32)).total("live") == int(fact["value"]), fact
+
+
+def test_live_states_and_specials() -> None:
+    fact = fact_of("states_with_specials", "2x2", "32")
+    assert count(Game("2x2", 32)).total("live") + 2 == int(fact["value"]), fact
+
+
+def test_states_without_symmetry() -> None:
+    fact = fact_of("raw_states_without_symmetry_with_specials", "2x2", "8")
+    game = Game("2x2", 8)
+    raw = [state for layer in reachable(game, symmetric=False).values() for state in layer.states]
+    live = sum(bool(game.slides(state)) for state in raw)
+    assert live + 2 == int(fact["value"]), fact
+    assert count(game).total("raw_live") == live == 68
+
+
+def test_transitions_without_symmetry() -> None:
+    """One step from the win and one from the loss to themselves are the other two."""
+    fact = fact_of("raw_transitions_without_symmetry", "2x2", "8")
+    found = transitions(Game("2x2", 8))
+    assert len(found) + 2 == int(fact["value"]), fact
+    assert {"win", "lose"} <= {after for _, _, after in found}
+
+
+def test_continued_2x2() -> None:
+    """Counted by two independent programs, terminal states included."""
+    totals = count(Game("2x2")).totals
+    assert (totals["states"], totals["afterstates"], totals["raw_states"]) == (110, 67, 662)
+
+
+def test_live_states_of_the_continued_2x2() -> None:
+    """Lees-Miller's own test of his builder: 74 states with a slide, in 24 layers (twenty48, 2x2 to 128)."""
+    result = count(Game("2x2"))
+    assert result.total("live") == 74
+    assert sum(row["live"] > 0 for row in result.rows()) == 24
+
+
+def test_live_states_of_3x3_to_8() -> None:
+    assert count(Game("3x3", 8)).total("live") == 1186
+
+
+# -- published values ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fact", facts("optimal_values.tsv", board="2x2"), ids=repr)
+def test_win_probability(fact: Fact) -> None:
+    found = values(Game("2x2", int(fact["goal"])), discount=fact["discount"]).start
+    assert round(float(found), 2) == float(fact["value"]), fact
+    assert fact["precision"] != "exact" or found == int(fact["value"]), fact
+
+
+def test_discounted_win_probability() -> None:
+    """Lees-Miller's own test of his solver (twenty48, 2x2 to 32 with discount 0.95): 0.03868113."""
+    assert round(float(values(Game("2x2", 32), discount="0.95").start), 8) == 0.03868113
+
+
+@pytest.mark.parametrize(
+    "fact", facts("guaranteed_max_tile.tsv", board={"1x2", "1x3", "1x4", "1x5", "1x6", "2x2", "2x3"}), ids=repr
+)
+def test_guaranteed_tiles(fact: Fact) -> None:
+    tile = int(fact["max_tile"])
+    if tile > 4:  # a 4 is spawned, so it is no goal
+        assert values(Game(fact["board"], tile, start="empty"), "guaranteed").start == 1, fact
+    assert values(Game(fact["board"], 2 * tile, start="empty"), "guaranteed").start == 0, fact
+
+
+def test_an_8_cannot_even_be_made_on_one_cell() -> None:
+    fact = facts("guaranteed_max_tile.tsv", board="1x1")[0]
+    assert fact["max_tile"] == "2"
+    with pytest.raises(GameError, match="cannot be made"):
+        Game("1x1", 8, start="empty")
+
+
+@pytest.mark.parametrize(
+    "fact", facts("guaranteed_with_limits.tsv", board={"2x4", "2x2x2"}, goal="32"), ids=repr
+)
+def test_guaranteed_within_limits(fact: Fact) -> None:
+    game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
+    assert values(game, "guaranteed").start == (fact["claim"] == "winnable"), fact
+
+
+# -- by hand ---------------------------------------------------------------------------------------------
+
+
+def test_every_value_of_1x2_to_8() -> None:
+    """Two 4s win; two 2s make a 4, and then win with the chance of another 4; 2 and 4 are lost."""
+    game = Game("1x2", 8)
+    tenth = Fraction(1, 10)
+    wins = values(game)
+    assert wins.states == {(1, 1): tenth, (1, 2): 0, (2, 2): 1}
+    assert wins.afterstates == {(0, 2): tenth}
+    assert wins.start == Fraction(81, 100) * tenth + Fraction(1, 100)
+    assert values(game, discount=Fraction(1, 2)).states == {(1, 1): tenth / 4, (1, 2): 0, (2, 2): Fraction(1, 2)}
+    assert values(game, "guaranteed").states == {(1, 1): 0, (1, 2): 0, (2, 2): 1}
+    assert values(game, "guaranteed").start == 0
+    assert values(game, "score").states == {(1, 1): 4 + 8 * tenth, (1, 2): 0, (2, 2): 8}
+    assert values(game, "moves").states == {(1, 1): 1 + tenth, (1, 2): 0, (2, 2): 1}
+
+
+def test_every_count_of_1x2_to_8() -> None:
+    result = count(Game("1x2", 8))
+    assert list(result.rows()) == [
+        {"sum": 4, "states": 1, "live": 1, "losing": 0, "winning": 0, "afterstates": 1, "raw_states": 1, "raw_live": 1},
+        {"sum": 6, "states": 1, "live": 0, "losing": 1, "winning": 0, "afterstates": 0, "raw_states": 2, "raw_live": 0},
+        {"sum": 8, "states": 1, "live": 1, "losing": 0, "winning": 1, "afterstates": 0, "raw_states": 1, "raw_live": 1},
+    ]  # fmt: skip
+
+
+def test_lookahead_collapses_what_is_decided() -> None:
+    game = Game("1x2", 8)
+    assert not decided(game, (1, 1))  # the spawn of a 4 leaves a slide
+    assert decided(game, (1, 2))  # lost
+    assert decided(game, (2, 2))  # wins at once
+    assert decided(Game("1x2", 8, four=0), (1, 1))  # only a 2 can come, and then all is lost
+    totals = count(game, lookahead=True).totals
+    assert (totals["states"], totals["live"], totals["losing"], totals["winning"]) == (1, 1, 0, 0)
+
+
+def test_score_of_a_double_merge() -> None:
+    """2,2,2,2 slides to 4,4 for 8 points, then a spawn; the 8 that ends the game counts."""
+    game = Game("1x4", 8, start="2,2,2,2")
+    assert values(game, "score").start == 8 + 8
+
+
+# -- against bare recursion --------------------------------------------------------------------------
+
+
+def bare(game: Game, objective: Objective, discount: Fraction, start: Cells) -> Fraction:
+    """A state's value by recursion over boards as they come, without layers and symmetry."""
+
+    def made(before: Cells, after: Cells) -> int:
+        # Squares of tiles: a merge of two 2**e raises their sum by 2 * 4**e, and smaller merges of
+        # one slide cannot be told apart, so the score is counted tile by tile instead.
+        gone, new = ([board.count(e) for e in range(20)] for board in (before, after))
+        score, merges = 0, 0
+        for e in range(1, 15):
+            score, merges = score + merges * 2**e, (gone[e] + merges - new[e]) // 2
+        return score
+
+    @cache
+    def value(state: Cells) -> Fraction:
+        return discount * max((of_slide(state, a) for a in game.slides(state).values()), default=Fraction(0))
+
+    def of_slide(state: Cells, after: Cells) -> Fraction:
+        won = game.wins(after)
+        worth = {"score": made(state, after), "moves": 1}.get(objective, int(won))
+        return worth + (Fraction(0) if won else of_spawns(after))
+
+    def of_spawns(after: Cells) -> Fraction:
+        if objective == "guaranteed":
+            return min(value(state) for state, _ in game.spawns(after))
+        return sum((p * value(state) for state, p in game.spawns(after)), Fraction(0))
+
+    return value(start)
+
+
+@pytest.mark.parametrize("objective", get_args(Objective))
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) -> None:
+    discount = Fraction(9, 10)
+    result = values(game, objective, discount=discount)
+    found = {board: bare(game, objective, discount, board) for board, _ in game.starts()}
+    assert {board: result.states[canonical(game, board)] for board in found} == found
+    if objective == "guaranteed":
+        assert result.start == min(found.values())
+    else:
+        assert result.start == sum(p * found[board] for board, p in game.starts())
+
+
+# -- properties ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lookahead", [False, True])
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_counts_are_consistent(game: Game, lookahead: bool) -> None:
+    result = count(game, lookahead=lookahead)
+    result.assert_consistent()
+    layers = reachable(game, lookahead=lookahead)
+    assert list(layers) == result.sums.tolist()
+    assert result.total("states") == sum(len(layer.states) for layer in layers.values())
+    assert result.total("afterstates") == sum(len(layer.afterstates) for layer in layers.values())
+    if lookahead:
+        assert result.total("losing") == result.total("winning") == 0
+
+
+@pytest.mark.parametrize("lookahead", [False, True])
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_symmetry_loses_nothing(game: Game, lookahead: bool) -> None:
+    reduced = reachable(game, lookahead=lookahead)
+    raw = reachable(game, lookahead=lookahead, symmetric=False)
+    assert list(raw) == list(reduced)
+    symmetric_start = {b for b, _ in game.starts()} >= {i for b, _ in game.starts() for i in images(game, b)}
+    for total, layer in raw.items():
+        for boards, canonical_boards in zip(layer, reduced[total], strict=True):
+            assert {canonical(game, board) for board in boards} == canonical_boards
+            if symmetric_start:
+                assert boards == {image for board in canonical_boards for image in images(game, board)}
+    if symmetric_start:
+        assert count(game, lookahead=lookahead).total("raw_states") == sum(len(r.states) for r in raw.values())
+
+
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_layers_hold_boards_of_their_sum(game: Game) -> None:
+    for total, (states, afterstates) in reachable(game).items():
+        assert states | afterstates
+        for board in states | afterstates:
+            assert game.sum(board) == total
+            assert game.check(board) == canonical(game, board) == board
+
+
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_what_can_be_forced_is_certain(game: Game) -> None:
+    forced, chance = values(game, "guaranteed"), values(game)
+    for state, value in chance.states.items():
+        assert 0 <= forced.states[state] <= value <= 1
+        assert forced.states[state] in (0, 1)
+        assert (value > 0) <= (game.goal is not None)
+
+
+def test_empty_start_has_an_afterstate_of_sum_0() -> None:
+    layer = reachable(Game("2x2", 16, start="empty"))[0]
+    assert (layer.states, layer.afterstates) == (set(), {(0, 0, 0, 0)})
+    assert min(reachable(Game("2x2", 16))) == 4
+
+
+# -- errors ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("objective", "discount", "says"),
+    [
+        ("luck", 1, "'luck' is not an objective: choose win, guaranteed, score, moves"),
+        ("win", "soon", "'soon' is not a discount"),
+        ("win", 2, "the discount is 2, but must lie between 0 and 1"),
+        ("win", -1, "between 0 and 1"),
+    ],
+)
+def test_a_question_that_cannot_be(objective: Objective, discount: int, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        values(Game("2x2", 8), objective, discount=discount)
