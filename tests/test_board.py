@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import GAMES, games_and_boards
 
+from strategies import GAMES, games_and_boards
 from tilebase import board as drawing
 from tilebase.board import Board
 from tilebase.errors import BoardError, UsageError
@@ -139,7 +139,8 @@ def test_drawing_is_whole(game: Game) -> None:
     assert root.findtext(f"{SVG}title") == board.text
     assert len(cells) == game.cells
     assert len(list(root.iter(f"{SVG}path"))) == len(game.walls)
-    assert shown == [word.replace("x", "×") for word in board.text.replace("/", ",").split(",") if word not in "#0"]
+    words = board.text.replace("/", ",").replace("x", "×").split(",")
+    assert shown == [word for word in words if word not in "#0"]
 
 
 @given(st.floats(1, 5000))

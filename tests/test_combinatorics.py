@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 import pytest
+
 from facts import Fact, facts
 from strategies import GAMES, SMALL_GAMES
-
 from tilebase.combinatorics import boards_by_sum, boards_by_sum_and_max, bound
 from tilebase.errors import BoardError
 from tilebase.game import Cells, Game
@@ -72,6 +72,13 @@ def test_largest_layer(fact: Fact) -> None:
 def test_positions_of_either_turn(fact: Fact) -> None:
     both = 2 * bound(Game(fact["board"], int(fact["goal"]))).boards
     assert f"{both:.2e}".replace("e+", "e") == fact["value"].split()[0], fact
+
+
+def test_positions_within_limits() -> None:
+    fact = facts("layer_sizes.tsv", quantity="positions_within_A3_limits")[0]
+    row = facts("win_probability_bounds.tsv", board=fact["board"], goal=fact["goal"], value_type="uint32")[0]
+    both = 2 * bound(Game(row["board"], int(row["goal"]), limits=row["limits"])).boards
+    assert f"{both:.2e}".replace("e+", "e") == fact["value"], fact
 
 
 def test_boards_that_no_board_can_follow() -> None:

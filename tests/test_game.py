@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import GAMES, games_and_boards
 
+from strategies import GAMES, games_and_boards
 from tilebase.errors import BoardError, GameError, UsageError
 from tilebase.game import Cells, Game, exponent_of, merge_line, parse_shape
 
@@ -193,9 +193,8 @@ def test_two_tiles_are_two_draws() -> None:
 
 
 def test_other_starts() -> None:
-    assert Game("1x2", start="empty").starts() == [
-        ((1, 0), Fraction(9, 20)), ((2, 0), Fraction(1, 20)), ((0, 1), Fraction(9, 20)), ((0, 2), Fraction(1, 20)),
-    ]  # fmt: skip
+    two, four = Fraction(9, 20), Fraction(1, 20)
+    assert dict(Game("1x2", start="empty").starts()) == {(1, 0): two, (0, 1): two, (2, 0): four, (0, 2): four}
     assert Game("1x3", start="2 . 4").starts() == [((1, 0, 2), Fraction(1))]
 
 
@@ -322,14 +321,14 @@ def test_a_game_that_cannot_be(make: Callable[[], Any], says: str) -> None:
         (Game("4x8", largest=8), "x " * 32, "has no unmergeable tile"),  # x has the code of an 8 here
         (Game("2x2", 32), "2,4/8,#", "has no wall on cell 3"),
         (Game("2x2", 8, walls=[0]), "2,4/2,2", "tile 2 on cell 0 is not part of the game 2x2, to 8, walls 0"),
-        (Game("2x2", 8, unmergeable=[0]), "2,4/2,2", "0 unmergeable tiles; the game 2x2, to 8, unmergeable 0"),
+        (Game("2x2", 8, unmergeable=[0]), "2,4/2,2", "0 unmergeable tiles; the game 2x2, to 8"),
         (Game("2x2", 8, unmergeable=[0]), "x,x/2,2", "2 unmergeable tiles"),
         (Game("2x2", 8, unmergeable=[0], fixed=True), "2,x/2,2", "cell 0 must hold the fixed tile x"),
         (Game("2x2", 8, unmergeable=[0], fixed=True), "x,x/2,2", "tile x on cell 1 is not part"),
         (Game("2x2", 32), "0x12345", "key 0x12345 does not fit a 2x2 board of 4 bits a cell"),
         (Game("2x2", 32), "0x5000", "tile 32 on cell 0"),
     ],
-)  # fmt: skip
+)
 def test_a_board_that_cannot_be(game: Game, text: str, says: str) -> None:
     with pytest.raises(BoardError) as caught:
         game.parse(text)

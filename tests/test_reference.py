@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import get_args
 
 import pytest
+
 from facts import Fact, facts
 from strategies import SMALL_GAMES
-
 from tilebase.errors import GameError, UsageError
 from tilebase.game import Cells, Game
 from tilebase.reference import Objective, count, decided, reachable, transitions, values
@@ -51,7 +52,7 @@ def test_transitions_without_symmetry() -> None:
 
 
 def test_continued_2x2() -> None:
-    """Counted by two independent programs, terminal states included."""
+    """The whole of the smallest square game, terminal states included."""
     totals = count(Game("2x2")).totals
     assert (totals["states"], totals["afterstates"], totals["raw_states"]) == (110, 67, 662)
 
@@ -83,7 +84,7 @@ def test_discounted_win_probability() -> None:
 
 
 @pytest.mark.parametrize(
-    "fact", facts("guaranteed_max_tile.tsv", board={"1x2", "1x3", "1x4", "1x5", "1x6", "2x2", "2x3"}), ids=repr
+    "fact", facts("guaranteed_max_tile.tsv", board={*(f"1x{n}" for n in range(2, 7)), "2x2", "2x3"}), ids=repr
 )
 def test_guaranteed_tiles(fact: Fact) -> None:
     tile = int(fact["max_tile"])
@@ -99,9 +100,7 @@ def test_an_8_cannot_even_be_made_on_one_cell() -> None:
         Game("1x1", 8, start="empty")
 
 
-@pytest.mark.parametrize(
-    "fact", facts("guaranteed_with_limits.tsv", board={"2x4", "2x2x2"}, goal="32"), ids=repr
-)
+@pytest.mark.parametrize("fact", facts("guaranteed_with_limits.tsv", board="2x2x2", goal="32"), ids=repr)
 def test_guaranteed_within_limits(fact: Fact) -> None:
     game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
     assert values(game, "guaranteed").start == (fact["claim"] == "winnable"), fact
@@ -118,7 +117,7 @@ def test_every_value_of_1x2_to_8() -> None:
     assert wins.states == {(1, 1): tenth, (1, 2): 0, (2, 2): 1}
     assert wins.afterstates == {(0, 2): tenth}
     assert wins.start == Fraction(81, 100) * tenth + Fraction(1, 100)
-    assert values(game, discount=Fraction(1, 2)).states == {(1, 1): tenth / 4, (1, 2): 0, (2, 2): Fraction(1, 2)}
+    assert values(game, discount="1/2").states == {(1, 1): tenth / 4, (1, 2): 0, (2, 2): Fraction(1, 2)}
     assert values(game, "guaranteed").states == {(1, 1): 0, (1, 2): 0, (2, 2): 1}
     assert values(game, "guaranteed").start == 0
     assert values(game, "score").states == {(1, 1): 4 + 8 * tenth, (1, 2): 0, (2, 2): 8}
@@ -127,11 +126,13 @@ def test_every_value_of_1x2_to_8() -> None:
 
 def test_every_count_of_1x2_to_8() -> None:
     result = count(Game("1x2", 8))
-    assert list(result.rows()) == [
-        {"sum": 4, "states": 1, "live": 1, "losing": 0, "winning": 0, "afterstates": 1, "raw_states": 1, "raw_live": 1},
-        {"sum": 6, "states": 1, "live": 0, "losing": 1, "winning": 0, "afterstates": 0, "raw_states": 2, "raw_live": 0},
-        {"sum": 8, "states": 1, "live": 1, "losing": 0, "winning": 1, "afterstates": 0, "raw_states": 1, "raw_live": 1},
-    ]  # fmt: skip
+    names = ("sum", "states", "live", "losing", "winning", "afterstates", "raw_states", "raw_live")
+    assert [tuple(row[name] for name in names) for row in result.rows()] == [
+        (4, 1, 1, 0, 0, 1, 1, 1),
+        (6, 1, 0, 1, 0, 0, 2, 0),
+        (8, 1, 1, 0, 1, 0, 1, 1),
+    ]
+    assert [row["max"] for row in result.rows(("max",))] == [2, 4]
 
 
 def test_lookahead_collapses_what_is_decided() -> None:
@@ -139,7 +140,7 @@ def test_lookahead_collapses_what_is_decided() -> None:
     assert not decided(game, (1, 1))  # the spawn of a 4 leaves a slide
     assert decided(game, (1, 2))  # lost
     assert decided(game, (2, 2))  # wins at once
-    assert decided(Game("1x2", 8, four=0), (1, 1))  # only a 2 can come, and then all is lost
+    assert decided(Game("1x2", four=0), (1, 1))  # only a 2 can come, and then all is lost
     totals = count(game, lookahead=True).totals
     assert (totals["states"], totals["live"], totals["losing"], totals["winning"]) == (1, 1, 0, 0)
 
@@ -153,17 +154,17 @@ def test_score_of_a_double_merge() -> None:
 # -- against bare recursion --------------------------------------------------------------------------
 
 
-def bare(game: Game, objective: Objective, discount: Fraction, start: Cells) -> Fraction:
-    """A state's value by recursion over boards as they come, without layers and symmetry."""
+def made(before: Cells, after: Cells) -> int:
+    """The sum of the merged tiles: what is missing of one exponent was merged to the next."""
+    score, merged = 0, 0
+    for e in range(1, 15):
+        score += merged * 2**e
+        merged = (before.count(e) + merged - after.count(e)) // 2
+    return score
 
-    def made(before: Cells, after: Cells) -> int:
-        # Squares of tiles: a merge of two 2**e raises their sum by 2 * 4**e, and smaller merges of
-        # one slide cannot be told apart, so the score is counted tile by tile instead.
-        gone, new = ([board.count(e) for e in range(20)] for board in (before, after))
-        score, merges = 0, 0
-        for e in range(1, 15):
-            score, merges = score + merges * 2**e, (gone[e] + merges - new[e]) // 2
-        return score
+
+def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction]:
+    """The value of a state by recursion over boards as they come, without layers and symmetry."""
 
     @cache
     def value(state: Cells) -> Fraction:
@@ -179,15 +180,16 @@ def bare(game: Game, objective: Objective, discount: Fraction, start: Cells) -> 
             return min(value(state) for state, _ in game.spawns(after))
         return sum((p * value(state) for state, p in game.spawns(after)), Fraction(0))
 
-    return value(start)
+    return value
 
 
 @pytest.mark.parametrize("objective", get_args(Objective))
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+@pytest.mark.parametrize("game", [game for game in SMALL_GAMES if game.cells < 8], ids=str)
 def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) -> None:
     discount = Fraction(9, 10)
     result = values(game, objective, discount=discount)
-    found = {board: bare(game, objective, discount, board) for board, _ in game.starts()}
+    value = bare(game, objective, discount)
+    found = {board: value(board) for board, _ in game.starts()}
     assert {board: result.states[canonical(game, board)] for board in found} == found
     if objective == "guaranteed":
         assert result.start == min(found.values())
@@ -224,7 +226,8 @@ def test_symmetry_loses_nothing(game: Game, lookahead: bool) -> None:
             if symmetric_start:
                 assert boards == {image for board in canonical_boards for image in images(game, board)}
     if symmetric_start:
-        assert count(game, lookahead=lookahead).total("raw_states") == sum(len(r.states) for r in raw.values())
+        expected = sum(len(layer.states) for layer in raw.values())
+        assert count(game, lookahead=lookahead).total("raw_states") == expected
 
 
 @pytest.mark.parametrize("game", SMALL_GAMES, ids=str)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from strategies import GAMES, games_and_boards
 
+from strategies import GAMES, games_and_boards
 from tilebase.game import Cells, Game
 from tilebase.symmetry import canonical, images, orbit_size, symmetries
 

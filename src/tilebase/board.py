@@ -48,7 +48,7 @@ class Board:
     ------
     BoardError
         If the game has no such board.  A board that holds the goal exists, since `slides`
-        leads to it, and can be drawn; but the game is over, so it has no key.
+        leads to it, and can be drawn; but the game is over: it has no key and is not read back.
 
     >>> Board.parse(Game("2x2", 32), "2,4/0,8").slides()["down"].text
     '0,4/2,8'

@@ -28,8 +28,10 @@ Everything is exact.  A board fits into 64 bits, so no coefficient exceeds what 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +39,10 @@ import numpy.typing as npt
 from tilebase.game import Cells, Game
 from tilebase.symmetry import images, symmetries
 
-Cycle = tuple[int, int]
-"""A cell, and how many cells a symmetry makes equal to it, itself included."""
+Cycles: TypeAlias = tuple[tuple[int, int], ...]
+"""The cycles of a symmetry, obstacles aside: the largest exponent and the length of each, sorted."""
 
-Ways = npt.NDArray[np.uint64]
+Ways: TypeAlias = npt.NDArray[np.uint64]
 """``ways[i]``: number of boards of sum 2 * i."""
 
 
@@ -131,76 +133,77 @@ def bound(game: Game) -> BoundResult:
     529
     """
     test = _test_of(game)
-    cycles = [_cycles(permutation) for permutation in symmetries(game)]
+    group = Counter(_cycles(game, permutation) for permutation in symmetries(game))
     exponents = range(1, max(game.tops) + 1)
-    passing = [_passing_ways(game, test, each) for each in cycles]
-    raw = _by_sum(passing[0])
+    raw = _by_sum(_passing_ways(game, test, _single_cells(game)))
+    canonical = _orbits((_passing_ways(game, test, cycles), times) for cycles, times in group.items())
     sums = _possible_sums(game, raw, test.starts)
     return BoundResult(
         game,
         boards_by_sum(game),
         _possible(game, test, raw, sums, test.starts),
-        _orbits([_ways(game, each, exponents) for each in cycles]),
-        _possible(game, test, _orbits(passing), sums, {min(images(game, board)) for board in test.starts}),
+        _orbits((_ways(game, cycles, exponents), times) for cycles, times in group.items()),
+        _possible(game, test, canonical, sums, {min(images(game, board)) for board in test.starts}),
     )
 
 
 # -- generating functions ---------------------------------------------------------------------
 
 
-def _ways(game: Game, cycles: Sequence[Cycle], exponents: Iterable[int]) -> Ways:
-    """Boards by sum that are constant on each cycle and hold tiles of these exponents only."""
-    free = [(cell, length) for cell, length in cycles if cell not in game.obstacles]
-    allowed = [[e for e in exponents if e <= game.tops[cell]] for cell, _ in free]
-    largest = sum(length << max(held, default=0) for (_, length), held in zip(free, allowed, strict=True))
+def _ways(game: Game, cycles: Cycles, exponents: Iterable[int]) -> Ways:
+    """Boards that are constant on each cycle and hold tiles of these exponents only."""
+    held = sorted(exponents)
     movable = 0 if game.fixed else len(game.unmergeable)
     # ways[k, i]: boards of sum 2 * i with k movable unmergeable tiles, on the cycles so far.
-    ways = np.zeros((movable + 1, largest // 2 + 1), dtype=np.uint64)
+    ways = np.zeros((movable + 1, 1), dtype=np.uint64)
     ways[0, 0] = 1
-    for (_, length), held in zip(free, allowed, strict=True):
-        ways = _with_cycle(ways, length, held)
+    for top, length in cycles:
+        ways = _with_cycle(ways, length, [e for e in held if e <= top])
     result: Ways = ways[movable]
     return result
 
 
 def _with_cycle(ways: Ways, length: int, exponents: Sequence[int]) -> Ways:
-    result: Ways = ways.copy()
-    for exponent in exponents:
-        shift = length << exponent - 1
-        result[:, shift:] += ways[:, :-shift]
+    shifts = [0, *(length << exponent - 1 for exponent in exponents)]
+    sums = ways.shape[1]
+    result = np.zeros((len(ways), sums + shifts[-1]), dtype=np.uint64)
+    for shift in shifts:
+        result[:, shift : shift + sums] += ways
     if length < len(ways):
-        result[length:] += ways[:-length]
+        result[length:, :sums] += ways[:-length]
     return result
 
 
-def _by_sum(ways: Iterable[int]) -> dict[int, int]:
-    return {2 * i: int(count) for i, count in enumerate(ways) if count}
+def _by_sum(ways: npt.NDArray[Any]) -> dict[int, int]:
+    return {2 * i: count for i, count in enumerate(ways.tolist()) if count}
 
 
-def _single_cells(game: Game) -> list[Cycle]:
-    return [(cell, 1) for cell in range(game.cells)]
-
-
-def _cycles(permutation: Cells) -> list[Cycle]:
-    """The cycles of a permutation, each by its least cell."""
-    left, result = set(range(len(permutation))), []
+def _cycles(game: Game, permutation: Iterable[int]) -> Cycles:
+    source, left, result = tuple(permutation), set(range(game.cells)) - game.obstacles, []
     while left:
-        first = cell = min(left)
-        length = 0
+        cell = first = min(left)
+        before = len(left)
         while cell in left:
             left.remove(cell)
-            cell = permutation[cell]
-            length += 1
-        result.append((first, length))
-    return result
+            cell = source[cell]
+        result.append((game.tops[first], before - len(left)))
+    return tuple(sorted(result))
 
 
-def _orbits(fixed: Sequence[Ways]) -> dict[int, int]:
-    """Burnside's lemma: `fixed` holds, for each symmetry, the boards that it leaves as they are."""
-    total = np.zeros(max(len(ways) for ways in fixed), dtype=object)
-    for ways in fixed:
-        total[: len(ways)] += ways.astype(object)
-    return _by_sum(total // len(fixed))
+def _single_cells(game: Game) -> Cycles:
+    return _cycles(game, range(game.cells))
+
+
+def _orbits(fixed: Iterable[tuple[Ways, int]]) -> dict[int, int]:
+    """Burnside's lemma, from the boards that symmetries leave as they are, and how many leave those."""
+    terms = list(fixed)
+    # Halves of 32 bits, summed apart: 48 symmetries at most cannot overflow them.
+    halves = np.zeros((2, max(len(ways) for ways, _ in terms)), dtype=np.uint64)
+    for ways, times in terms:
+        halves[0, : len(ways)] += (ways >> np.uint64(32)) * np.uint64(times)
+        halves[1, : len(ways)] += (ways & np.uint64(0xFFFFFFFF)) * np.uint64(times)
+    high, low = halves.astype(object)
+    return _by_sum((high * 2**32 + low) // sum(times for _, times in terms))
 
 
 # -- possible boards ---------------------------------------------------------------------------
@@ -223,7 +226,7 @@ def _test_of(game: Game) -> _Test:
     return _Test(starts, tiles, least)
 
 
-def _passing_ways(game: Game, test: _Test, cycles: Sequence[Cycle]) -> Ways:
+def _passing_ways(game: Game, test: _Test, cycles: Cycles) -> Ways:
     """Boards by sum that pass the test, bar the sums that follow no other."""
     exponents = range(test.least, max(game.tops) + 1)
     result = _ways(game, cycles, exponents)
@@ -234,12 +237,12 @@ def _passing_ways(game: Game, test: _Test, cycles: Sequence[Cycle]) -> Ways:
     return result
 
 
-def _lone_ways(game: Game, cycles: Sequence[Cycle], exponent: int) -> np.uint64:
+def _lone_ways(game: Game, cycles: Cycles, exponent: int) -> np.uint64:
     """Boards whose only tile, unmergeable ones aside, has this exponent."""
     total = np.uint64(0)
-    for lone in cycles:
-        if lone[1] == 1 and lone[0] not in game.obstacles and exponent <= game.tops[lone[0]]:
-            total += _ways(game, [cycle for cycle in cycles if cycle != lone], ())[0]
+    for i, (top, length) in enumerate(cycles):
+        if length == 1 and exponent <= top:
+            total += _ways(game, cycles[:i] + cycles[i + 1 :], ())[0]
     return total
 
 

@@ -7,13 +7,15 @@ Pure data.  The arrays have one row a layer and one column an exponent, so
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.errors import CorruptError
 from tilebase.game import Game
 
 IntArray = npt.NDArray[np.int64]
@@ -103,6 +105,31 @@ class CountResult:
             "layers": list(self.rows(("sum", "max"))),
         }
 
+    @classmethod
+    def from_dict(cls, values: Any) -> CountResult:
+        """The result of which `as_dict` made these values.  Raises `CorruptError` if there is none.
+
+        >>> game = {"game": Game("2x2", 32).identity, "lookahead": False, "complete": True}
+        >>> CountResult.from_dict(game | {"layers": [], "totals": dict.fromkeys(FIELDS, 0)}).total("live")
+        0
+        """
+        if not isinstance(values, dict):
+            raise CorruptError("these are no counts: not a JSON object")
+        try:
+            game = Game.from_identity(values["game"])
+            sums, arrays = _arrays(game, values["layers"])
+            lookahead, complete = bool(values["lookahead"]), bool(values["complete"])
+            result = cls(game, lookahead, sums, **arrays, complete=complete)
+            result.assert_consistent()
+            agree = values["totals"] == result.totals
+        except KeyError as error:
+            raise CorruptError(f"these are no counts: {error} is missing") from error
+        except (AssertionError, OverflowError, TypeError, ValueError) as error:
+            raise CorruptError(f"these are no counts: {error}") from error
+        if not agree:
+            raise CorruptError("these are no counts: their totals are not the sums of their layers")
+        return result
+
     def assert_consistent(self) -> None:
         """Raise AssertionError if the arrays contradict each other; for tests and resumed runs."""
         shape = (len(self.sums), self.game.max_code + 1)
@@ -116,3 +143,22 @@ class CountResult:
         assert (self.winning <= self.live).all(), "more winning states than live ones"
         assert (self.raw_states >= self.states).all(), "fewer states without symmetry than with"
         assert (self.raw_live >= self.live).all(), "fewer live states without symmetry than with"
+
+
+def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, dict[str, IntArray]]:
+    """The sums of the rows of a table, and for each of `STORED` the array that they fill."""
+    sums = sorted({index(row["sum"]) for row in rows})
+    if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.max_code:
+        raise ValueError(f"a board of {game} has no sum of {sums[0] if sums[0] < 0 else sums[-1]}")
+    place = {total: layer for layer, total in enumerate(sums)}
+    arrays = {name: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for name in STORED}
+    cells = set()
+    for row in rows:
+        tile = index(row["max"])
+        cell = place[row["sum"]], tile.bit_length() - 1
+        if tile < 1 or tile & (tile - 1) or cell[1] > game.max_code or cell in cells:
+            raise ValueError(f"largest tile {tile} in sum {row['sum']} cannot be, or stands there twice")
+        cells.add(cell)
+        for name in STORED:
+            arrays[name][cell] = index(row[name])
+    return np.array(sums, dtype=np.int64), arrays

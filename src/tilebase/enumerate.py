@@ -568,6 +568,7 @@ def _trim(counts: Array) -> list[int]:
 
 def _result(question: Question, lines: list[dict[str, Any]], *, complete: bool) -> CountResult:
     columns = question.game.max_code + 1
+    lines = [line for line in lines if any(line[name] for name in STORED)]
     arrays = {name: np.zeros((len(lines), columns), dtype=np.int64) for name in STORED}
     for i, line in enumerate(lines):
         for name in STORED:

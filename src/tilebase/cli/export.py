@@ -1,0 +1,23 @@
+"""``tilebase export``: a layer file as Parquet, for DuckDB, Polars and data sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+
+def export(
+    layer: Annotated[Path, Parameter(help="A layer file (*.tbl).")],
+    output: Annotated[Path, Parameter(name=["--output", "-o"], help="The Parquet file to write.")],
+) -> int:
+    """Write the boards of a layer as Parquet: the packed key, and one column of exponents a cell.
+
+    tilebase export run/afterstates/000088.tbl -o 88.parquet
+    """
+    from tilebase.layers.exchange import export_parquet
+
+    rows = export_parquet(layer, output)
+    print(f"{output}: {rows:,} boards")
+    return 0

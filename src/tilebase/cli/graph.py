@@ -1,0 +1,68 @@
+"""``tilebase graph``: the states of a small game and what can follow them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, ShapeArgument, make_game
+from tilebase.cli.output import write_text
+from tilebase.errors import UsageError
+
+SUFFIXES = (".dot", ".gv", ".svg")
+DRAWN = 2_000
+"""States that dot lays out one by one within minutes; as parts, or as DOT text, there may be more."""
+WRITTEN = 20_000
+
+
+def graph(
+    shape: ShapeArgument,
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    group: Annotated[
+        bool, Parameter(negative=(), help="One node for all states of one sum and largest tile.")
+    ] = False,
+    specials: Annotated[bool, Parameter(negative=(), help="Draw win and lose, too.")] = False,
+    lookahead: Annotated[
+        bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
+    ] = False,
+    max_states: Annotated[
+        int | None,
+        Parameter(help=f"Refuse larger games. Left out: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
+    ] = None,
+    output: Annotated[
+        list[Path] | None,
+        Parameter(
+            name=["--output", "-o"],
+            negative=(),
+            help="File to write, .dot or .svg (needs the program dot); may be repeated. "
+            "Left out: DOT is printed.",
+        ),
+    ] = None,
+) -> int:
+    """Write the states of a small game, up to symmetry, and the transitions between them as a graph.
+
+    tilebase graph 2x2 32 > graph.dot
+
+    tilebase graph 2x2 32 --group -o graph.svg
+    """
+    from tilebase.graphs import render_svg, state_graph, to_dot
+
+    files = output or []
+    for file in files:
+        if file.suffix.lower() not in SUFFIXES:
+            raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
+    drawn = any(file.suffix.lower() == ".svg" for file in files) and not group
+    most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
+    found = state_graph(make_game(shape, goal, game), lookahead=lookahead, specials=specials, max_states=most)
+    text = to_dot(found, group=group)
+    for file in files:
+        render_svg(text, file) if file.suffix.lower() == ".svg" else write_text(text, file)
+        sys.stdout.write(f"{file}: {len(found.states):,} states, {len(found.edges):,} transitions\n")
+    if not files:
+        sys.stdout.write(text)
+    return 0

@@ -1,0 +1,56 @@
+"""``tilebase reproduce``: recompute published numbers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.options import parse_seconds
+from tilebase.cli.progress import clock
+
+
+def reproduce(
+    source: Annotated[str | None, Parameter(help="lees-miller, slizkov or edixhoven; all if left out.")] = None,
+    *,
+    budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
+    form: Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")] = None,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")] = None,
+) -> int:
+    """Recompute every published number that this version can, and compare.
+
+    Prints one row a line of the fact files: published, computed, verdict, seconds. Lines that
+    would take longer than the budget, by a rough estimate, are listed with the estimate.
+    Exits with 1 if a number differs.
+
+    tilebase reproduce lees-miller --budget 10min
+    """
+    from tilebase import reproduce as facts
+
+    chosen = choose_format(form, output)
+    limit = parse_seconds(budget)
+    assert limit is not None
+    verdicts = []
+    for verdict in facts.reproduce(source, budget=limit):
+        verdicts.append(verdict)
+        if sys.stderr.isatty():
+            print(f"{verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
+    rows = [
+        {
+            "line": f"{verdict.fact.file}:{verdict.fact.number}",
+            "question": verdict.fact.question,
+            "published": verdict.fact.published,
+            "computed": verdict.computed,
+            "verdict": verdict.verdict,
+            "time": f"{'about ' if verdict.verdict == 'over budget' else ''}{clock(verdict.seconds)}"
+            if verdict.seconds >= 60
+            else f"{verdict.seconds:.2f} s",
+        }
+        for verdict in verdicts
+    ]
+    write_rows(rows, rows, chosen, output)
+    print(facts.summary(verdicts), file=sys.stderr)
+    return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0

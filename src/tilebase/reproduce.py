@@ -1,0 +1,310 @@
+"""Recompute published numbers: every line of the fact files that this version can.
+
+A line is *claimed* by the first of the functions below that knows how to compute it.  Each
+says what it would cost before it runs, so that expensive lines can be left out and listed.
+A number agrees if it equals the published one, to the digits that were published.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tilebase import reference
+from tilebase.combinatorics import boards_by_sum, bound
+from tilebase.counts import CountResult
+from tilebase.enumerate import count
+from tilebase.errors import UsageError
+from tilebase.game import Cells, Game
+from tilebase.symmetry import canonical
+from tilebase.tables.format import LayerFile
+
+SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edixhoven"}
+
+SECONDS_A_STATE = 8e-8
+"""One thread, rough; only for estimates."""
+SECONDS_A_RANK = 1.5e-10
+REACHABLE_SHARE = 0.12
+"""Of the boards up to symmetry, rough; only for estimates."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a fact file."""
+
+    file: str
+    number: int  # of the line in the file
+    source: str  # as the file cites it
+    columns: dict[str, str]
+
+    @property
+    def published(self) -> str:
+        """The number, or the yes or no, that was published."""
+        for name in ("value", "answer", "max_tile", "lower_bound", "claim"):
+            if name in self.columns:
+                return self.columns[name]
+        raise UsageError(f"{self.file}, line {self.number} has no column for a value")
+
+    @property
+    def question(self) -> str:
+        """The other columns, in words."""
+        skipped = {"value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status"}
+        return " ".join(text for name, text in self.columns.items() if name not in skipped and text)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A way to compute a fact, and what it takes on one processor."""
+
+    compute: Callable[[], Any]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one line: ``agrees``, ``differs``, ``over budget`` or ``not in this version``."""
+
+    fact: Fact
+    computed: str
+    verdict: str
+    seconds: float
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_facts(source: str | None = None) -> list[Fact]:
+    """All lines of the fact files, or those of one of `SOURCES`.  Raises `UsageError`."""
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"source {source!r} is none of {', '.join(SOURCES)}")
+    found = []
+    for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".tsv"):
+            found += list(_read_file(file.name, file.read_text("utf-8")))
+    return [fact for fact in found if source is None or SOURCES[source] in fact.source]
+
+
+def _read_file(name: str, text: str) -> Iterator[Fact]:
+    names: list[str] = []
+    cited = re.search(r"source: (.*)", text)
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        words = line.split("\t")
+        if not names:
+            names = words
+            continue
+        columns = dict(zip(names, words, strict=False))
+        yield Fact(name, number, columns.get("source") or (cited[1] if cited else ""), columns)
+
+
+# -- agreeing -------------------------------------------------------------------------------------
+
+
+def agrees(published: str, computed: Any) -> bool:
+    """Whether a computed value is the published one, to the digits that were published.
+
+    >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
+    (True, True, False)
+    """
+    word = published.split()[0]
+    if not re.fullmatch(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", word):
+        return published == str(computed)
+    if re.fullmatch(r"\d+", word):
+        return Fraction(word) == Fraction(computed)
+    mantissa, _, exponent = word.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    unit = Fraction(10) ** (int(exponent or 0) - digits)
+    # Published digits are sometimes rounded and sometimes cut off.
+    return abs(Fraction(word) - Fraction(computed)) <= unit if exponent else (
+        round(Fraction(computed) / unit) == Fraction(word) / unit
+    )
+
+
+# -- claiming -------------------------------------------------------------------------------------
+
+
+def _game(fact: Fact, **options: Any) -> Game:
+    return Game(fact.columns["board"], int(fact.columns["goal"]), **options)
+
+
+def counting_seconds(game: Game, up_to: int | None = None) -> float:
+    """What counting a game may take on one processor: rough, from the sizes of its layers."""
+    sizes = boards_by_sum(game)
+    boards = sum(n for total, n in sizes.items() if up_to is None or total <= up_to)
+    group = max(1, len(reference_group(game)))
+    return boards / group * (REACHABLE_SHARE * SECONDS_A_STATE + SECONDS_A_RANK) + 2e-3 * len(sizes)
+
+
+def reference_group(game: Game) -> tuple[Cells, ...]:
+    """The symmetries of a game."""
+    from tilebase.symmetry import symmetries
+
+    return symmetries(game)
+
+
+class _Counts:
+    """Counting results, each game once."""
+
+    def __init__(self) -> None:
+        self._results: dict[Game, CountResult] = {}
+
+    def __call__(self, game: Game) -> CountResult:
+        if game not in self._results:
+            self._results[game] = count(game)
+        return self._results[game]
+
+
+def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
+    if fact.file != "state_counts.tsv":
+        return None
+    game, quantity = _game(fact), fact.columns["quantity"]
+    if quantity == "combinatorial_bound":
+        return Claim(lambda: bound(game).possible, 1.0)
+    if quantity == "raw_states_without_symmetry_with_specials":
+        return Claim(lambda: counts(game).total("raw_live") + 2, counting_seconds(game))
+    if quantity == "raw_transitions_without_symmetry":
+        # Win and lose are absorbing: one step from each to itself.
+        return Claim(lambda: len(reference.transitions(game)) + 2, 1.0)
+    if quantity in ("live_states", "states_with_specials"):
+        extra = 2 if quantity == "states_with_specials" else 0
+        return Claim(lambda: counts(game).total("live") + extra, counting_seconds(game))
+    layer = re.fullmatch(r"states_of_sum_(\d+)", quantity)
+    if layer:
+        total = int(layer[1])
+        return Claim(lambda: _states_of_sum(counts(game), total), counting_seconds(game))
+    return None
+
+
+def _states_of_sum(result: CountResult, total: int) -> int:
+    return int(result.states[result.sums == total].sum())
+
+
+def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
+    if fact.file != "layer_sizes.tsv":
+        return None
+    quantity = fact.columns["quantity"]
+    if quantity == "positions_within_A3_limits":
+        limits = "1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16"
+        return Claim(lambda: 2 * bound(_game(fact, limits=limits)).boards, 1.0)
+    game = _game(fact)
+    kinds, cells = max(game.tops) + 1, game.cells
+    known: dict[str, Callable[[], Any]] = {
+        "largest_layer": lambda: max(boards_by_sum(game).values()),
+        "positions_both_turns": lambda: 2 * bound(game).boards,
+        "tile_multisets": lambda: math.comb(cells + kinds - 1, cells),
+        "largest_multiset_class": lambda: _largest_class(cells, kinds),
+    }
+    return Claim(known[quantity], 1.0) if quantity in known else None
+
+
+def _largest_class(cells: int, kinds: int) -> int:
+    """Most boards that share one multiset of tiles: the kinds as evenly spread as can be."""
+    each, more = divmod(cells, kinds)
+    ways = math.factorial(cells)
+    for kind in range(kinds):
+        ways //= math.factorial(each + (kind < more))
+    return ways
+
+
+def _claim_oracle_values(fact: Fact, _: _Counts) -> Claim | None:
+    """Games small enough for the oracle."""
+    if fact.file == "optimal_values.tsv" and fact.columns["board"] == "2x2":
+        return Claim(lambda: reference.values(_game(fact)).start, 1.0)
+    if fact.file == "guaranteed_max_tile.tsv" and Game(fact.columns["board"], start="empty").cells <= 4:
+        return Claim(lambda: largest_forced(fact.columns["board"]), 5.0)
+    return None
+
+
+def largest_forced(shape: str) -> int:
+    """The largest tile that the player can force from the empty board, by the oracle."""
+    most = Game(shape, start="empty")
+    forced = 2**most.spawn_exponents[0]
+    # An adversary spawns 2s unless a 4 hurts more, so a 4 is the least tile that must be forced.
+    for exponent in range(2, max(most.tops) + 1):
+        if exponent == 2:
+            game = Game(shape, 4, four=0, start="empty") if most.cells > 1 else None
+            if game is not None and reference.values(game, "guaranteed").start == 1:
+                forced = 4
+        elif reference.values(Game(shape, 2**exponent, start="empty"), "guaranteed").start == 1:
+            forced = 2**exponent
+        else:
+            break
+    return forced
+
+
+def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
+    """A checkerboard is cooperatively reachable if it is a reachable state of the bounded game."""
+    if fact.file != "checkerboards.tsv" or fact.columns["question"] != "cooperatively_reachable":
+        return None
+    if not re.fullmatch(r"\d+x\d+", fact.columns["board"]):
+        return None
+    try:
+        game = Game(fact.columns["board"], four=0, start="empty", largest=4)
+    except UsageError:
+        return None
+    return Claim(lambda: "yes" if reaches_checkerboard(game) else "no", counting_seconds(game))
+
+
+def reaches_checkerboard(game: Game) -> bool:
+    """Whether a full board of alternating 2s and 4s is a reachable state, in either colouring."""
+    places = list(product(*(range(size) for size in game.shape)))
+    boards = [tuple(1 + (sum(place) + colour) % 2 for place in places) for colour in range(2)]
+    return any(reaches(game, board) for board in boards)
+
+
+def reaches(game: Game, board: Cells) -> bool:
+    """Whether a board, up to symmetry, is a reachable state of a game."""
+    total = game.sum(board)
+    with tempfile.TemporaryDirectory(prefix="tilebase-") as folder:
+        run = Path(folder) / "run"
+        count(game, folder=run, keep="states", up_to=total)
+        path = run / "states" / f"{total:06d}.tbl"
+        if not path.exists():
+            return False
+        with LayerFile(path) as layer:
+            return game.pack(canonical(game, board)) in layer
+
+
+CLAIMS = (_claim_counts, _claim_sizes, _claim_oracle_values, _claim_checkerboards)
+
+
+def reproduce(source: str | None = None, *, budget: float = 60.0) -> Iterator[Verdict]:
+    """Recompute the facts of a source (None: of all), one verdict a line as they come.
+
+    Lines whose estimate exceeds `budget` seconds are not run.  Raises `UsageError` for an
+    unknown source.
+    """
+    counts = _Counts()
+    for fact in read_facts(source):
+        yield _judge(fact, budget, counts)
+
+
+def _judge(fact: Fact, budget: float, counts: _Counts) -> Verdict:
+    claim = next(filter(None, (find(fact, counts) for find in CLAIMS)), None)
+    if claim is None:
+        return Verdict(fact, "", "not in this version", 0.0)
+    if claim.seconds > budget:
+        return Verdict(fact, "", "over budget", claim.seconds)
+    since = time.perf_counter()
+    computed = claim.compute()
+    seconds = time.perf_counter() - since
+    verdict = "agrees" if agrees(fact.published, computed) else "differs"
+    shown = f"{float(computed):.12g}" if isinstance(computed, Fraction) else str(computed)
+    return Verdict(fact, shown, verdict, seconds)
+
+
+def summary(verdicts: Iterable[Verdict]) -> str:
+    """One line: how many of each verdict."""
+    names = [verdict.verdict for verdict in verdicts]
+    order = ("agrees", "differs", "over budget", "not in this version")
+    return ", ".join(f"{names.count(name)} {name}" for name in order if name in names)

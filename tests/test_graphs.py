@@ -1,0 +1,219 @@
+"""Graphs of small games against the oracle, and as text and pictures."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from facts import Fact, facts
+from strategies import SMALL_GAMES
+from tilebase import reference
+from tilebase.cli import main
+from tilebase.errors import MissingExtraError, StorageError, TilebaseError, UsageError
+from tilebase.game import Cells, Game
+from tilebase.graphs import Node, render_svg, state_graph, to_dot
+from tilebase.symmetry import canonical
+
+SMALL = Game("2x2", 32)
+GAMES = [game for game in SMALL_GAMES if game.cells < 8 and game != Game("1x2x3", 16)]
+"""Those that the oracle takes a second for at most."""
+SVG = "{http://www.w3.org/2000/svg}"
+
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is optional")
+
+
+def nodes(dot: str) -> list[str]:
+    return re.findall(r"^  (\w+) \[label=<", dot, re.MULTILINE)
+
+
+def edges(dot: str) -> list[tuple[str, str]]:
+    return re.findall(r"^  ([spwl]\w+) -> (\w+)(?: \[color.*\])?;$", dot, re.MULTILINE)
+
+
+# -- the graph -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fact", facts("state_counts.tsv", board="2x2", quantity="live_states"), ids=str)
+def test_published_number_of_states(fact: Fact) -> None:
+    graph = state_graph(Game(fact["board"], int(fact["goal"])))
+    assert len(graph.states) == int(fact["value"])
+    assert len(nodes(to_dot(graph))) == int(fact["value"])
+
+
+def folded(game: Game) -> set[tuple[Cells, Node]]:
+    """The oracle's transitions without direction, up to symmetry."""
+
+    def node(end: Node) -> Node:
+        return end if isinstance(end, str) else canonical(game, end)
+
+    return {(canonical(game, state), node(end)) for state, _, end in reference.transitions(game)}
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_graph_is_the_oracle_s(game: Game) -> None:
+    graph = state_graph(game, specials=True)
+    layers = reference.reachable(game).values()
+    live = {state for layer in layers for state in layer.states if game.slides(state)}
+    assert set(graph.states) == live
+    assert set(graph.edges) == folded(game)
+    assert len(set(graph.edges)) == len(graph.edges)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_lookahead_is_the_oracle_s(game: Game) -> None:
+    graph = state_graph(game, lookahead=True)
+    layers = reference.reachable(game, lookahead=True).values()
+    assert set(graph.states) == {state for layer in layers for state in layer.states}
+
+
+def test_specials_are_left_out_unless_asked_for() -> None:
+    plain, special = state_graph(SMALL), state_graph(SMALL, specials=True)
+    assert plain.states == special.states
+    ends = [after for _, after in special.edges if isinstance(after, str)]
+    assert plain.edges == tuple(edge for edge in special.edges if not isinstance(edge[1], str))
+    assert (ends.count("win"), ends.count("lose")) == (3, 33)
+    winning = reference.count(SMALL).total("winning")
+    assert ends.count("win") == winning
+
+
+def test_the_example_of_the_source() -> None:
+    """From - - / 2 2 six states can follow (Lees-Miller, Counting States)."""
+    graph = state_graph(SMALL)
+    ends = [end for state, end in graph.edges if state == (0, 0, 1, 1)]
+    after = {SMALL.format(end) for end in ends if not isinstance(end, str)}
+    assert after == {"0,2/4,0", "0,0/2,4", "0,4/4,0", "0,0/4,4", "0,2/2,2", "0,2/4,2"}
+
+
+def test_order_is_by_sum_and_largest_tile() -> None:
+    graph = state_graph(SMALL)
+    parts = graph.parts()
+    assert list(parts) == sorted(parts)
+    assert [state for states in parts.values() for state in states] == list(graph.states)
+    assert parts[4, 2] == [(0, 0, 1, 1), (0, 1, 1, 0)]
+    between = [(state, after) for state, after in graph.edges if not isinstance(after, str)]
+    assert {SMALL.sum(after) - SMALL.sum(state) for state, after in between} == {2, 4}
+
+
+def test_large_games_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"may have up to [0-9,]+ live states, too many for a graph"):
+        state_graph(Game("4x4", 2048))
+    with pytest.raises(UsageError, match="has more than 50 live states, too many for a graph"):
+        state_graph(SMALL, max_states=50)
+    assert len(state_graph(SMALL, max_states=57).states) == 57
+
+
+# -- DOT and SVG -----------------------------------------------------------------------------------
+
+
+def test_dot_has_a_node_a_state_and_an_edge_a_transition() -> None:
+    graph = state_graph(SMALL)
+    text = to_dot(graph)
+    names = {f"s{SMALL.pack(state):04x}" for state in graph.states}
+    assert set(nodes(text)) == names
+    assert len(edges(text)) == len(graph.edges)
+    assert {end for edge in edges(text) for end in edge} == names
+    assert "win" not in text
+
+
+def test_dot_of_parts() -> None:
+    graph = state_graph(SMALL)
+    text = to_dot(graph, group=True)
+    parts = graph.parts()
+    assert nodes(text) == [f"p{total}_{largest}" for total, largest in parts]
+    assert all(f">{total} / {largest}</FONT>" in text for total, largest in parts)
+    assert text.count('BGCOLOR="#b9ab9b"') == 57
+    # A move changes the sum by 2 or 4 and keeps the largest tile or doubles it.
+    steps = {
+        (int(b[0]) - int(a[0]), int(b[1]) // int(a[1]))
+        for a, b in ((one[1:].split("_"), other[1:].split("_")) for one, other in edges(text))
+    }
+    assert steps <= {(2, 1), (2, 2), (4, 1), (4, 2)}
+
+
+@pytest.mark.parametrize("group", [False, True])
+def test_dot_is_the_same_each_time(group: bool) -> None:
+    text = to_dot(state_graph(SMALL, specials=True), group=group)
+    assert text == to_dot(state_graph(SMALL, specials=True), group=group)
+    assert "win [shape=box" in text
+    assert "lose [shape=box" in text
+    assert text.isascii()
+
+
+@needs_dot
+@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize(
+    "game",
+    [SMALL, Game("1x1", start="empty"), Game("1x2x3", 8, walls=[1], unmergeable=[0]), Game("2x2", largest=8)],
+    ids=str,
+)
+def test_every_graph_can_be_drawn(game: Game, group: bool, tmp_path: Path) -> None:
+    graph = state_graph(game, specials=True)
+    render_svg(to_dot(graph, group=group), tmp_path / "graph.svg")
+    drawn = ET.parse(tmp_path / "graph.svg").getroot().iter(f"{SVG}title")
+    titles = [title.text or "" for title in drawn]
+    expected = graph.parts() if group else graph.states
+    assert sum(re.fullmatch("s[0-9a-f]+|p[0-9]+_[0-9]+", title) is not None for title in titles) == len(
+        expected
+    )
+
+
+def test_failures_of_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("dot"):
+        with pytest.raises(TilebaseError, match="dot cannot draw this graph: "):
+            render_svg("no graph", tmp_path / "graph.svg")
+        with pytest.raises(StorageError, match="cannot write"):
+            render_svg("digraph {}", tmp_path / "none" / "graph.svg")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtraError, match="install Graphviz"):
+        render_svg("digraph {}", tmp_path / "graph.svg")
+    assert not list(tmp_path.iterdir())
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def test_graph_command_prints_dot(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["graph", "2x2", "32"]) == 0
+    assert capsys.readouterr().out == to_dot(state_graph(SMALL))
+    assert main(["graph", "2x2", "32", "--group", "--specials"]) == 0
+    assert capsys.readouterr().out == to_dot(state_graph(SMALL, specials=True), group=True)
+
+
+@needs_dot
+def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "graph.dot", tmp_path / "graph.svg"]
+    assert main(["graph", "2x2", "32", "-o", str(files[0]), "-o", str(files[1])]) == 0
+    assert capsys.readouterr().out == "".join(f"{file}: 57 states, 149 transitions\n" for file in files)
+    assert files[0].read_text("utf-8") == to_dot(state_graph(SMALL))
+    assert ET.parse(files[1]).getroot().tag == f"{SVG}svg"
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        ("2x2 32 -o graph.pdf", 2, "neither DOT nor SVG"),
+        ("4x4 2048", 2, "too many for a graph"),
+        ("2x2 32 --max-states 9", 2, "has more than 9 live states"),
+        ("2x2 31", 2, "not a power of two"),
+        ("2x2 32 -o none/graph.dot", 1, "cannot write none/graph.dot"),
+    ],
+)
+def test_bad_graphs_give_a_sentence(
+    words: str,
+    status: int,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["graph", *words.split()]) == status
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err.startswith("tilebase: ")
+    assert printed.err.count("\n") == 1
+    assert sentence in printed.err

@@ -1,0 +1,258 @@
+"""Pictures of counts: what is drawn is what was counted, and the same counts give the same file."""
+
+from __future__ import annotations
+
+import json
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilebase import plots, reference
+from tilebase.cli import main
+from tilebase.counts import FIELDS, CountResult
+from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
+from tilebase.game import Game
+from tilebase.plots import bands, plot_counts
+
+GAMES = [
+    Game("2x2", 32),
+    Game("2x2", 32, four=1),
+    Game("1x1", start="empty"),
+    Game("2x2", 16, start="empty"),
+    Game("2x3", 8, unmergeable=[0, 5], start="empty"),
+    Game("2x3", 32, limits="16,8,8/8,8,8", unmergeable=[3]),
+]
+SMALL = reference.count(GAMES[0])
+
+
+def made_up(layers: int) -> CountResult:
+    """As many layers as asked for, and every largest tile."""
+    sums = np.arange(4, 4 + 2 * layers, 2)
+    states = np.zeros((layers, 16), dtype=np.int64)
+    for exponent in range(1, 16):
+        states[sums > 2**exponent, exponent] = 10**9 // exponent
+    none = np.zeros_like(states)
+    return CountResult(
+        Game("4x4", 65536), True, sums, states, states, none, none, states, states, complete=False
+    )
+
+
+def comments(file: Path) -> str:
+    """The texts of an SVG, which stand in comments beside their outlines."""
+    assert ET.parse(file).getroot().tag == "{http://www.w3.org/2000/svg}svg"
+    return "\n".join(line for line in file.read_text("utf-8").splitlines() if "<!--" in line)
+
+
+# -- counts as JSON --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+@pytest.mark.parametrize("lookahead", [False, True])
+def test_counts_are_read_back(game: Game, lookahead: bool) -> None:
+    result = reference.count(game, lookahead=lookahead)
+    values = json.loads(json.dumps(result.as_dict()))
+    again = CountResult.from_dict(values)
+    assert (again.game, again.lookahead, again.complete) == (game, lookahead, True)
+    np.testing.assert_array_equal(again.sums, result.sums)
+    for field in FIELDS:
+        np.testing.assert_array_equal(getattr(again, field), getattr(result, field))
+    assert again.as_dict() == values
+
+
+def broken(**changes: Any) -> dict[str, Any]:
+    values = json.loads(json.dumps(SMALL.as_dict()))
+    for name, value in changes.items():
+        if name in values["layers"][0]:
+            values["layers"][0][name] = value
+        elif value is None:
+            del values[name]
+        else:
+            values[name] = value
+    return dict(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ([], "not a JSON object"),
+        ({}, "'game' is missing"),
+        (broken(game={"shape": "0x0"}), "not the identity of a game"),
+        (broken(complete=None), "'complete' is missing"),
+        (broken(layers=[{"sum": 4}]), "'max' is missing"),
+        (broken(layers="abc"), "indices must be integers"),
+        (broken(layers=7), "not iterable"),
+        (broken(max=3), "largest tile 3 in sum 4"),
+        (broken(max=0), "largest tile 0 in sum 4"),
+        (broken(max=2**40), "largest tile"),
+        (broken(sum=6), "stands there twice"),
+        (broken(sum=2**70), "has no sum"),
+        (broken(states=2.5), "float"),
+        (broken(states="2"), "str"),
+        (broken(states=10**30), "too large|too big|out of"),
+        (broken(states=-1), "negative"),
+        (broken(states=1), "more live states than states"),
+        (broken(raw_states=1000), "their totals are not the sums"),
+        (broken(totals=5), "their totals are not the sums"),
+    ],
+)
+def test_nonsense_is_no_counts(values: Any, reason: str) -> None:
+    with pytest.raises(CorruptError, match=f"these are no counts: .*({reason})"):
+        CountResult.from_dict(values)
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_bands_hold_what_was_counted(field: str) -> None:
+    drawn = bands(SMALL, field)
+    assert drawn.total.sum() == SMALL.total(field)
+    for i, total in enumerate(drawn.sums):
+        row = {2**e: n for e, n in enumerate(getattr(SMALL, field)[SMALL.sums == total].sum(axis=0)) if n}
+        assert {tile: n for tile, n in zip(drawn.tiles, drawn.counts[:, i], strict=True) if n} == row
+
+
+def test_layers_without_states_are_gaps() -> None:
+    drawn = bands(SMALL, "live")
+    assert drawn.sums.tolist() == list(range(4, 42, 2))
+    assert drawn.total[drawn.sums == 30] == 0
+    assert bands(reference.count(Game("2x2", 32, four=1)), "live").step == 4
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png"])
+@pytest.mark.parametrize("kind", ["stacked", "lines"])
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_every_game_is_drawn(game: Game, kind: str, suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"counts.{suffix}"
+    plot_counts(reference.count(game), file, kind=kind)
+    if suffix == "svg":
+        assert "<!-- sum of tiles -->" in comments(file)
+    else:
+        assert file.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_says_what_it_shows(tmp_path: Path) -> None:
+    plot_counts(SMALL, tmp_path / "counts.svg", field="live")
+    words = comments(tmp_path / "counts.svg")
+    assert "<!-- 2x2 to 32: 57 live states -->" in words
+    assert all(f"<!-- {tile} -->" in words for tile in (2, 4, 8, 16))
+    plot_counts(made_up(100), tmp_path / "counts.svg")
+    words = comments(tmp_path / "counts.svg")
+    assert "states up to sum 202 -->" in words
+    assert "decided within one move" in words
+
+
+@pytest.mark.parametrize("kind", ["stacked", "lines"])
+def test_the_same_counts_give_the_same_file(kind: str, tmp_path: Path) -> None:
+    import matplotlib as mpl
+
+    plot_counts(SMALL, tmp_path / "one.svg", kind=kind)
+    with mpl.rc_context({"font.size": 30, "svg.fonttype": "none", "axes.grid": True}):
+        plot_counts(SMALL, tmp_path / "other.svg", kind=kind)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "other.svg").read_bytes()
+
+
+def test_auto_takes_the_axis_on_which_layers_can_be_seen(tmp_path: Path) -> None:
+    grown = made_up(30)
+    grown.states[:, 1:4] *= 2 ** np.arange(30)[:, None]
+    for result, kind in ((SMALL, "stacked"), (grown, "lines")):
+        plot_counts(result, tmp_path / "auto.svg")
+        plot_counts(result, tmp_path / "chosen.svg", kind=kind)
+        assert (tmp_path / "auto.svg").read_bytes() == (tmp_path / "chosen.svg").read_bytes()
+
+
+def test_thousands_of_layers_are_drawn(tmp_path: Path) -> None:
+    plot_counts(made_up(3000), tmp_path / "many.svg", kind="stacked")
+    words = comments(tmp_path / "many.svg")
+    assert "<!-- 4,096 -->" in words
+    assert "<!-- 8,192 -->" not in words
+
+
+def test_shades_darken() -> None:
+    light = [sum(shade) for shade in plots._shades(15)]
+    assert light == sorted(light, reverse=True)
+    assert len(set(light)) == 15
+
+
+def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="neither SVG nor PNG"):
+        plot_counts(SMALL, tmp_path / "counts.pdf")
+    with pytest.raises(UsageError, match="kind 'pie' is none of"):
+        plot_counts(SMALL, tmp_path / "counts.svg", kind="pie")
+    with pytest.raises(UsageError, match="'wins' was not counted"):
+        plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
+    with pytest.raises(UsageError, match="no live states were counted"):
+        plot_counts(reference.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
+    with pytest.raises(UsageError, match="no codec was measured"):
+        plots.plot_pareto([], tmp_path / "pareto.svg")
+    with pytest.raises(StorageError, match=r"cannot write .*: No such file or directory"):
+        plot_counts(SMALL, tmp_path / "none" / "counts.svg")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'tilebase\[plot\]'"):
+        plot_counts(SMALL, tmp_path / "counts.svg")
+    assert not list(tmp_path.iterdir())
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "runs"))
+    return tmp_path
+
+
+def test_plot_counts_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plot", "counts", "2x2", "32", "--field", "live"]) == 0
+    assert capsys.readouterr().out == "counts-2x2-32.svg: 57 live states\n"
+    assert main(["plot", "counts", "2x2", "-q", "-o", "a.svg", "-o", "a.png"]) == 0
+    assert capsys.readouterr().out.startswith("a.svg: ")
+    assert {file.name for file in folder.glob("*.*")} == {"a.svg", "a.png", "counts-2x2-32.svg"}
+    assert not [path for path in (folder / "runs").rglob("*") if path.is_file()]
+
+
+def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "counts.json").write_text(json.dumps(SMALL.as_dict()))
+    assert main(["plot", "counts", "--from", "counts.json"]) == 0
+    assert main(["plot", "counts", "2x2", "32", "--from", "counts.json", "-o", "again.svg"]) == 0
+    assert main(["plot", "counts", "2x2", "32", "-o", "counted.svg"]) == 0
+    assert Path("counts-2x2-32.svg").read_bytes() == Path("again.svg").read_bytes()
+    assert Path("counts-2x2-32.svg").read_bytes() == Path("counted.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "sentence"),
+    [
+        ("2x2 32 -o x.pdf", 2, "neither SVG nor PNG"),
+        ("2x2 32 --kind pie", 2, "is none of auto, stacked, lines"),
+        ("2x2 32 --field wins", 2, "was not counted"),
+        ("2x2 64", 2, "cannot be made"),
+        ("", 2, "which game"),
+        ("--goal 32 --from good.json", 2, "which board"),
+        ("2x2 32 --up-to 8 --from good.json", 2, "leave it out with --from"),
+        ("2x2 16 --from good.json", 1, "holds the counts of 2x2, to 32, not of 2x2, to 16"),
+        ("--from none.json", 1, "cannot read none.json: No such file"),
+        ("--from folder", 1, "cannot read folder: Is a directory"),
+        ("--from bad.json", 1, "cannot draw bad.json: not JSON"),
+        ("--from odd.json", 1, "cannot draw odd.json: these are no counts"),
+        ("--from good.json -o none/x.svg", 1, "cannot write none/x.svg"),
+    ],
+)
+def test_bad_plots_give_a_sentence(
+    words: str, status: int, sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "good.json").write_text(json.dumps(SMALL.as_dict()))
+    (folder / "bad.json").write_text("{")
+    (folder / "odd.json").write_text("{}")
+    (folder / "folder").mkdir()
+    assert main(["plot", "counts", *words.split()]) == status
+    printed = capsys.readouterr()
+    assert not printed.out
+    assert printed.err.startswith("tilebase: ")
+    assert printed.err.count("\n") == 1
+    assert sentence in printed.err
