@@ -13,6 +13,7 @@ from tilebase.counts import STORED, CountResult
 from tilebase.enumerate import Progress, Work, count
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game import Game
+from tilebase.layers import maps
 
 GAMES = [
     Game("1x1", start="empty"),
@@ -116,7 +117,7 @@ def test_continued_games():
 @pytest.mark.parametrize("game", [Game("3x3", 64), Game("2x2x3", 16), Game("3x4", 16)], ids=str)
 def test_large_path_equals_small_path(game, monkeypatch):
     small = count(game, threads=1)
-    monkeypatch.setattr(engine, "SMALL_BITS", 1 << 12)
+    monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
     for threads in (1, 2, 3):
         assert_equal(count(game, threads=threads), small)
 
@@ -131,14 +132,21 @@ def test_index_tables_that_grow_with_the_sum(monkeypatch):
 def test_spilling_gives_the_same_files(tmp_path, monkeypatch):
     game = Game("3x4", 16)
     count(game, folder=tmp_path / "roomy", keep="afterstates", threads=2)
-    monkeypatch.setattr(engine, "SMALL_BITS", 1 << 12)
+    monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
     monkeypatch.setattr(engine, "OVERHEAD", 0)
     monkeypatch.setattr(engine, "KEPT_KEYS", 0)
     work: list[Work] = []
     tight = 40 << 20
     while not work or not work[0].bytes_spilled:
         work.clear()
-        count(game, folder=tmp_path / f"tight-{tight}", keep="afterstates", threads=2, memory=tight, work=work.append)
+        count(
+            game,
+            folder=tmp_path / f"tight-{tight}",
+            keep="afterstates",
+            threads=2,
+            memory=tight,
+            work=work.append,
+        )
         tight = tight * 9 // 10
     written = sorted((tmp_path / "roomy" / "afterstates").iterdir())
     spilled = sorted(max(tmp_path.glob("tight-*"), key=lambda p: -int(p.name[6:])).glob("afterstates/*"))
@@ -147,7 +155,7 @@ def test_spilling_gives_the_same_files(tmp_path, monkeypatch):
 
 
 def test_too_little_memory_is_said_before_anything_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "SMALL_BITS", 1 << 12)
+    monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
     monkeypatch.setattr(engine, "OVERHEAD", 0)
     with pytest.raises(ResourceError, match="needs at least"):
         count(Game("3x4", 16), folder=tmp_path / "run", memory=1 << 20)

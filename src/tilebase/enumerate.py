@@ -20,7 +20,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,19 +33,20 @@ from tilebase.combinatorics import boards_by_sum
 from tilebase.counts import STORED, CountResult
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.game import Game
-from tilebase.layers.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
+from tilebase.layers import maps
+from tilebase.layers.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.layers.index import Index, LayerIndex
+from tilebase.layers.maps import Layout, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.layers.rules import Rules
 from tilebase.layers.run import KEEP, Question, RunFolder, delete_run
 from tilebase.layers.store import StoredLayer, write_keys
 
 Array = npt.NDArray[Any]
-Task = Callable[["_Worker"], "Task | None"]
 
-SMALL_BITS = 1 << 24
-"""Layers of at most this many ranks stay in one thread and in cache."""
 FREE_HALVES = 1 << 22
 """Index tables of at most this many half boards are built once, for the whole game."""
+PARTS = 128
+"""Ranges a thread that a large layer is cut into."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
 DURABLE_BYTES = 1 << 20
@@ -84,32 +85,6 @@ class Work:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
 
 
-class _Worker:
-    """Buffers of one thread."""
-
-    def __init__(self, recent_bits: int) -> None:
-        self.scratch = np.zeros((11, forward.BATCH), dtype=np.uint64)
-        self.tiny = np.zeros((6, 2), dtype=np.uint64)
-        self.marks = np.zeros((4, forward.BATCH), dtype=np.uint8)
-        self.origin = np.zeros(forward.BATCH, dtype=np.int64)
-        self.tally = np.zeros(16, dtype=np.uint64)
-        self.recent_bits = np.uint64(recent_bits)
-        self.recent = np.zeros(1 << recent_bits, dtype=np.uint64)
-        self.arena = Arena(0)
-
-    def forget(self, size: int) -> None:
-        """Clear the filter, which holds for one target set only; shrink it for small layers."""
-        bits = min(max(size.bit_length() - 6, 8), int(self.recent_bits_most))
-        self.recent_bits = np.uint64(bits)
-        # A key of 0 is the empty board, which no map ever produces: it can mark a free slot.
-        self.recent[: 1 << bits] = 0
-
-    @property
-    def recent_bits_most(self) -> int:
-        """Bits of the whole filter."""
-        return len(self.recent).bit_length() - 1
-
-
 class ForwardPass:
     """One run of the forward pass in a folder.  Use `count` unless you need the layers."""
 
@@ -120,7 +95,6 @@ class ForwardPass:
         memory: int,
         threads: int,
         progress: Callable[[Progress], None] | None = None,
-        recent_bits: int = 14,
     ) -> None:
         self.folder = folder
         self.game = folder.question.game
@@ -132,9 +106,7 @@ class ForwardPass:
         self._progress = progress
         self._rules = Rules(self.game)
         self._index: Index | None = None
-        self._workers = [_Worker(recent_bits) for _ in range(threads)]
-        self._pool = ThreadPoolExecutor(threads)
-        self._stop = threading.Event()
+        self._team = Team(threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
         self._starts = self._start_keys()
@@ -162,16 +134,19 @@ class ForwardPass:
             lines = [line for line in lines if line["sum"] <= up_to]
         return _result(self.folder.question, lines, complete=done)
 
+    def cost(self) -> Work:
+        """What the run has cost so far."""
+        self.work.flushes = self._team.flushes
+        self.work.seconds["flush"] = self._team.flush_seconds
+        return self.work
+
     def close(self) -> None:
         """Stop the threads and let go of files and memory."""
-        self._stop.set()
-        self._pool.shutdown(wait=True)
+        self._team.close()
         for source in self._sources.values():
             source.close()
         self._sources.clear()
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
-        for worker in self._workers:
-            worker.arena = Arena(0)
 
     def _resume(self, lines: list[dict[str, Any]]) -> None:
         """Open the two layers that the next one follows from."""
@@ -219,17 +194,15 @@ class ForwardPass:
     def _layer(self, total: int) -> dict[str, Any]:
         """Make the layer of one sum, write it, and return its line of the journal."""
         layout = self._lay_out(total)
-        states, afters = self._bit_sets(layout)
+        states, afters = self._bit_sets(layout.layer)
         counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
         after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
         try:
-            since = time.perf_counter()
             if self.game.start == "empty" and total in self._starts:
                 self._mark(self._starts[total], layout, afters)
             else:
                 self._spawn(total, layout, states)
-                self.work.add("spawn", since)
-                self._slide(total, layout, states, afters, counts)
+                counts = self._slide(total, layout, states, afters)
             since = time.perf_counter()
             size = self._write(total, "afterstates", layout, afters, after_counts)
             self.work.add("write", since)
@@ -238,10 +211,12 @@ class ForwardPass:
             afters.discard()
         self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
         line = {"sum": total, "afterstates": _trim(after_counts)}
-        for name, column in zip(("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True):
+        for name, column in zip(
+            ("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True
+        ):
             line[name] = _trim(column)
         self.folder.append(line, durable=size >= DURABLE_BYTES)
-        self._account(total, int(counts[:, 0].sum()), layout.size)
+        self._account(total, int(counts[:, 0].sum()), layout.layer.size)
         return line
 
     def _account(self, total: int, states: int, size: int) -> None:
@@ -252,7 +227,7 @@ class ForwardPass:
         self.work.largest_layer = max(self.work.largest_layer, states)
         self._report(total, "write", 1.0)
 
-    def _lay_out(self, total: int) -> LayerIndex:
+    def _lay_out(self, total: int) -> Layout:
         """The index of a layer; tables grow with the largest tile that fits into the sum."""
         tops = sorted(self.game.tops)
         half = tops[len(tops) // 2 :]
@@ -262,7 +237,7 @@ class ForwardPass:
         if self._index is None or (self._index.cap < cap and self._index.cap < max(tops)):
             self._index = None  # let go of the old tables first
             self._index = Index(self.game, cap)
-        return self._index.layer(total)
+        return Layout(self._index, self._index.layer(total))
 
     def _bit_sets(self, layout: LayerIndex) -> tuple[BitSet, BitSet]:
         """Two sets of bits and the arenas of the threads, within the memory allowed."""
@@ -272,7 +247,7 @@ class ForwardPass:
         free = self.memory - OVERHEAD - self._index.nbytes - 2 * 8 * KEPT_KEYS
         arena_least = 4 * max(layout.size >> block_bits, 256) * PAGE_BYTES * self.threads
         least = 16 * BitSet.least_words(layout.size) + arena_least
-        small = layout.size <= SMALL_BITS
+        small = layout.size <= maps.SMALL_BITS
         if not small and free < least:
             raise ResourceError(
                 f"the layer of sum {layout.total} needs at least "
@@ -284,192 +259,73 @@ class ForwardPass:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
                 self._storage[i] = np.zeros(nbytes // 8 * (5 if small else 4) // 4 + 1024, dtype=np.uint64)
         if not small:
-            self._grow_arenas(max((free - 2 * nbytes) * 7 // 8, arena_least) // self.threads, layout.size)
+            allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3), arena_least) // self.threads
+            self._team.grow_arenas(min(allowed, 1 << max(layout.size, 64 << 20).bit_length()))
         names = (f"states-{layout.total}", f"afterstates-{layout.total}")
         storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
         first, second = (
-            BitSet(layout.size, bits, self.folder.path, name) for bits, name in zip(storage, names, strict=True)
+            BitSet(layout.size, bits, self.folder.path, name)
+            for bits, name in zip(storage, names, strict=True)
         )
         return first, second
 
-    def _grow_arenas(self, allowed: int, size: int) -> None:
-        """Arenas large enough for a layer's offsets in a few flushes; untouched pages cost nothing."""
-        wanted = min(allowed, 1 << max(size, 64 << 20).bit_length())
-        for worker in self._workers:
-            if worker.arena.pages * PAGE_BYTES < wanted or worker.arena.pages * PAGE_BYTES > allowed:
-                worker.arena = Arena(0)
-                worker.arena = Arena(wanted)
-
-    def _kernel_index(self, layout: LayerIndex) -> tuple[Array, ...]:
-        index = self._index
-        assert index is not None
-        return (index.shifts, *index.part_tables, layout.head_base, index.tail_rank)
-
-    def _kernel_layout(self, layout: LayerIndex) -> tuple[Array, ...]:
-        index = self._index
-        assert index is not None
-        return (
-            layout.heads, layout.starts, index.head_key, index.head_max, layout.left,
-            index.tail_start, index.tail_key, index.tail_max,
-        )  # fmt: skip
-
     # -- the maps ----------------------------------------------------------------------------
 
-    def _mark(self, keys: Array, layout: LayerIndex, target: BitSet) -> None:
+    def _mark(self, keys: Array, layout: Layout, target: BitSet) -> None:
         """Set the bits of some canonical boards (start states: few, in layers that are small)."""
-        assert self._index is not None
-        ranks = self._index.rank(layout, keys)
-        for r in ranks.tolist():
+        for r in layout.index.rank(layout.layer, keys).tolist():
             target.bits[r >> 6] |= np.uint64(1 << (r & 63))
 
-    def _spawn(self, total: int, layout: LayerIndex, states: BitSet) -> None:
+    def _spawn(self, total: int, layout: Layout, states: BitSet) -> None:
         """Mark the states of a layer: starts, and what spawns make of earlier afterstates."""
+        since = time.perf_counter()
         if total in self._starts:
             self._mark(self._starts[total], layout, states)
         tasks: deque[Task] = deque()
         for exponent in self.game.spawn_exponents:
             source = self._sources.get(total - 2**exponent)
-            if source is not None:
-                tasks.extend(
-                    self._spawn_task(source, job, exponent, layout, states) for job in range(source.jobs)
-                )
-        self._map(tasks, states, total, "spawn", 0.0, 0.4)
+            for job in range(source.jobs) if source else ():
+                tasks.append(SpawnTask(self._rules, layout, source, job, exponent, states))
+        self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
+        self.work.add("spawn", since)
 
-    def _spawn_task(
-        self, source: StoredLayer, job: int, exponent: int, layout: LayerIndex, states: BitSet
-    ) -> Task:
-        index, direct, rules = self._kernel_index(layout), states.size <= SMALL_BITS, self._rules
-
-        def step(worker: _Worker, keys: Array | None = None, place: int = 0) -> Task | None:
-            if keys is None:
-                keys = source.read(job)
-            place = forward.spawn_map(
-                keys, place, exponent, rules.low_bits, rules.fold, rules.sym, index, direct, states.bits,
-                worker.arena.view(states.block_bits), worker.scratch,
-            )  # fmt: skip
-            return None if place == len(keys) else lambda again: step(again, keys, place)
-
-        return step
-
-    def _slide(
-        self, total: int, layout: LayerIndex, states: BitSet, afters: BitSet, counts: Array
-    ) -> None:
-        """Count the states of a layer and mark their afterstates, window by window."""
+    def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet) -> Array:
+        """Mark the afterstates of a layer, window by window; return the counts of its states."""
+        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
         for window in range(states.windows):
             if window:
                 states.advance()
             if self.keep == "states":
                 self._write_states(total, layout, states)
             since = time.perf_counter()
-            lock = threading.Lock()
-            tasks = deque(
-                self._slide_task(begin, end, layout, states, afters, counts, lock)
-                for begin, end in states.ranges(1 if states.size <= SMALL_BITS else 128 * self.threads)
+            parts = 1 if is_small(states) else PARTS * self.threads
+            slides = [
+                SlideTask(self._rules, layout, begin, end, states, afters, self.lookahead)
+                for begin, end in states.ranges(parts)
+            ]
+            before, share = 0.4 + 0.5 * window / states.windows, 0.5 / states.windows
+            self._team.map(
+                deque(slides),
+                afters,
+                lambda done, b=before, s=share: self._report(total, "slide", b + s * done),
             )
-            done = window / states.windows
-            self._map(tasks, afters, total, "slide", 0.4 + 0.5 * done, 0.5 / states.windows)
+            counts += sum(task.counts for task in slides)
             self.work.add("slide", since)
-
-    def _slide_task(
-        self, begin: int, end: int, layout: LayerIndex, states: BitSet, afters: BitSet, counts: Array, lock: Any
-    ) -> Task:
-        index, sources = self._kernel_index(layout), self._kernel_layout(layout)
-        direct, rules = afters.size <= SMALL_BITS, self._rules
-
-        def step(worker: _Worker, place: int = begin) -> Task | None:
-            mine = np.zeros_like(counts)
-            place = int(forward.slide_map(
-                states.bits, np.uint64(states.first_rank), np.uint64(place), np.uint64(end), sources,
-                rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles, rules.limited, rules.limits,
-                rules.order, self.lookahead, rules.exponents, rules.low_bits, rules.fold,
-                rules.sym, index, worker.recent, worker.recent_bits, direct, afters.bits,
-                worker.arena.view(afters.block_bits), worker.scratch, worker.tiny, worker.marks, worker.origin,
-                worker.tally, mine,
-            ))  # fmt: skip
-            with lock:
-                counts[...] += mine
-            if place < end:
-                return lambda again: step(again, place)
-            states.clear(begin, end)
-            return None
-
-        return step
-
-    def _map(
-        self, tasks: deque[Task], target: BitSet, total: int, step: str, done: float, share: float
-    ) -> None:
-        """Run tasks over the threads, flushing the arenas whenever one is full."""
-        small = target.size <= SMALL_BITS
-        workers = self._workers[:1] if small else self._workers
-        for worker in workers:
-            worker.forget(target.size)
-            if not small:
-                worker.arena.reset(target.blocks)
-        count = max(len(tasks), 1)
-        if small:
-            self._drain(workers[0], tasks)
-            return
-        while tasks:
-            running = [self._pool.submit(self._drain, worker, tasks) for worker in workers]
-            while running:
-                finished, rest = wait(running, timeout=0.25)
-                for future in finished:
-                    future.result()
-                running = list(rest)
-                self._report(total, step, done + share * (1 - len(tasks) / count))
-            since = time.perf_counter()
-            self._flush(target)
-            self.work.add("flush", since)
-
-    def _drain(self, worker: _Worker, tasks: deque[Task]) -> None:
-        """Do tasks until none is left or this worker's arena is full."""
-        while not self._stop.is_set():
-            try:
-                task = tasks.popleft()
-            except IndexError:
-                return
-            rest = task(worker)
-            if rest is not None:
-                tasks.appendleft(rest)
-                return
-
-    def _flush(self, target: BitSet) -> None:
-        """Move all offsets from the arenas into the set."""
-        self.work.flushes += 1
-        arenas = [worker.arena for worker in self._workers]
-        views = [arena.by_block(target.blocks) for arena in arenas]
-        if target.windows > 1:
-            for arena, view in zip(arenas, views, strict=True):
-                target.spill(arena, *view)
-
-        def part(first: int, last: int) -> None:
-            for arena, (start, order, length) in zip(arenas, views, strict=True):
-                forward.flush(
-                    first, last, target.first_block, np.uint64(target.block_bits), arena.data, start, order,
-                    length, target.bits,
-                )  # fmt: skip
-
-        step = max(1, (target.last_block - target.first_block) // (16 * self.threads))
-        blocks = range(target.first_block, target.last_block, step)
-        jobs = [self._pool.submit(part, b, min(b + step, target.last_block)) for b in blocks]
-        for job in jobs:
-            job.result()
-        for arena in arenas:
-            arena.reset(target.blocks)
+        return counts
 
     # -- writing -----------------------------------------------------------------------------
 
     def _meta(self, kind: str, total: int) -> dict[str, Any]:
         return {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
 
-    def _write(self, total: int, kind: str, layout: LayerIndex, boards: BitSet, counts: Array) -> int:
+    def _write(self, total: int, kind: str, layout: Layout, boards: BitSet, counts: Array) -> int:
         """Write the afterstates of a layer, unless there are none, and keep them as a source."""
-        small = boards.size <= SMALL_BITS
+        small = is_small(boards)
         kept: list[Array] | None = [] if small else None
         parts = self._listed(layout, boards, counts, kept, clear=True)
         path = self.folder.layer_path(kind, total)
         self._report(total, "write", 0.9)
-        pool = None if small else self._pool
+        pool = None if small else self._team.pool
         durable = boards.size >= 8 * DURABLE_BYTES
         size = write_keys(path, parts, self._meta(kind, total), pool, durable=durable)
         if not counts.sum():
@@ -480,21 +336,22 @@ class ForwardPass:
         self.work.bytes_written += size
         return size
 
-    def _write_states(self, total: int, layout: LayerIndex, states: BitSet) -> None:
+    def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
         """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
         if states.windows > 1:
             raise ResourceError(f"keeping the states of sum {total} needs more memory than was given")
-        parts = self._listed(layout, states, np.zeros(self.game.max_code + 1, dtype=np.int64), None, clear=False)
-        pool = None if states.size <= SMALL_BITS else self._pool
+        parts = self._listed(
+            layout, states, np.zeros(self.game.max_code + 1, dtype=np.int64), None, clear=False
+        )
+        pool = None if is_small(states) else self._team.pool
         path = self.folder.layer_path("states", total)
         durable = states.size >= 8 * DURABLE_BYTES
         self.work.bytes_written += write_keys(path, parts, self._meta("states", total), pool, durable=durable)
 
     def _listed(
-        self, layout: LayerIndex, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
+        self, layout: Layout, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
     ) -> Iterator[Array]:
         """The keys of a set in order, as arrays; counts them by largest exponent."""
-        sources = self._kernel_layout(layout)
         lock = threading.Lock()
 
         def listed(span: tuple[int, int]) -> Array:
@@ -505,8 +362,8 @@ class ForwardPass:
             maxima = np.empty(forward.BATCH, dtype=np.uint8)
             if expected:
                 forward.list_layer(
-                    boards.bits, np.uint64(boards.first_rank), np.uint64(begin), np.uint64(end), sources, keys,
-                    maxima, mine,
+                    boards.bits, np.uint64(boards.first_rank), np.uint64(begin), np.uint64(end),
+                    layout.listing, keys, maxima, mine,
                 )  # fmt: skip
             with lock:
                 counts[...] += mine
@@ -517,13 +374,15 @@ class ForwardPass:
         for window in range(boards.windows):
             if window:
                 boards.advance()
-            if boards.size <= SMALL_BITS:
+            if is_small(boards):
                 keys = listed((0, boards.size))
                 if kept is not None:
                     kept.append(keys)
                 yield keys
             else:
-                yield from _ahead(self._pool, listed, list(boards.ranges(128 * self.threads)), 4 * self.threads)
+                yield from _ahead(
+                    self._team.pool, listed, boards.ranges(PARTS * self.threads), 4 * self.threads
+                )
 
     # -- progress ----------------------------------------------------------------------------
 
@@ -673,7 +532,7 @@ def count(
         finally:
             forward_pass.close()
         if work is not None:
-            work(forward_pass.work)
+            work(forward_pass.cost())
     finally:
         run.close()
     return result

@@ -57,7 +57,17 @@ class Fact:
     @property
     def question(self) -> str:
         """The other columns, in words."""
-        skipped = {"value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status"}
+        skipped = {
+            "value",
+            "answer",
+            "max_tile",
+            "lower_bound",
+            "claim",
+            "source",
+            "precision",
+            "note",
+            "status",
+        }
         return " ".join(text for name, text in self.columns.items() if name not in skipped and text)
 
 
@@ -125,8 +135,10 @@ def agrees(published: str, computed: Any) -> bool:
     digits = len(mantissa.partition(".")[2])
     unit = Fraction(10) ** (int(exponent or 0) - digits)
     # Published digits are sometimes rounded and sometimes cut off.
-    return abs(Fraction(word) - Fraction(computed)) <= unit if exponent else (
-        round(Fraction(computed) / unit) == Fraction(word) / unit
+    return (
+        abs(Fraction(word) - Fraction(computed)) <= unit
+        if exponent
+        else (round(Fraction(computed) / unit) == Fraction(word) / unit)
     )
 
 
@@ -228,7 +240,7 @@ def _claim_oracle_values(fact: Fact, _: _Counts) -> Claim | None:
 def largest_forced(shape: str) -> int:
     """The largest tile that the player can force from the empty board, by the oracle."""
     most = Game(shape, start="empty")
-    forced = 2**most.spawn_exponents[0]
+    forced = 2 ** most.spawn_exponents[0]
     # An adversary spawns 2s unless a 4 hurts more, so a 4 is the least tile that must be forced.
     for exponent in range(2, max(most.tops) + 1):
         if exponent == 2:

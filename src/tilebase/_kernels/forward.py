@@ -175,7 +175,7 @@ def _keep_within(boards, n, origin, limits, bits, alive):
     """Drop boards that exceed a cell's limit; mark the states that have one that does not."""
     kept = 0
     for j in range(n):
-        if within(boards[j], limits[0:2], limits[2, 0], limits[2, 1], bits):
+        if within(boards[j], limits, bits):
             boards[kept] = boards[j]
             alive[origin[j]] = 1
             kept += 1
@@ -200,7 +200,7 @@ def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits,
                 tiny[4, 1] = slid
                 permute(tiny[4, 1:], 1, moves[3][axis], moves[4][axis], moves[5][axis], tiny[5])
                 after = tiny[5, 0]
-                if not limited or within(after, limits[0:2], limits[2, 0], limits[2, 1], rules[axis, 3]):
+                if not limited or within(after, limits, rules[axis, 3]):
                     out[n] = after
                     n += 1
     return n
@@ -374,4 +374,3 @@ def list_layer(bits_in, bit0, place, stop, layout, out_keys, maxima, out_counts)
             out_counts[maxima[i]] += 1
         total += n
     return total
-

@@ -96,13 +96,17 @@ def reverse_flags(flags, cells):
 
 
 @scalar
-def within(key, ceilings, guard, halves, bits):
-    """Whether no cell exceeds its ceiling.
+def within(key, limits, bits):
+    """Whether no cell exceeds its limit.
 
-    Cells are compared two apart so that the borrow of each stays in its own field:
-    `ceilings[h]` holds the ceilings of every second cell with the guard bit above each,
-    `halves` selects those cells, `guard` the guard bits.
+    Cells are compared two apart so that the borrow of each stays in its own field.
+    `limits`: the ceilings of every second cell from the last with a guard bit above each,
+    those of the others, all guard bits, the mask of the cells compared at once; then the
+    lowest bits of the cells where an unmergeable tile passes, and `fold` of `free_cells`.
     """
-    even = ceilings[0] - (key & halves)
-    odd = ceilings[1] - (key >> bits & halves)
-    return (even & odd & guard) == guard
+    unmergeable = key & key >> U1
+    unmergeable &= unmergeable >> limits[5] & limits[4]
+    key &= ~((unmergeable << bits) - unmergeable)
+    even = limits[0] - (key & limits[3])
+    odd = limits[1] - (key >> bits & limits[3])
+    return (even & odd & limits[2]) == limits[2]

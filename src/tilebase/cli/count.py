@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, ShapeArgument, make_game, parse_bytes
+from tilebase.cli.options import (
+    DEFAULT_GAME,
+    GameOptions,
+    GoalArgument,
+    ShapeArgument,
+    make_game,
+    parse_bytes,
+)
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.errors import UsageError
@@ -27,7 +34,9 @@ WorkOption = Annotated[
         "folder is used and removed at the end.",
     ),
 ]
-MemoryOption = Annotated[str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")]
+MemoryOption = Annotated[
+    str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
+]
 
 
 def count(
@@ -35,8 +44,12 @@ def count(
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    bound: Annotated[bool, Parameter(negative=(), help="Count boards by combinatorics instead of playing.")] = False,
-    by: Annotated[str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")] = None,
+    bound: Annotated[
+        bool, Parameter(negative=(), help="Count boards by combinatorics instead of playing.")
+    ] = False,
+    by: Annotated[
+        str | None, Parameter(help="Rows by sum, by max (the largest tile), or by sum,max.")
+    ] = None,
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
@@ -45,8 +58,12 @@ def count(
     keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
     memory: MemoryOption = None,
     threads: Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")] = None,
-    form: Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")] = None,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")] = None,
+    form: Annotated[
+        str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")
+    ] = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
+    ] = None,
     stats: Annotated[bool, Parameter(negative=(), help="Print what each step cost.")] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")] = False,
 ) -> int:
@@ -69,12 +86,21 @@ def count(
         _bound(question, columns, chosen, output)
         return 0
     result, cost = _count(
-        question, work, quiet, lookahead=lookahead, keep=keep, memory=parse_bytes(memory), threads=threads, up_to=up_to
+        question,
+        work,
+        quiet,
+        lookahead=lookahead,
+        keep=keep,
+        memory=parse_bytes(memory),
+        threads=threads,
+        up_to=up_to,
     )
     rows: list[dict[str, Any]] = list(result.rows(columns)) if columns else _totals(result)
     write_rows(rows, result.as_dict(), chosen, output)
     if not result.complete:
-        print(f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr)
+        print(
+            f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr
+        )
     if stats and cost is not None:
         _print_work(cost, result)
     return 0
@@ -92,7 +118,10 @@ def _count(game: Game, work: Path | None, quiet: bool, **options: Any) -> tuple[
     from tilebase import enumerate as engine
 
     costs: list[Work] = []
-    folder = work or runs_folder() / f"{game.shape_text}-{game.digest}-{options['keep']}{'-l' * options['lookahead']}"
+    folder = (
+        work
+        or runs_folder() / f"{game.shape_text}-{game.digest}-{options['keep']}{'-l' * options['lookahead']}"
+    )
     if work is None and options["keep"] != "counts":
         raise UsageError(f"--keep {options['keep']} needs a folder: name one with --work")
     with counting_progress(quiet=quiet) as progress:
@@ -118,14 +147,21 @@ def _bound(game: Game, columns: tuple[str, ...], form: str, output: Path | None)
         {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
         for total in sorted(result.boards_by_sum)
     ]
-    rows = by_sum if columns else [{"": name.replace("_", " "), str(game): value} for name, value in totals.items()]
+    rows = (
+        by_sum
+        if columns
+        else [{"": name.replace("_", " "), str(game): value} for name, value in totals.items()]
+    )
     write_rows(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, form, output)
 
 
 def _print_work(cost: Work, result: CountResult) -> None:
     states, seconds = result.total("states"), sum(cost.seconds.values()) - cost.seconds.get("flush", 0.0)
     afterstates = max(result.total("afterstates"), 1)
-    print(f"\n{states / max(seconds, 1e-9) / 1e6:.1f} M states a second in {seconds:.1f} s of steps", file=sys.stderr)
+    print(
+        f"\n{states / max(seconds, 1e-9) / 1e6:.1f} M states a second in {seconds:.1f} s of steps",
+        file=sys.stderr,
+    )
     for step, taken in sorted(cost.seconds.items(), key=lambda item: -item[1]):
         note = " (part of the others)" if step == "flush" else ""
         print(f"  {step:6} {taken:8.2f} s{note}", file=sys.stderr)

@@ -12,7 +12,9 @@ from tilebase.errors import UsageError
 from tilebase.game import Game
 
 ShapeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4, or three sizes, as 2x2x3.")]
-GoalArgument = Annotated[int | None, Parameter(help="The tile that wins; leave it out to play on without a goal.")]
+GoalArgument = Annotated[
+    int | None, Parameter(help="The tile that wins; leave it out to play on without a goal.")
+]
 
 
 @Parameter(name="*")
@@ -20,8 +22,12 @@ GoalArgument = Annotated[int | None, Parameter(help="The tile that wins; leave i
 class GameOptions:
     """What is played, apart from shape and goal."""
 
-    four: Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")] = "1/10"
-    start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = "two-tiles"
+    four: Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")] = (
+        "1/10"
+    )
+    start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
+        "two-tiles"
+    )
     limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None
     largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
     walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = ""
@@ -54,7 +60,17 @@ def _cells(text: str) -> list[int]:
     return [int(word) for word in words]
 
 
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+_UNITS = {
+    "": 1,
+    "k": 10**3,
+    "m": 10**6,
+    "g": 10**9,
+    "t": 10**12,
+    "ki": 2**10,
+    "mi": 2**20,
+    "gi": 2**30,
+    "ti": 2**40,
+}
 
 
 def parse_bytes(text: str | None) -> int | None:

@@ -56,7 +56,9 @@ def _table(rows: Sequence[Row]) -> str:
     if not rows:
         return "nothing to show\n"
     names = list(rows[0])
-    cells = [[f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in names] for row in rows]
+    cells = [
+        [f"{row[name]:,}" if isinstance(row[name], int) else str(row[name]) for name in names] for row in rows
+    ]
     widths = [max(len(name), *(len(line[i]) for line in cells)) for i, name in enumerate(names)]
     numeric = [isinstance(rows[0][name], int | float) for name in names]
     lines = [names, *cells]

@@ -14,11 +14,17 @@ from tilebase.cli.progress import clock
 
 
 def reproduce(
-    source: Annotated[str | None, Parameter(help="lees-miller, slizkov or edixhoven; all if left out.")] = None,
+    source: Annotated[
+        str | None, Parameter(help="lees-miller, slizkov or edixhoven; all if left out.")
+    ] = None,
     *,
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
-    form: Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")] = None,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")] = None,
+    form: Annotated[
+        str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")
+    ] = None,
+    output: Annotated[
+        Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
+    ] = None,
 ) -> int:
     """Recompute every published number that this version can, and compare.
 

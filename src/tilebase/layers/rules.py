@@ -59,24 +59,18 @@ class Rules:
         return list(masks.values()), list(masks)
 
     def _limits(self) -> Array:
-        """Rows 0, 1: guarded ceilings of every second cell from the last, and of the others;
-        row 2: guard bits and the mask of those cells.  An unmergeable tile passes everywhere."""
+        """What `_kernels.scalar.within` takes."""
         game, width = self.game, 2 * self.bits
-        out = np.zeros((3, 2), dtype=np.uint64)
         ceilings, guard, halves = [0, 0], 0, 0
         for field in range(32 // self.bits):
             guard |= 1 << field * width + self.bits
             halves |= game.x << field * width
-        guard &= (1 << 64) - 1
         for cell in range(game.cells):
             place = game.cells - 1 - cell
-            can_be_x = cell in game.unmergeable if game.fixed else bool(game.unmergeable)
-            top = game.x if can_be_x else game.tops[cell]
-            ceilings[place % 2] |= top << place // 2 * width
-        for half in range(2):
-            out[half, 0] = ceilings[half] | guard
-        out[2] = guard, halves
-        return out
+            ceilings[place % 2] |= game.tops[cell] << place // 2 * width
+        passing = int(self.low_bits) if game.unmergeable else 0
+        numbers = [ceilings[0] | guard, ceilings[1] | guard, guard, halves, passing, int(self.fold)]
+        return np.array(numbers, dtype=np.uint64)
 
     # -- lines -------------------------------------------------------------------------------
 

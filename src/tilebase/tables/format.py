@@ -166,7 +166,9 @@ class LayerFile:
         if self.nbytes < len(HEADER) + _TRAILER.size:
             raise CorruptError(f"{self.path} is no layer file: it has {self.nbytes} bytes; make it anew")
         if self._read(0, len(HEADER)) != HEADER:
-            raise CorruptError(f"{self.path} is no layer file, or one of another version: its header is wrong")
+            raise CorruptError(
+                f"{self.path} is no layer file, or one of another version: its header is wrong"
+            )
         trailer = self._read(self.nbytes - _TRAILER.size, _TRAILER.size)
         offset, self.keys_total, chunks, meta_bytes, index_crc, meta_crc, crc, end = _TRAILER.unpack(trailer)
         index_bytes = chunks * _INDEX.itemsize
