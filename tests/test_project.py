@@ -27,7 +27,8 @@ EXAMPLES = [
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "paths"),
     ("game",),
-    ("board", "combinatorics", "counts", "objectives", "symmetry", "tables", "tables.format"),
+    ("symmetry",),
+    ("board", "combinatorics", "counts", "objectives", "tables", "tables.format"),
     ("reference",),
     ("tables.probe",),
     ("_kernels", "layers"),

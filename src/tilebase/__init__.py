@@ -12,7 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from tilebase._version import __version__
+from tilebase._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tilebase.board import Board as Board

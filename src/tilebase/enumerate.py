@@ -22,6 +22,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -284,8 +285,11 @@ class ForwardPass:
         tasks: deque[Task] = deque()
         for exponent in self.game.spawn_exponents:
             source = self._sources.get(total - 2**exponent)
-            for job in range(source.jobs) if source else ():
-                tasks.append(SpawnTask(self._rules, layout, source, job, exponent, states))
+            if source is not None:
+                tasks.extend(
+                    SpawnTask(self._rules, layout, source, job, exponent, states)
+                    for job in range(source.jobs)
+                )
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
         self.work.add("spawn", since)
 
@@ -304,14 +308,13 @@ class ForwardPass:
                 for begin, end in states.ranges(parts)
             ]
             before, share = 0.4 + 0.5 * window / states.windows, 0.5 / states.windows
-            self._team.map(
-                deque(slides),
-                afters,
-                lambda done, b=before, s=share: self._report(total, "slide", b + s * done),
-            )
+            self._team.map(deque(slides), afters, partial(self._report_slides, total, before, share))
             counts += sum(task.counts for task in slides)
             self.work.add("slide", since)
         return counts
+
+    def _report_slides(self, total: int, before: float, share: float, done: float) -> None:
+        self._report(total, "slide", before + share * done)
 
     # -- writing -----------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
 from tilebase.game import Cells, Game
-from tilebase.symmetry import canonical
+from tilebase.symmetry import canonical, symmetries
 from tilebase.tables.format import LayerFile
 
 SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edixhoven"}
@@ -153,15 +153,9 @@ def counting_seconds(game: Game, up_to: int | None = None) -> float:
     """What counting a game may take on one processor: rough, from the sizes of its layers."""
     sizes = boards_by_sum(game)
     boards = sum(n for total, n in sizes.items() if up_to is None or total <= up_to)
-    group = max(1, len(reference_group(game)))
-    return boards / group * (REACHABLE_SHARE * SECONDS_A_STATE + SECONDS_A_RANK) + 2e-3 * len(sizes)
-
-
-def reference_group(game: Game) -> tuple[Cells, ...]:
-    """The symmetries of a game."""
-    from tilebase.symmetry import symmetries
-
-    return symmetries(game)
+    return boards / len(symmetries(game)) * (REACHABLE_SHARE * SECONDS_A_STATE + SECONDS_A_RANK) + 2e-3 * len(
+        sizes
+    )
 
 
 class _Counts:
@@ -239,18 +233,14 @@ def _claim_oracle_values(fact: Fact, _: _Counts) -> Claim | None:
 
 def largest_forced(shape: str) -> int:
     """The largest tile that the player can force from the empty board, by the oracle."""
-    most = Game(shape, start="empty")
-    forced = 2 ** most.spawn_exponents[0]
-    # An adversary spawns 2s unless a 4 hurts more, so a 4 is the least tile that must be forced.
-    for exponent in range(2, max(most.tops) + 1):
-        if exponent == 2:
-            game = Game(shape, 4, four=0, start="empty") if most.cells > 1 else None
-            if game is not None and reference.values(game, "guaranteed").start == 1:
-                forced = 4
-        elif reference.values(Game(shape, 2**exponent, start="empty"), "guaranteed").start == 1:
-            forced = 2**exponent
-        else:
+    forced, most = 2, Game(shape, start="empty")
+    for exponent in range(2, max(most.tops) + 1 if most.cells > 1 else 2):
+        # An adversary who keeps the player from a 4 never spawns one.
+        four = 0 if exponent == 2 else most.four
+        game = Game(shape, 2**exponent, four=four, start="empty")
+        if reference.values(game, "guaranteed").start != 1:
             break
+        forced = 2**exponent
     return forced
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.jit import kernel
-from tilebase._kernels.scalar import U0, U1, U63, U64, reverse_flags, reverse_line, scalar, slide_line
+from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.scalar import U0, U1, U63, U64, reverse_flags, reverse_line, slide_line
 
 WIN = np.uint64(1 << 62)
 FORBIDDEN = np.uint64(1 << 63)
@@ -170,7 +170,7 @@ def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_
 
 @kernel()
 def slide_by_cell(boards, n, lines, cells, bits, obstacles, x, goal, top, out_first, out_last, out_flags):
-    """The same for lines too long for a table, or with obstacles (``obstacles[k]`` for row k from the last)."""
+    """The same for lines too long for a table, or with obstacles; ``obstacles[k]``: row k from the last."""
     line_bits = cells * bits
     # A shift by 64 is undefined, and a 1 x 16 board has a line of 64 bits.
     mask = ~U0 if line_bits >= U64 else (U1 << line_bits) - U1

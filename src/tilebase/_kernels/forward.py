@@ -38,9 +38,9 @@ from tilebase._kernels.boards import (
     slide_by_table,
     stabiliser,
 )
-from tilebase._kernels.jit import kernel
+from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
-from tilebase._kernels.scalar import U0, U1, U63, free_cells, scalar, within
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, within
 
 PAGE = 1024
 """Offsets in a page; a power of two."""
@@ -208,7 +208,8 @@ def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits,
 
 @kernel()
 def collapse(
-    keys, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, exponents, low_bits, fold, tiny, found,
+    keys, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, exponents, low_bits, fold,
+    tiny, found,
 ):  # fmt: skip
     """Drop states that are won or lost within one move (``--lookahead``); return how many stay.
 
@@ -254,8 +255,8 @@ def _count(states, n, maxima, alive, won, sym, order, spare, least, tally, out_c
     for e in range(len(tally)):
         tally[e] = U0
     for i in range(n):
-        lives = np.uint64(alive[i] | won[i])
-        tally[maxima[i]] += U1 | lives << np.uint64(16) | np.uint64(won[i]) << np.uint64(32)
+        lively = np.uint64(alive[i] | won[i])
+        tally[maxima[i]] += U1 | lively << np.uint64(16) | np.uint64(won[i]) << np.uint64(32)
     for i in range(n):
         if least[i] == states[i]:
             fewer = order - order // stabiliser(states[i], sym[0], sym[1], sym[2], spare)
@@ -367,8 +368,8 @@ def list_layer(bits_in, bit0, place, stop, layout, out_keys, maxima, out_counts)
     head = -1
     while place < stop:
         n, place, head = list_bits(
-            bits_in, bit0, place, stop, head, len(maxima), layout[0], layout[1], layout[2], layout[3], layout[4],
-            layout[5], layout[6], layout[7], out_keys[total:], maxima,
+            bits_in, bit0, place, stop, head, len(maxima), layout[0], layout[1], layout[2], layout[3],
+            layout[4], layout[5], layout[6], layout[7], out_keys[total:], maxima,
         )  # fmt: skip
         for i in range(n):
             out_counts[maxima[i]] += 1

@@ -81,8 +81,8 @@ def popcounts(bits, words, out):
 
 @kernel()
 def list_bits(
-    bits, bit0, place, stop, head, room, heads, starts, head_key, head_max, left, tail_start, tail_key, tail_max,
-    out_keys, out_max,
+    bits, bit0, place, stop, head, room, heads, starts, head_key, head_max, left, tail_start, tail_key,
+    tail_max, out_keys, out_max,
 ):  # fmt: skip
     """List boards whose bits are set, from rank `place` up to `stop`, until `room` is short of 64.
 

@@ -6,6 +6,7 @@ Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -37,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_status
     except BrokenPipeError:
         # The reader of our output has gone; Python would complain again when it flushes.
-        sys.stdout = None  # type: ignore[assignment]  # nothing may be written any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         errors.print("tilebase: stopped; the same command continues after the last finished layer")

@@ -85,7 +85,7 @@ def count(
     if bound:
         _bound(question, columns, chosen, output)
         return 0
-    result, cost = _count(
+    result, cost, folder = _count(
         question,
         work,
         quiet,
@@ -97,6 +97,8 @@ def count(
     )
     rows: list[dict[str, Any]] = list(result.rows(columns)) if columns else _totals(result)
     write_rows(rows, result.as_dict(), chosen, output)
+    if work is None:  # only now: a result that cannot be written is not lost
+        _remove(folder)
     if not result.complete:
         print(
             f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr
@@ -113,8 +115,10 @@ def _columns(by: str | None) -> tuple[str, ...]:
     return columns
 
 
-def _count(game: Game, work: Path | None, quiet: bool, **options: Any) -> tuple[CountResult, Work | None]:
-    """Count in the folder asked for, or in one that is removed when all is done."""
+def _count(
+    game: Game, work: Path | None, quiet: bool, **options: Any
+) -> tuple[CountResult, Work | None, Path]:
+    """Count in the folder asked for, or in one of our own; return it, too."""
     from tilebase import enumerate as engine
 
     costs: list[Work] = []
@@ -126,9 +130,13 @@ def _count(game: Game, work: Path | None, quiet: bool, **options: Any) -> tuple[
         raise UsageError(f"--keep {options['keep']} needs a folder: name one with --work")
     with counting_progress(quiet=quiet) as progress:
         result = engine.count(game, folder=folder, progress=progress, work=costs.append, **options)
-    if work is None:
-        engine.remove_run(folder)
-    return result, costs[0] if costs else None
+    return result, costs[0] if costs else None, folder
+
+
+def _remove(folder: Path) -> None:
+    from tilebase.enumerate import remove_run
+
+    remove_run(folder)
 
 
 def _totals(result: CountResult) -> list[dict[str, Any]]:
@@ -166,8 +174,10 @@ def _print_work(cost: Work, result: CountResult) -> None:
         note = " (part of the others)" if step == "flush" else ""
         print(f"  {step:6} {taken:8.2f} s{note}", file=sys.stderr)
     print(
-        f"  {cost.bytes_written:,} bytes written, {8 * cost.bytes_written / afterstates:.2f} bits an afterstate; "
-        f"{cost.bytes_spilled:,} spilled; {cost.layers} layers, the largest of {cost.largest_layer:,} states; "
+        f"  {cost.bytes_written:,} bytes written, "
+        f"{8 * cost.bytes_written / afterstates:.2f} bits an afterstate; "
+        f"{cost.bytes_spilled:,} spilled; "
+        f"{cost.layers} layers, the largest of {cost.largest_layer:,} states; "
         f"{cost.bits / max(states, 1):.1f} ranks a state",
         file=sys.stderr,
     )

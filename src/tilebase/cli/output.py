@@ -36,8 +36,10 @@ def write_rows(rows: Sequence[Row], document: Any, form: str, file: Path | None)
         assert file is not None
         _write_parquet(rows, file)
         return
-    text = {"table": _table, "csv": _csv, "json": lambda _: json.dumps(document, indent=1) + "\n"}[form](rows)
-    write_text(text, file)
+    if form == "json":
+        write_text(json.dumps(document, indent=1) + "\n", file)
+    else:
+        write_text(_csv(rows) if form == "csv" else _table(rows), file)
 
 
 def write_text(text: str, file: Path | None) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.options import parse_seconds
+from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import clock
 
 

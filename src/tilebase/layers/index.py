@@ -108,7 +108,8 @@ class Index:
             count *= len(self._codes(cell))
         if count > TABLE_LIMIT:
             raise ResourceError(
-                f"the index of {self.game} needs tables of {count:.2g} half boards, more than {TABLE_LIMIT:.2g}: "
+                f"the index of {self.game} needs tables of {count:.2g} half boards, "
+                f"more than {TABLE_LIMIT:.2g}: "
                 "stop at a smaller sum or give limits"
             )
         keys = np.zeros(1, dtype=np.uint64)

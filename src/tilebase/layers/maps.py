@@ -92,8 +92,9 @@ class SpawnTask:
             self.keys = self.source.read(self.job)
         rules = self.rules
         self.place = forward.spawn_map(
-            self.keys, self.place, self.exponent, rules.low_bits, rules.fold, rules.sym, self.layout.ranking,
-            is_small(self.states), self.states.bits, worker.arena.view(self.states.block_bits), worker.scratch,
+            self.keys, self.place, self.exponent, rules.low_bits, rules.fold, rules.sym,
+            self.layout.ranking, is_small(self.states), self.states.bits,
+            worker.arena.view(self.states.block_bits), worker.scratch,
         )  # fmt: skip
         return bool(self.place == len(self.keys))
 
@@ -119,40 +120,15 @@ class SlideTask:
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full."""
         rules, states, afters = self.rules, self.states, self.afters
-        self.place = int(
-            forward.slide_map(
-                states.bits,
-                np.uint64(states.first_rank),
-                np.uint64(self.place),
-                np.uint64(self.end),
-                self.layout.listing,
-                rules.axes,
-                rules.moves,
-                rules.rules,
-                rules.tables,
-                rules.obstacles,
-                rules.limited,
-                rules.limits,
-                rules.order,
-                self.lookahead,
-                rules.exponents,
-                rules.low_bits,
-                rules.fold,
-                rules.sym,
-                self.layout.ranking,
-                worker.recent,
-                worker.recent_bits,
-                is_small(afters),
-                afters.bits,
-                worker.arena.view(afters.block_bits),
-                worker.scratch,
-                worker.tiny,
-                worker.marks,
-                worker.origin,
-                worker.tally,
-                self.counts,
-            )  # fmt: skip
-        )
+        place = forward.slide_map(
+            states.bits, np.uint64(states.first_rank), np.uint64(self.place), np.uint64(self.end),
+            self.layout.listing, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles,
+            rules.limited, rules.limits, rules.order, self.lookahead, rules.exponents, rules.low_bits,
+            rules.fold, rules.sym, self.layout.ranking, worker.recent, worker.recent_bits,
+            is_small(afters), afters.bits, worker.arena.view(afters.block_bits), worker.scratch, worker.tiny,
+            worker.marks, worker.origin, worker.tally, self.counts,
+        )  # fmt: skip
+        self.place = int(place)
         if self.place < self.end:
             return False
         states.clear(self.begin, self.end)

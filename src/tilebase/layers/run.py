@@ -28,6 +28,8 @@ from tilebase.tables.format import LayerFile, sync_folder
 VERSION = 1
 KEEP = ("counts", "afterstates", "states")
 """What stays when a run is done; each holds what those before it hold."""
+BEFORE_MANIFEST = ("lock", ".run.json.part")
+"""What a run that was killed at once may leave in a folder without a manifest."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Question:
             "lookahead": self.lookahead,
             "keep": self.keep,
         }
+
+    @property
+    def text(self) -> str:
+        """What run.json holds."""
+        return json.dumps(self.as_dict(), indent=1, sort_keys=True) + "\n"
 
 
 class RunFolder:
@@ -73,16 +80,16 @@ class RunFolder:
         manifest = self.path / "run.json"
         if manifest.exists():
             check_question(manifest, self.question)
-        elif any(self.path.iterdir()):
+        elif any(entry.name not in BEFORE_MANIFEST for entry in self.path.iterdir()):
             raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
         self._lock = (self.path / "lock").open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
+            self._lock.close()
             raise StorageError(f"another process is writing {self.path}: wait for it or stop it") from error
         if not manifest.exists():
-            text = json.dumps(self.question.as_dict(), indent=1, sort_keys=True)
-            _write_whole(manifest, text + "\n")
+            _write_whole(manifest, self.question.text)
         for kind in ("afterstates", "states"):
             (self.path / kind).mkdir(exist_ok=True)
         for leftover in (*self.path.rglob(".*.part"), *self.path.glob(".*.spill")):
@@ -134,15 +141,18 @@ class RunFolder:
 
 def delete_run(path: Path) -> None:
     """Delete a run's folder.  Raises `WrongGameError` if it is none: nothing else is deleted."""
-    if not (path / "run.json").exists():
-        raise WrongGameError(f"{path} is not the folder of a run")
-    for kind in ("afterstates", "states"):
-        for file in (path / kind).glob("*.tbl"):
-            file.unlink()
-        (path / kind).rmdir()
-    for name in ("counts.jsonl", "lock", "run.json"):
-        (path / name).unlink(missing_ok=True)
-    path.rmdir()
+    _read_manifest(path)
+    try:
+        for kind in ("afterstates", "states"):
+            for file in (path / kind).glob("*.tbl"):
+                file.unlink()
+            if (path / kind).exists():
+                (path / kind).rmdir()
+        for name in ("counts.jsonl", "lock", "run.json"):
+            (path / name).unlink(missing_ok=True)
+        path.rmdir()
+    except OSError as error:
+        raise StorageError(f"cannot delete all of {path}: {error.strerror or error}") from error
 
 
 def check_question(manifest: Path, question: Question) -> None:
@@ -191,24 +201,40 @@ def verify_run(path: Path) -> list[str]:
 
     Raises `WrongGameError` if it is no run at all.
     """
-    manifest = path / "run.json"
-    try:
-        question = json.loads(manifest.read_text())
-        game = Game.from_identity(question["game"])
-    except (OSError, ValueError, KeyError) as error:
-        raise WrongGameError(f"{path} is not the folder of a run: it has no sound run.json") from error
+    question, sound = _read_manifest(path)
     journal = path / "counts.jsonl"
     try:
         data = journal.read_bytes() if journal.exists() else b""
         lines, good = read_journal(data, journal)
     except CorruptError as error:
         return [str(error)]
-    wrong = [] if good == len(data) else [f"{journal} ends in a torn line: continue the run to mend it"]
+    wrong = [] if sound else [f"{path / 'run.json'} is damaged: delete the folder and count again"]
+    if good < len(data):
+        wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
     recorded = {line["sum"]: line for line in lines if "sum" in line}
     for kind in ("afterstates", "states"):
         for file in sorted((path / kind).glob("*.tbl")):
-            wrong += _verify_file(file, kind, game, recorded)
+            wrong += _verify_file(file, kind, question.game, recorded)
+        if KEEP.index(question.keep) >= KEEP.index(kind):
+            kept = [path / kind / f"{total:06d}.tbl" for total, line in recorded.items() if sum(line[kind])]
+            wrong += [
+                f"{file} is not there: delete the folder and count again"
+                for file in kept
+                if not file.exists()
+            ]
     return wrong
+
+
+def _read_manifest(path: Path) -> tuple[Question, bool]:
+    """What run.json asks, and whether it has the bytes it was written with.  Raises `WrongGameError`."""
+    try:
+        data = (path / "run.json").read_bytes()
+        found = json.loads(data)
+        question = Question(Game.from_identity(found["game"]), found["lookahead"], found["keep"])
+        KEEP.index(question.keep)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WrongGameError(f"{path} is not the folder of a run: it has no sound run.json") from error
+    return question, data == question.text.encode()
 
 
 def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str, Any]]) -> list[str]:

@@ -73,7 +73,7 @@ def write_keys(
     Without a pool everything happens in this thread (small layers).
     """
     if pool is None:
-        chunks: Iterable[Chunk] = (chunk for part in parts for chunk in encode(part))
+        chunks: Iterable[Chunk] = encode(np.concatenate([np.empty(0, dtype=np.uint64), *parts]))
     else:
         chunks = _in_order(_encode_jobs(parts, pool), ahead=8)
     return write_layer(path, chunks, meta, durable=durable)

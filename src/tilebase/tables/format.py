@@ -157,6 +157,9 @@ class LayerFile:
             raise StorageError(f"cannot read {path}: {error.strerror}") from error
         try:
             self._open()
+        except OSError as error:
+            self.close()
+            raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
         except BaseException:
             self.close()
             raise
