@@ -1,0 +1,109 @@
+"""Whole commands against their goals: wall and CPU seconds, peak memory, states a second and core.
+
+    scripts/bench                 the quick ones
+    scripts/bench --all           4x4 to 64 too (half an hour, 16 GiB)
+    scripts/bench --only 3x3      those whose name contains a word
+
+Each command runs once to compile and once to be measured.  Machines are shared and noisy:
+compare ratios within one run, and quote the counts of work, which do not vary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+
+TILEBASE = [sys.executable, "-m", "tilebase"]
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    name: str
+    command: list[str]
+    goal_seconds: float  # wall, warm
+    goal_bytes: float = float("inf")  # peak resident memory
+    slow: bool = False
+
+
+def count(*arguments: str) -> list[str]:
+    return [*TILEBASE, "count", *arguments, "--stats", "--quiet"]
+
+
+BENCHMARKS = [
+    Benchmark("import tilebase", [sys.executable, "-c", "import tilebase"], 0.2),
+    Benchmark("tilebase --help", [*TILEBASE, "--help"], 0.2),
+    Benchmark("count 3x3 1024", count("3x3", "1024"), 3),
+    Benchmark("count 3x3", count("3x3"), 6),
+    Benchmark("count 4x4 32", count("4x4", "32", "--memory", "4GiB"), 60, 4 * 2**30),
+    Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
+]
+
+
+@dataclass(frozen=True)
+class Cost:
+    wall: float
+    cpu: float
+    memory: int
+    output: str
+
+
+def measure(command: list[str]) -> Cost:
+    """Run a command to its end; its own resource usage, not that of earlier ones."""
+    with tempfile.TemporaryFile("w+") as out:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        text = out.read()
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{text}")
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, text)
+
+
+def report(benchmark: Benchmark, cost: Cost, bare: float) -> bool:
+    """Print one benchmark; return whether it reached its goals."""
+    wall = cost.wall - bare if benchmark.goal_seconds < 1 else cost.wall
+    fast, small = wall <= benchmark.goal_seconds, cost.memory <= benchmark.goal_bytes
+    note = " more than bare Python" if benchmark.goal_seconds < 1 else ""
+    print(
+        f"{benchmark.name:18} {wall:8.2f} s{note} (goal {benchmark.goal_seconds:g} s: "
+        f"{'reached' if fast else 'MISSED'})  {cost.cpu:8.2f} CPU s  {cost.memory / 2**20:7.0f} MiB"
+        + ("" if benchmark.goal_bytes == float("inf") else f" ({'reached' if small else 'MISSED'})")
+    )
+    states = re.search(r"^states +([\d,]+)", cost.output, re.MULTILINE)
+    if states:
+        number = int(states[1].replace(",", ""))
+        print(f"{'':18} {number / cost.cpu / 1e6:8.2f} M states a CPU second, {number:,} states")
+        print(
+            "".join(f"{'':18} {line}\n" for line in cost.output.splitlines() if line.startswith("  ")), end=""
+        )
+    return fast and small
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--all", action="store_true", help="run the slow ones too")
+    parser.add_argument("--only", default="", help="run those whose name contains this")
+    chosen = parser.parse_args()
+    bare = min(measure([sys.executable, "-c", "pass"]).wall for _ in range(5))
+    reached = []
+    for benchmark in BENCHMARKS:
+        if chosen.only in benchmark.name and (chosen.all or not benchmark.slow):
+            if not benchmark.slow:
+                measure(benchmark.command)
+            reached.append(report(benchmark, measure(benchmark.command), bare))
+    return 0 if all(reached) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,348 @@
+"""Folders of runs: killed, full, damaged, locked, and foreign ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+import zlib
+
+import pytest
+
+from tilebase.enumerate import count, remove_run
+from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
+from tilebase.game import Game
+from tilebase.layers.run import Question, RunFolder, read_journal, verify_run
+
+SMALL = Game("2x2", 32)
+LARGER = Game("3x3", 128)
+
+
+def contents(folder) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "lock"
+    }
+
+
+def run(folder, game=SMALL, keep="afterstates", **options):
+    return count(game, folder=folder, keep=keep, threads=1, **options)
+
+
+@pytest.fixture
+def done(tmp_path):
+    run(tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture(scope="module")
+def larger(tmp_path_factory):
+    """What an undisturbed run of the larger game leaves, and its counts."""
+    folder = tmp_path_factory.mktemp("larger") / "run"
+    result = run(folder, LARGER)
+    return contents(folder), result.as_dict()
+
+
+def start(folder, limit=None):
+    """Another process that counts the larger game, slowly enough to be killed in between."""
+    script = f"""if True:
+        import sys, time
+        from tilebase.enumerate import ForwardPass, count
+        from tilebase.game import Game
+        layer = ForwardPass._layer
+        def slow(self, total):
+            time.sleep(0.002)
+            return layer(self, total)
+        ForwardPass._layer = slow
+        count(Game("3x3", 128), folder=sys.argv[1], keep="afterstates", threads=1)
+    """
+    return subprocess.Popen([sys.executable, "-c", script, str(folder)])
+
+
+def lines_in(folder) -> int:
+    journal = folder / "counts.jsonl"
+    return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+
+def test_kill_at_random_moments(tmp_path, larger):
+    moments = random.Random(5)
+    folder = tmp_path / "run"
+    for _ in range(3):
+        before = lines_in(folder)
+        wanted = before + moments.randint(3, 25)
+        process = start(folder)
+        deadline = time.monotonic() + 60
+        while lines_in(folder) < wanted and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+        time.sleep(moments.random() * 0.005)
+        process.kill()
+        process.wait()
+        assert before < lines_in(folder)
+        assert "complete" not in (folder / "counts.jsonl").read_text()
+    result = run(folder, LARGER)
+    assert (contents(folder), result.as_dict()) == larger
+    assert verify_run(folder) == []
+
+
+@pytest.mark.parametrize("keep", ["counts", "afterstates", "states"])
+def test_interruption_at_every_step(keep, tmp_path, monkeypatch):
+    """Stop after every number of reports: whatever is left, the continued run ends the same."""
+    run(tmp_path / "whole", keep=keep)
+    whole = contents(tmp_path / "whole")
+    from tilebase.enumerate import ForwardPass
+
+    for stop in range(0, 40, 3):
+        calls = 0
+
+        def report(self, *_, stop=stop, **__):
+            nonlocal calls
+            calls += 1
+            if calls > stop:
+                raise KeyboardInterrupt
+
+        folder = tmp_path / str(stop)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(ForwardPass, "_report", report)
+            run(folder, keep=keep)
+        run(folder, keep=keep)
+        assert contents(folder) == whole
+
+
+@pytest.mark.parametrize("names", [["lock"], ["lock", ".run.json.part"]], ids=str)
+def test_killed_before_there_was_a_manifest(names, tmp_path, done):
+    folder = tmp_path / "early"
+    folder.mkdir()
+    for name in names:
+        (folder / name).write_text("{")
+    run(folder)
+    assert contents(folder) == contents(done)
+
+
+def test_finished_run_is_read_not_made_again(done):
+    times = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.name != "lock"}
+    assert run(done).total("live") == 57
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+
+
+def test_up_to_and_on(tmp_path, done):
+    assert not run(tmp_path / "parts", up_to=10).complete
+    assert not run(tmp_path / "parts", up_to=20).complete
+    assert run(tmp_path / "parts").complete
+    assert contents(tmp_path / "parts") == contents(done)
+
+
+def test_leftovers_are_removed(done):
+    before = contents(done)
+    (done / "afterstates" / ".000010.tbl.part").write_bytes(b"half")
+    (done / ".states-10.spill").write_bytes(b"half")
+    run(done)
+    assert contents(done) == before
+
+
+# -- the journal -----------------------------------------------------------------------------
+
+
+def test_torn_last_line_is_mended(done):
+    before = contents(done)
+    journal = done / "counts.jsonl"
+    data = journal.read_bytes()
+    last = len(data.splitlines(keepends=True)[-1])
+    for cut in (1, 2, last // 2, last - 1, last):
+        journal.write_bytes(data[:-cut])
+        assert len(verify_run(done)) == (cut != last)
+        assert run(done).total("live") == 57
+        assert contents(done) == before
+
+
+def test_any_truncation_of_the_journal_is_mended(done):
+    before = contents(done)
+    journal = done / "counts.jsonl"
+    data = journal.read_bytes()
+    for size in range(0, len(data), 29):
+        journal.write_bytes(data[:size])
+        run(done)
+        assert contents(done) == before
+
+
+def test_damaged_earlier_line(done):
+    journal = done / "counts.jsonl"
+    data = bytearray(journal.read_bytes())
+    data[30] ^= 1
+    journal.write_bytes(data)
+    with pytest.raises(CorruptError, match=r"counts\.jsonl is damaged after byte 0"):
+        run(done)
+    assert journal.read_bytes() == data
+    assert len(verify_run(done)) == 1
+
+
+def test_journal_is_readable_text(done):
+    for line in (done / "counts.jsonl").read_text().splitlines():
+        text, crc = line.split("\t")
+        assert f"{zlib.crc32(text.encode()):08x}" == crc
+        json.loads(text)
+    lines, _ = read_journal((done / "counts.jsonl").read_bytes(), done)
+    assert lines[-1] == {"complete": True}
+
+
+def test_layer_that_does_not_fit_the_journal(tmp_path, done):
+    run(tmp_path / "parts", up_to=10)
+    paths = sorted((tmp_path / "parts" / "afterstates").iterdir())
+    paths[-1].write_bytes((done / "afterstates" / "000020.tbl").read_bytes())
+    with pytest.raises(TilebaseError):
+        run(tmp_path / "parts")
+    assert verify_run(tmp_path / "parts")
+
+
+# -- whose folder ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "options", "word"),
+    [
+        (Game("2x2", 16), {}, "game"),
+        (SMALL, {"lookahead": True}, "lookahead"),
+        (SMALL, {"keep": "counts"}, "keep"),
+    ],
+    ids=["game", "lookahead", "keep"],
+)
+def test_folder_of_another_question(game, options, word, done):
+    before = contents(done)
+    with pytest.raises(WrongGameError, match=f"holds another run \\({word}"):
+        run(done, game, **options)
+    assert contents(done) == before
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "counts.jsonl", ".hidden", "afterstates"])
+def test_folder_with_other_files(name, tmp_path):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(WrongGameError, match="holds other files"):
+        run(tmp_path)
+    assert contents(tmp_path) == {name: b"mine"}
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "7", "{", '{"format": "other"}', "\ufffe"])
+def test_folder_with_another_manifest(text, tmp_path):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(WrongGameError):
+        run(tmp_path)
+    with pytest.raises(WrongGameError):
+        verify_run(tmp_path)
+    with pytest.raises(WrongGameError):
+        remove_run(tmp_path)
+    assert contents(tmp_path) == {"run.json": text.encode()}
+
+
+def test_file_instead_of_a_folder(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StorageError, match="cannot use"):
+        run(tmp_path / "file")
+
+
+def test_locked_folder(tmp_path):
+    folder = RunFolder(tmp_path / "run", Question(SMALL, keep="afterstates"))
+    script = f"""if True:
+        import sys
+        from tilebase.cli import main
+        sys.exit(main(["count", "2x2", "32", "--keep", "afterstates", "--work", {str(tmp_path / "run")!r}]))
+    """
+    try:
+        with pytest.raises(StorageError, match="another process is writing"):
+            run(tmp_path / "run")
+        other = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    finally:
+        folder.close()
+    assert other.returncode == 1
+    assert "another process is writing" in other.stderr
+    assert other.stderr.count("\n") == 1
+    run(tmp_path / "run")
+
+
+# -- full disks ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [100, 700, 3000, 9000])
+def test_full_disk_through_the_command_line(limit, tmp_path, larger):
+    script = f"""if True:
+        import resource, signal, sys
+        from tilebase.cli import main
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+        sys.exit(main(["count", "3x3", "128", "--keep", "afterstates", "--threads", "1", "--work", sys.argv[1]]))
+    """
+    folder = tmp_path / "run"
+    cache = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    failed = subprocess.run(
+        [sys.executable, "-c", script, str(folder)], capture_output=True, text=True, check=False, env=cache
+    )
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("tilebase: cannot ")
+    assert "File too large" in failed.stderr
+    assert failed.stderr.count("\n") == 1
+    assert failed.stdout == ""
+    assert not list(folder.rglob("*.tbl.part"))
+    result = run(folder, LARGER)
+    assert (contents(folder), result.as_dict()) == larger
+
+
+# -- verify and remove -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x07, 0x20, 0x80])
+def test_verify_finds_every_flipped_byte(flip, tmp_path):
+    folder = tmp_path / "run"
+    run(folder, Game("2x2", 8), keep="states")
+    assert verify_run(folder) == []
+    missed = []
+    for name, data in contents(folder).items():
+        for at in range(len(data)):
+            (folder / name).write_bytes(data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :])
+            try:
+                if not verify_run(folder):
+                    missed.append((name, at))
+            except WrongGameError:
+                assert name == "run.json"
+        (folder / name).write_bytes(data)
+    assert missed == []
+
+
+def test_verify_finds_layers_that_are_not_there_or_not_theirs(done):
+    path = done / "afterstates" / "000010.tbl"
+    path.rename(done / "afterstates" / "000012.tbl")
+    wrong = verify_run(done)
+    assert len(wrong) == 2
+    assert any("was renamed" in sentence for sentence in wrong)
+    assert any("000010.tbl is not there" in sentence for sentence in wrong)
+
+
+def test_verify_of_an_unfinished_run(tmp_path):
+    for keep in ("counts", "afterstates", "states"):
+        run(tmp_path / keep, keep=keep, up_to=12)
+        assert verify_run(tmp_path / keep) == []
+    with pytest.raises(WrongGameError):
+        verify_run(tmp_path)
+    with pytest.raises(WrongGameError):
+        verify_run(tmp_path / "none")
+
+
+@pytest.mark.parametrize("keep", ["counts", "afterstates", "states"])
+def test_remove_run(keep, tmp_path):
+    run(tmp_path / "run", keep=keep)
+    remove_run(str(tmp_path / "run"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_remove_run_leaves_what_is_no_run(tmp_path, done):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "counts.jsonl").write_text("mine")
+    for folder in (tmp_path / "mine", tmp_path / "none"):
+        with pytest.raises(WrongGameError, match="is not the folder of a run"):
+            remove_run(folder)
+    assert contents(tmp_path / "mine") == {"counts.jsonl": b"mine"}
+    (done / "notes.txt").write_text("mine")
+    with pytest.raises(StorageError, match="cannot delete all of"):
+        remove_run(done)
+    assert (done / "notes.txt").read_text() == "mine"
