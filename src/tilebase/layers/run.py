@@ -163,13 +163,18 @@ def check_question(manifest: Path, question: Question) -> None:
             raise ValueError
     except (ValueError, AttributeError) as error:
         raise WrongGameError(f"{manifest} is not the manifest of a run: choose another folder") from error
-    wanted = question.as_dict()
-    for key, value in wanted.items():
+    for key, value in question.as_dict().items():
         if found.get(key) != value:
+            there, asked = (_in_words(key, answer) for answer in (found.get(key), value))
             raise WrongGameError(
-                f"{manifest.parent} holds another run ({key} {json.dumps(found.get(key))}, "
-                f"not {json.dumps(value)}): choose another folder or delete it"
+                f"{manifest.parent} holds another run ({there}, not {asked}): choose another folder or delete it"
             )
+
+
+def _in_words(key: str, value: Any) -> str:
+    if key == "game" and isinstance(value, dict):
+        return f"the game {Game.from_identity(value)}"
+    return f"{key} {json.dumps(value)}"
 
 
 def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:

@@ -1,0 +1,48 @@
+"""Recomputing published numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tilebase.errors import UsageError
+from tilebase.reproduce import agrees, read_facts, reproduce, summary
+
+
+@pytest.mark.parametrize("source", ["lees-miller", "slizkov", "edixhoven"])
+def test_what_is_computed_agrees(source):
+    verdicts = list(reproduce(source, budget=4))
+    assert verdicts
+    wrong = [verdict for verdict in verdicts if verdict.verdict == "differs"]
+    assert not wrong
+    assert summary(verdicts).split()[1] == "agrees,"
+
+
+def test_every_line_of_every_file_is_read():
+    facts = read_facts()
+    assert len(facts) == sum(len(read_facts(source)) for source in ("lees-miller", "slizkov", "edixhoven"))
+    assert {fact.file for fact in facts} >= {"state_counts.tsv", "checkerboards.tsv", "layer_sizes.tsv"}
+    assert all(fact.published and fact.question for fact in facts if fact.file != "symbolic_solving.tsv")
+
+
+@pytest.mark.parametrize(
+    ("published", "computed", "same"),
+    [
+        ("57", 57, True),
+        ("57", 58, False),
+        ("0.08", Fraction(829, 10000), True),
+        ("0.08", Fraction(9, 100), False),
+        ("1.17e13", 2 * 5_850_000_000_000, True),
+        ("3.71e15", 4 * 10**15, False),
+        ("yes", "yes", True),
+        ("no", "yes", False),
+    ],
+)
+def test_agreeing_means_the_published_digits(published, computed, same):
+    assert agrees(published, computed) is same
+
+
+def test_unknown_source():
+    with pytest.raises(UsageError, match="none of"):
+        read_facts("somebody")
