@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from facts import facts
 
+from facts import facts
 from tilebase import reproduce
 from tilebase.enumerate import count
 from tilebase.game import Game

@@ -24,7 +24,7 @@ from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
-from tilebase.game import Cells, Game
+from tilebase.game import Cells, Game, parse_shape
 from tilebase.symmetry import canonical, symmetries
 from tilebase.tables.format import LayerFile
 
@@ -226,7 +226,7 @@ def _claim_oracle_values(fact: Fact, _: _Counts) -> Claim | None:
     """Games small enough for the oracle."""
     if fact.file == "optimal_values.tsv" and fact.columns["board"] == "2x2":
         return Claim(lambda: reference.values(_game(fact)).start, 1.0)
-    if fact.file == "guaranteed_max_tile.tsv" and Game(fact.columns["board"], start="empty").cells <= 4:
+    if fact.file == "guaranteed_max_tile.tsv" and math.prod(parse_shape(fact.columns["board"])) <= 4:
         return Claim(lambda: largest_forced(fact.columns["board"]), 5.0)
     return None
 

@@ -167,7 +167,8 @@ def check_question(manifest: Path, question: Question) -> None:
         if found.get(key) != value:
             there, asked = (_in_words(key, answer) for answer in (found.get(key), value))
             raise WrongGameError(
-                f"{manifest.parent} holds another run ({there}, not {asked}): choose another folder or delete it"
+                f"{manifest.parent} holds another run ({there}, not {asked}): "
+                "choose another folder or delete it"
             )
 
 
