@@ -32,7 +32,7 @@ import numpy.typing as npt
 from tilebase._kernels import forward
 from tilebase.combinatorics import boards_by_sum
 from tilebase.counts import STORED, CountResult
-from tilebase.errors import CorruptError, ResourceError, UsageError
+from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError
 from tilebase.game import Game
 from tilebase.layers import maps
 from tilebase.layers.bitset import PAGE_BYTES, BitSet, block_bits_for
@@ -152,11 +152,19 @@ class ForwardPass:
     def _resume(self, lines: list[dict[str, Any]]) -> None:
         """Open the two layers that the next one follows from."""
         for line in lines[-2:]:
-            if sum(line["afterstates"]):
-                source = StoredLayer(self.folder.layer_path("afterstates", line["sum"]))
-                if len(source.file) != sum(line["afterstates"]):
-                    raise CorruptError(f"{source.path} holds other keys than were counted: delete the run")
-                self._sources[line["sum"]] = source
+            if not sum(line["afterstates"]):
+                continue
+            source = StoredLayer(self.folder.layer_path("afterstates", line["sum"]))
+            try:
+                sound = len(source.file) == sum(line["afterstates"])
+            except (CorruptError, MissingLayerError):
+                sound = False
+            if not sound:
+                raise CorruptError(
+                    f"{source.path} is damaged or gone, so the run cannot go on: "
+                    f"delete {self.folder.path} and count again"
+                )
+            self._sources[line["sum"]] = source
         self._done_states = sum(sum(line["states"]) for line in lines)
 
     def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
