@@ -49,7 +49,7 @@ def larger(tmp_path_factory):
 
 def start(folder, limit=None):
     """Another process that counts the larger game, slowly enough to be killed in between."""
-    script = f"""if True:
+    script = """if True:
         import sys, time
         from tilebase.enumerate import ForwardPass, count
         from tilebase.game import Game
@@ -105,9 +105,10 @@ def test_interruption_at_every_step(keep, tmp_path, monkeypatch):
                 raise KeyboardInterrupt
 
         folder = tmp_path / str(stop)
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patch:
             patch.setattr(ForwardPass, "_report", report)
-            run(folder, keep=keep)
+            with pytest.raises(KeyboardInterrupt):
+                run(folder, keep=keep)
         run(folder, keep=keep)
         assert contents(folder) == whole
 
@@ -271,7 +272,8 @@ def test_full_disk_through_the_command_line(limit, tmp_path, larger):
         from tilebase.cli import main
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
-        sys.exit(main(["count", "3x3", "128", "--keep", "afterstates", "--threads", "1", "--work", sys.argv[1]]))
+        options = ["--keep", "afterstates", "--threads", "1", "--work", sys.argv[1]]
+        sys.exit(main(["count", "3x3", "128", *options]))
     """
     folder = tmp_path / "run"
     cache = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
