@@ -23,7 +23,12 @@ from tilebase.cli.reproduce import reproduce
 from tilebase.cli.verify import verify
 from tilebase.errors import TilebaseError
 
-app = App(name="tilebase", help="Exact answers about the game 2048.", version=__version__)
+app = App(
+    name="tilebase",
+    help="Exact answers about the game 2048.",
+    version=__version__,
+    suppress_keyboard_interrupt=False,  # main says what becomes of the work
+)
 for command in (count, plot, graph, codecs, reproduce, verify, export):
     app.command(command)
 
