@@ -95,7 +95,7 @@ def test_interruption_at_every_step(keep, tmp_path, monkeypatch):
     whole = contents(tmp_path / "whole")
     from tilebase.enumerate import ForwardPass
 
-    for stop in range(0, 40, 3):
+    for stop in range(0, 36, 3):
         calls = 0
 
         def report(self, *_, stop=stop, **__):
@@ -212,7 +212,7 @@ def test_layer_that_does_not_fit_the_journal(tmp_path, done):
 )
 def test_folder_of_another_question(game, options, word, done):
     before = contents(done)
-    with pytest.raises(WrongGameError, match=f"holds another run \\({word}"):
+    with pytest.raises(WrongGameError, match=f"holds another run \\(.*{word}"):
         run(done, game, **options)
     assert contents(done) == before
 

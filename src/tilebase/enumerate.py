@@ -150,7 +150,9 @@ class ForwardPass:
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
 
     def _resume(self, lines: list[dict[str, Any]]) -> None:
-        """Open the two layers that the next one follows from."""
+        """Open the two layers that the next one follows from; remove those a kill left behind."""
+        if self.keep == "counts":
+            self.folder.keep_only("afterstates", [line["sum"] for line in lines[-2:]])
         for line in lines[-2:]:
             if not sum(line["afterstates"]):
                 continue

@@ -134,6 +134,13 @@ class RunFolder:
         except OSError as error:
             raise StorageError(f"cannot write {self._journal}: {error.strerror or error}") from error
 
+    def keep_only(self, kind: str, totals: list[int]) -> None:
+        """Delete all layers of a kind but those of some sums."""
+        kept = {self.layer_path(kind, total) for total in totals}
+        for path in (self.path / kind).glob("*.tbl"):
+            if path not in kept:
+                path.unlink()
+
     def remove_layer(self, kind: str, total: int) -> None:
         """Delete a layer that nothing needs any more."""
         self.layer_path(kind, total).unlink(missing_ok=True)
