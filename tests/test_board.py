@@ -157,8 +157,8 @@ def test_drawing_for_notebooks() -> None:
 
 def test_tiles_can_be_read() -> None:
     """Text stands out from its tile as WCAG 2.2 asks (4.5 to 1), and no two tiles look alike."""
-    fills = [drawing._fill(exponent) for exponent in range(1, 18)] + [drawing.X_FILL]
-    assert all(drawing._contrast(fill, drawing._ink(fill)) >= 4.5 for fill in fills)
+    fills = [drawing.tile_color(exponent) for exponent in range(1, 18)] + [drawing.X_FILL]
+    assert all(drawing._contrast(fill, drawing.ink_color(fill)) >= 4.5 for fill in fills)
     assert len({*fills, drawing.EMPTY, drawing.WALL, drawing.GRID}) == len(fills) + 3
 
 

@@ -8,6 +8,7 @@ import json
 import lzma
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -216,19 +217,8 @@ def test_codecs_command_as_data(command: list[str], capsys: pytest.CaptureFixtur
     ],
 )
 def test_bad_codecs_give_a_sentence(
-    words: str,
-    status: int,
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("odd.tbl").write_bytes(bytes(100))
     Path("folder").mkdir()
-    assert main(["codecs", *words.split()]) == status
-    printed = capsys.readouterr()
-    assert not printed.out
-    assert printed.err.startswith("tilebase: ")
-    assert printed.err.count("\n") == 1
-    assert sentence in printed.err
+    refused(["codecs", *words.split()], status, sentence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -203,17 +204,6 @@ def test_graph_command_writes_files(tmp_path: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_bad_graphs_give_a_sentence(
-    words: str,
-    status: int,
-    sentence: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["graph", *words.split()]) == status
-    printed = capsys.readouterr()
-    assert not printed.out
-    assert printed.err.startswith("tilebase: ")
-    assert printed.err.count("\n") == 1
-    assert sentence in printed.err
+    refused(["graph", *words.split()], status, sentence)

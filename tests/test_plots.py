@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,13 +201,6 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # -- the command -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "runs"))
-    return tmp_path
-
-
 def test_plot_counts_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "counts", "2x2", "32", "--field", "live"]) == 0
     assert capsys.readouterr().out == "counts-2x2-32.svg: 57 live states\n"
@@ -244,15 +238,10 @@ def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str
     ],
 )
 def test_bad_plots_give_a_sentence(
-    words: str, status: int, sentence: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    words: str, status: int, sentence: str, folder: Path, refused: Callable[..., None]
 ) -> None:
     (folder / "good.json").write_text(json.dumps(SMALL.as_dict()))
     (folder / "bad.json").write_text("{")
     (folder / "odd.json").write_text("{}")
     (folder / "folder").mkdir()
-    assert main(["plot", "counts", *words.split()]) == status
-    printed = capsys.readouterr()
-    assert not printed.out
-    assert printed.err.startswith("tilebase: ")
-    assert printed.err.count("\n") == 1
-    assert sentence in printed.err
+    refused(["plot", "counts", *words.split()], status, sentence)

@@ -265,7 +265,7 @@ def _svg_cell(board: Board, cell: int, x: int, y: int) -> str:
     word = board._label(cell)
     if word == "###":
         return _svg_wall(x, y)
-    fill = X_FILL if word == "x" else _fill(board.cells[cell])
+    fill = X_FILL if word == "x" else tile_color(board.cells[cell])
     square = f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="6" fill="{fill}"/>'
     if not word:
         return square
@@ -273,7 +273,7 @@ def _svg_cell(board: Board, cell: int, x: int, y: int) -> str:
     height = min(46, round(0.82 * CELL / (0.56 * len(word))))
     baseline = y + CELL / 2 + 0.36 * height
     return square + (
-        f'<text x="{x + CELL // 2}" y="{baseline:g}" font-size="{height}" fill="{_ink(fill)}">'
+        f'<text x="{x + CELL // 2}" y="{baseline:g}" font-size="{height}" fill="{ink_color(fill)}">'
         f"{'×' if word == 'x' else word}</text>"
     )
 
@@ -287,13 +287,14 @@ def _svg_wall(x: int, y: int) -> str:
     )
 
 
-def _fill(exponent: int) -> str:
+def tile_color(exponent: int) -> str:
+    """The colour of a cell."""
     if not exponent:
         return EMPTY
     return FILLS[exponent - 1] if exponent <= len(FILLS) else "#000000"
 
 
-def _ink(fill: str) -> str:
+def ink_color(fill: str) -> str:
     """The colour of text that stands out from a fill."""
     return max((DARK, LIGHT), key=lambda ink: _contrast(ink, fill))
 

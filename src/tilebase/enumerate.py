@@ -20,7 +20,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -40,7 +39,7 @@ from tilebase.layers.index import Index, LayerIndex
 from tilebase.layers.maps import Layout, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.layers.rules import Rules
 from tilebase.layers.run import KEEP, Question, RunFolder, delete_run
-from tilebase.layers.store import StoredLayer, write_keys
+from tilebase.layers.store import StoredLayer, in_order, write_keys
 
 Array = npt.NDArray[Any]
 
@@ -215,7 +214,7 @@ class ForwardPass:
                 self._spawn(total, layout, states)
                 counts = self._slide(total, layout, states, afters)
             since = time.perf_counter()
-            size = self._write(total, "afterstates", layout, afters, after_counts)
+            size = self._write(total, layout, afters, after_counts)
             self.work.add("write", since)
         finally:
             states.discard()
@@ -328,38 +327,36 @@ class ForwardPass:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def _meta(self, kind: str, total: int) -> dict[str, Any]:
-        return {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
+    def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
+        """Write the keys in `parts` as the layer of one sum; return the file's bytes."""
+        meta = {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
+        size = write_keys(
+            self.folder.layer_path(kind, total), parts, meta,
+            None if is_small(boards) else self._team.pool, durable=boards.size >= 8 * DURABLE_BYTES,
+        )  # fmt: skip
+        self.work.bytes_written += size
+        return size
 
-    def _write(self, total: int, kind: str, layout: Layout, boards: BitSet, counts: Array) -> int:
+    def _write(self, total: int, layout: Layout, boards: BitSet, counts: Array) -> int:
         """Write the afterstates of a layer, unless there are none, and keep them as a source."""
-        small = is_small(boards)
-        kept: list[Array] | None = [] if small else None
-        parts = self._listed(layout, boards, counts, kept, clear=True)
-        path = self.folder.layer_path(kind, total)
         self._report(total, "write", 0.9)
-        pool = None if small else self._team.pool
-        durable = boards.size >= 8 * DURABLE_BYTES
-        size = write_keys(path, parts, self._meta(kind, total), pool, durable=durable)
+        kept: list[Array] | None = [] if is_small(boards) else None
+        parts = self._listed(layout, boards, counts, kept, clear=True)
+        size = self._write_layer("afterstates", total, boards, parts)
+        path = self.folder.layer_path("afterstates", total)
         if not counts.sum():
             path.unlink()
             return 0
         keys = np.concatenate(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = StoredLayer(path, keys)
-        self.work.bytes_written += size
         return size
 
     def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
         """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
         if states.windows > 1:
             raise ResourceError(f"keeping the states of sum {total} needs more memory than was given")
-        parts = self._listed(
-            layout, states, np.zeros(self.game.max_code + 1, dtype=np.int64), None, clear=False
-        )
-        pool = None if is_small(states) else self._team.pool
-        path = self.folder.layer_path("states", total)
-        durable = states.size >= 8 * DURABLE_BYTES
-        self.work.bytes_written += write_keys(path, parts, self._meta("states", total), pool, durable=durable)
+        uncounted = np.zeros(self.game.max_code + 1, dtype=np.int64)
+        self._write_layer("states", total, states, self._listed(layout, states, uncounted, None, clear=False))
 
     def _listed(
         self, layout: Layout, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
@@ -393,9 +390,9 @@ class ForwardPass:
                     kept.append(keys)
                 yield keys
             else:
-                yield from _ahead(
-                    self._team.pool, listed, boards.ranges(PARTS * self.threads), 4 * self.threads
-                )
+                ranges = boards.ranges(PARTS * self.threads)
+                jobs = (self._team.pool.submit(listed, span) for span in ranges)
+                yield from in_order(jobs, ahead=4 * self.threads)
 
     # -- progress ----------------------------------------------------------------------------
 
@@ -417,19 +414,6 @@ class ForwardPass:
                 0.0 if final else expected / rate if rate else float("inf"),
             )
         )  # fmt: skip
-
-
-def _ahead(
-    pool: ThreadPoolExecutor, call: Callable[[Any], Array], items: Iterable[Any], ahead: int
-) -> Iterator[Array]:
-    """``map(call, items)`` in order, with at most `ahead` results waiting."""
-    waiting: deque[Any] = deque()
-    for item in items:
-        waiting.append(pool.submit(call, item))
-        if len(waiting) > ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
 
 
 def _trim(counts: Array) -> list[int]:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from tilebase.board import EMPTY, GRID, WALL, X_FILL, _fill, _ink
+from tilebase.board import EMPTY, GRID, WALL, X_FILL, ink_color, tile_color
 from tilebase.combinatorics import bound
 from tilebase.errors import MissingExtraError, StorageError, TilebaseError, UsageError
 from tilebase.game import Cells, Game
@@ -248,10 +248,10 @@ def _tile(game: Game, state: Cells, cell: int) -> str:
     if cell in game.walls or not exponent:
         return f'<TD {size} BGCOLOR="{WALL if cell in game.walls else EMPTY}"></TD>'
     word = game.word(exponent)
-    fill = X_FILL if word == "x" else _fill(exponent)
+    fill = X_FILL if word == "x" else tile_color(exponent)
     points = (11, 10, 8, 6, 5)[min(len(word), 5) - 1]
     return (
-        f'<TD {size} BGCOLOR="{fill}"><FONT COLOR="{_ink(fill)}" POINT-SIZE="{points}">'
+        f'<TD {size} BGCOLOR="{fill}"><FONT COLOR="{ink_color(fill)}" POINT-SIZE="{points}">'
         f"<B>{'×' if word == 'x' else word}</B></FONT></TD>"
     )
 

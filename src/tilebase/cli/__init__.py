@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App
+from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from tilebase._version import __version__
@@ -21,7 +21,7 @@ from tilebase.cli.graph import graph
 from tilebase.cli.plot import plot
 from tilebase.cli.reproduce import reproduce
 from tilebase.cli.verify import verify
-from tilebase.errors import TilebaseError
+from tilebase.errors import TilebaseError, UsageError
 
 app = App(
     name="tilebase",
@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        return int(app(arguments, error_console=errors, result_action="return_value") or 0)
+        return int(app(arguments, print_error=False, exit_on_error=False, result_action="return_value") or 0)
+    except CycloptsError as error:
+        errors.print(f"tilebase: {' '.join(str(error).split())}", markup=False)
+        return UsageError.exit_status
     except TilebaseError as error:
         errors.print(f"tilebase: {error}", markup=False)
         return error.exit_status

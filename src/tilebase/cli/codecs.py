@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.table import Table
 
+from tilebase.cli.options import QuietOption
 from tilebase.cli.output import write_rows
 from tilebase.errors import UsageError
 
@@ -39,7 +40,7 @@ def codecs(
         Path | None,
         Parameter(name=["--output", "-o"], help="Draw size against speed as a file, .svg or .png."),
     ] = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")] = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Compare the ways to store a layer: levels of zstd, brotli and xz, with and without deltas.
 

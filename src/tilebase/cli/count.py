@@ -10,9 +10,16 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    FormatOption,
     GameOptions,
     GoalArgument,
+    MemoryOption,
+    OutputOption,
+    QuietOption,
     ShapeArgument,
+    StatsOption,
+    ThreadsOption,
+    WorkOption,
     make_game,
     parse_bytes,
 )
@@ -25,18 +32,6 @@ from tilebase.paths import runs_folder
 if TYPE_CHECKING:
     from tilebase.counts import CountResult
     from tilebase.enumerate import Work
-
-WorkOption = Annotated[
-    Path | None,
-    Parameter(
-        name=["--work", "-w"],
-        help="Folder for finished layers; the same command continues there. Left out, one in your state "
-        "folder is used and removed at the end.",
-    ),
-]
-MemoryOption = Annotated[
-    str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
-]
 
 
 def count(
@@ -57,15 +52,11 @@ def count(
     work: WorkOption = None,
     keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
     memory: MemoryOption = None,
-    threads: Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")] = None,
-    form: Annotated[
-        str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")
-    ] = None,
-    output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
-    ] = None,
-    stats: Annotated[bool, Parameter(negative=(), help="Print what each step cost.")] = False,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")] = False,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    stats: StatsOption = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Count every state that can occur, up to symmetry and without it.
 
@@ -95,7 +86,7 @@ def count(
         threads=threads,
         up_to=up_to,
     )
-    rows: list[dict[str, Any]] = list(result.rows(columns)) if columns else _totals(result)
+    rows: list[dict[str, Any]] = list(result.rows(columns)) if columns else _totals(question, result.totals)
     write_rows(rows, result.as_dict(), chosen, output)
     if work is None:  # only now: a result that cannot be written is not lost
         _remove(folder)
@@ -139,8 +130,8 @@ def _remove(folder: Path) -> None:
     remove_run(folder)
 
 
-def _totals(result: CountResult) -> list[dict[str, Any]]:
-    return [{"": name.replace("_", " "), str(result.game): number} for name, number in result.totals.items()]
+def _totals(game: Game, totals: dict[str, int]) -> list[dict[str, Any]]:
+    return [{"": name.replace("_", " "), str(game): number} for name, number in totals.items()]
 
 
 def _bound(game: Game, columns: tuple[str, ...], form: str, output: Path | None) -> None:
@@ -155,11 +146,7 @@ def _bound(game: Game, columns: tuple[str, ...], form: str, output: Path | None)
         {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
         for total in sorted(result.boards_by_sum)
     ]
-    rows = (
-        by_sum
-        if columns
-        else [{"": name.replace("_", " "), str(game): value} for name, value in totals.items()]
-    )
+    rows = by_sum if columns else _totals(game, totals)
     write_rows(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, form, output)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -15,6 +16,24 @@ ShapeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4, or three 
 GoalArgument = Annotated[
     int | None, Parameter(help="The tile that wins; leave it out to play on without a goal.")
 ]
+WorkOption = Annotated[
+    Path | None,
+    Parameter(
+        name=["--work", "-w"],
+        help="Folder for finished layers; the same command continues there. Left out, one in your state "
+        "folder is used and removed at the end.",
+    ),
+]
+MemoryOption = Annotated[
+    str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
+]
+ThreadsOption = Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")]
+FormatOption = Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")]
+OutputOption = Annotated[
+    Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
+]
+StatsOption = Annotated[bool, Parameter(negative=(), help="Print what each step cost.")]
+QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")]
 
 
 @Parameter(name="*")

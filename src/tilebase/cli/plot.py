@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, make_game
+from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, QuietOption, make_game
 from tilebase.cli.progress import counting_progress
 from tilebase.errors import CorruptError, StorageError, UsageError, WrongGameError
 from tilebase.game import Game
@@ -51,7 +51,7 @@ def counts(
             help="File to write, .svg or .png; may be repeated. Left out: counts-SHAPE-GOAL.svg.",
         ),
     ] = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")] = False,
+    quiet: QuietOption = False,
 ) -> int:
     """Draw how many states there are, by sum of tiles and largest tile.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import parse_seconds
+from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import clock
 
@@ -19,12 +18,8 @@ def reproduce(
     ] = None,
     *,
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
-    form: Annotated[
-        str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")
-    ] = None,
-    output: Annotated[
-        Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
-    ] = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
 ) -> int:
     """Recompute every published number that this version can, and compare.
 

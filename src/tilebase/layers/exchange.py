@@ -47,14 +47,18 @@ def export_parquet(layer: Path, output: Path) -> int:
         game = Game.from_identity(source.meta["game"])
         fields = [("key", pa.uint64()), *((f"cell_{c}", pa.uint8()) for c in range(game.cells))]
         schema = pa.schema(fields).with_metadata({"tilebase": json.dumps(source.meta, sort_keys=True)})
+        beside = output.with_name(f".{output.name}.part")
         try:
-            with pq.ParquetWriter(output, schema) as writer:
+            with pq.ParquetWriter(beside, schema) as writer:
                 for chunk in range(source.chunks):
                     keys = source.keys(chunk, decode)
                     columns = [pa.array(column) for column in (keys, *cells_of(game, keys))]
                     writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+            beside.replace(output)
         except OSError as error:
             raise StorageError(f"cannot write {output}: {error.strerror or error}") from error
+        finally:
+            beside.unlink(missing_ok=True)
         return len(source)
 
 

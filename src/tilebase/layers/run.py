@@ -1,6 +1,6 @@
 """The folder of a run: what was asked, which layers are done, and how to go on after a kill.
 
-    run.json            the question: game, lookahead, what is kept, format
+    run.json            the question: game, lookahead, what is kept, format, checksum
     counts.jsonl        one line a finished layer, with a checksum; the order of truth
     afterstates/S.tbl   afterstates of sum S (docs/format.md)
     states/S.tbl        states of sum S, if they are kept
@@ -52,8 +52,10 @@ class Question:
 
     @property
     def text(self) -> str:
-        """What run.json holds."""
-        return json.dumps(self.as_dict(), indent=1, sort_keys=True) + "\n"
+        """What run.json holds: the question and its checksum."""
+        question = self.as_dict()
+        check = zlib.crc32(json.dumps(question, sort_keys=True).encode())
+        return json.dumps(question | {"check": f"{check:08x}"}, indent=1, sort_keys=True) + "\n"
 
 
 class RunFolder:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, Future
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from tilebase.errors import CorruptError
 from tilebase.tables.format import CHUNK_KEYS, Chunk, LayerFile, compress, write_layer
 
 Keys = npt.NDArray[np.uint64]
+T = TypeVar("T")
 JOB_CHUNKS = 32
 """Chunks that one task encodes or decodes: half a million keys."""
 
@@ -41,27 +43,30 @@ def decode(first: int, data: bytes, count: int) -> Keys:
     return keys
 
 
-def _encode_jobs(parts: Iterable[Keys], pool: Executor) -> Iterator[Future[list[Chunk]]]:
-    """Cut ascending parts at multiples of the chunk size, whatever the sizes of the parts."""
-    job = JOB_CHUNKS * CHUNK_KEYS
-    rest = np.empty(0, dtype=np.uint64)
-    for part in parts:
-        rest = np.concatenate([rest, part]) if len(rest) else part
-        whole = len(rest) // job * job
-        for at in range(0, whole, job):
-            yield pool.submit(encode, rest[at : at + job])
-        rest = rest[whole:]
-    yield pool.submit(encode, rest)
-
-
-def _in_order(jobs: Iterable[Future[list[Chunk]]], ahead: int) -> Iterator[Chunk]:
-    waiting: deque[Future[list[Chunk]]] = deque()
+def in_order(jobs: Iterable[Future[T]], ahead: int) -> Iterator[T]:
+    """Results of jobs in order; `jobs` submits them lazily, at most `ahead` before the one awaited."""
+    waiting: deque[Future[T]] = deque()
     for job in jobs:
         waiting.append(job)
         if len(waiting) > ahead:
-            yield from waiting.popleft().result()
+            yield waiting.popleft().result()
     while waiting:
-        yield from waiting.popleft().result()
+        yield waiting.popleft().result()
+
+
+def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
+    """Cut ascending parts at multiples of `size`, whatever the sizes of the parts."""
+    held: list[Keys] = []
+    count = 0
+    for part in parts:
+        held.append(part)
+        count += len(part)
+        if count >= size:
+            keys = np.concatenate(held)
+            whole = count // size * size
+            yield from (keys[at : at + size] for at in range(0, whole, size))
+            held, count = [keys[whole:]], count - whole
+    yield np.concatenate([np.empty(0, dtype=np.uint64), *held])
 
 
 def write_keys(
@@ -75,7 +80,8 @@ def write_keys(
     if pool is None:
         chunks: Iterable[Chunk] = encode(np.concatenate([np.empty(0, dtype=np.uint64), *parts]))
     else:
-        chunks = _in_order(_encode_jobs(parts, pool), ahead=8)
+        pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
+        chunks = chain.from_iterable(in_order((pool.submit(encode, piece) for piece in pieces), ahead=8))
     return write_layer(path, chunks, meta, durable=durable)
 
 
