@@ -125,7 +125,7 @@ def test_large_path_equals_small_path(game, monkeypatch):
 def test_index_tables_that_grow_with_the_sum(monkeypatch):
     game = Game("3x3", 64)
     whole = count(game)
-    monkeypatch.setattr(engine, "FREE_HALVES", 1)
+    monkeypatch.setattr(maps, "FREE_HALVES", 1)
     assert_equal(count(game), whole)
 
 

@@ -7,8 +7,11 @@ It is drawn as SVG, which notebooks show and which stands alone as a file.
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +74,30 @@ class Board:
         Raises `BoardError` if this is no board of the game.
         """
         return cls(game, game.parse(_picture_text(text) if "│" in text else text))
+
+    @classmethod
+    def read(cls, game: Game, board: object) -> Board:
+        """The board meant, in the forms that people use.
+
+        A `Board`; text as `parse` reads it; the hexadecimal digits of the exponents, one a cell,
+        as 2048verse writes them; JSON, a list of tiles or of rows, or an object with such a list
+        as ``board``; a packed key; an array of tiles.  Raises `BoardError`.
+
+        >>> Board.read(Game("2x2", 32), "1203") == Board.read(Game("2x2", 32), "[[2, 4], [0, 8]]")
+        True
+        """
+        if isinstance(board, Board):
+            return cls(game, board.cells)
+        if isinstance(board, str):
+            text = board.strip()
+            if text[:1] in ("[", "{"):
+                return cls.from_numpy(game, _from_json(game, text))
+            if re.fullmatch(rf"[0-9a-fA-F]{{{game.cells}}}", text) and game.cells > 1:
+                return cls(game, game.check([int(digit, 16) for digit in text]))
+            return cls.parse(game, text)
+        if isinstance(board, int | np.integer):
+            return cls.from_key(game, int(board))
+        return cls.from_numpy(game, board)  # type: ignore[arg-type]
 
     @classmethod
     def from_key(cls, game: Game, key: int) -> Board:
@@ -211,6 +238,16 @@ def _exponent(game: Game, tile: int) -> int:
         return exponent_of(tile) if tile else 0
     except UsageError as error:
         raise BoardError(str(error)) from error
+
+
+def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
+    try:
+        found = json.loads(text)
+        rows = found["board"] if isinstance(found, dict) else found
+        array = np.asarray(rows)
+        return array.reshape(game.shape) if array.shape == (game.cells,) else array
+    except (ValueError, KeyError) as error:
+        raise BoardError(f"{text} is no board in JSON: write [[2, 4], [0, 8]]") from error
 
 
 # -- pictures ------------------------------------------------------------------------------------

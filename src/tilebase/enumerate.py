@@ -35,16 +35,14 @@ from tilebase.errors import CorruptError, MissingLayerError, ResourceError, Usag
 from tilebase.game import Game
 from tilebase.layers import maps
 from tilebase.layers.bitset import PAGE_BYTES, BitSet, block_bits_for
-from tilebase.layers.index import Index, LayerIndex
-from tilebase.layers.maps import Layout, SlideTask, SpawnTask, Task, Team, is_small
+from tilebase.layers.index import LayerIndex
+from tilebase.layers.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.layers.rules import Rules
 from tilebase.layers.run import KEEP, Question, RunFolder, delete_run
 from tilebase.layers.store import StoredLayer, in_order, write_keys
 
 Array = npt.NDArray[Any]
 
-FREE_HALVES = 1 << 22
-"""Index tables of at most this many half boards are built once, for the whole game."""
 PARTS = 128
 """Ranges a thread that a large layer is cut into."""
 KEPT_KEYS = 1 << 22
@@ -60,12 +58,13 @@ class Progress:
     """How far a run is.  `fraction` and `seconds_left` are estimates from the sizes of the layers."""
 
     total: int  # sum of the layer in work
-    step: str  # "spawn", "slide", "write" or "done"
-    states: int  # states counted so far
+    step: str  # "spawn", "slide", "write", "solve" or "done"
+    positions: int  # counted or solved so far
     seconds: float  # since the run, or its continuation, began
-    rate: float  # states a second since then
-    fraction: float  # of all states, estimated
+    rate: float  # positions a second since then
+    fraction: float  # of all positions, estimated
     seconds_left: float
+    unit: str = "states"  # what positions are
 
 
 @dataclass
@@ -105,7 +104,7 @@ class ForwardPass:
         self.work = Work()
         self._progress = progress
         self._rules = Rules(self.game)
-        self._index: Index | None = None
+        self._layouts = Layouts(self.game)
         self._team = Team(threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
@@ -120,7 +119,7 @@ class ForwardPass:
 
     def run(self, up_to: int | None = None) -> CountResult:
         """Do all layers, or those of sums to `up_to`, continuing where the folder ends."""
-        lines = self.folder.finished()
+        lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
         lines = [line for line in lines if "sum" in line]
         try:
@@ -177,7 +176,7 @@ class ForwardPass:
             lines.append(self._layer(total))
             self._retire(total)
             total += 2
-        self.folder.append({"complete": True}, durable=True)
+        self.folder.journal.append({"complete": True}, durable=True)
         self._report(total - 2, "done", 0.0, final=True)
         return True
 
@@ -203,7 +202,7 @@ class ForwardPass:
 
     def _layer(self, total: int) -> dict[str, Any]:
         """Make the layer of one sum, write it, and return its line of the journal."""
-        layout = self._lay_out(total)
+        layout = self._layouts.at(total)
         states, afters = self._bit_sets(layout.layer)
         counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
         after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
@@ -225,7 +224,7 @@ class ForwardPass:
             ("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True
         ):
             line[name] = _trim(column)
-        self.folder.append(line, durable=size >= DURABLE_BYTES)
+        self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
         self._account(total, int(counts[:, 0].sum()), layout.layer.size)
         return line
 
@@ -237,24 +236,11 @@ class ForwardPass:
         self.work.largest_layer = max(self.work.largest_layer, states)
         self._report(total, "write", 1.0)
 
-    def _lay_out(self, total: int) -> Layout:
-        """The index of a layer; tables grow with the largest tile that fits into the sum."""
-        tops = sorted(self.game.tops)
-        half = tops[len(tops) // 2 :]
-        cap = max(total.bit_length() - 1, 2)
-        if np.prod([float(top + 1) for top in half]) <= FREE_HALVES:
-            cap = max(tops)
-        if self._index is None or (self._index.cap < cap and self._index.cap < max(tops)):
-            self._index = None  # let go of the old tables first
-            self._index = Index(self.game, cap)
-        return Layout(self._index, self._index.layer(total))
-
     def _bit_sets(self, layout: LayerIndex) -> tuple[BitSet, BitSet]:
         """Two sets of bits and the arenas of the threads, within the memory allowed."""
-        assert self._index is not None
         block_bits = block_bits_for(layout.size)
         whole = ((layout.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
-        free = self.memory - OVERHEAD - self._index.nbytes - 2 * 8 * KEPT_KEYS
+        free = self.memory - OVERHEAD - self._layouts.nbytes - 2 * 8 * KEPT_KEYS
         arena_least = 4 * max(layout.size >> block_bits, 256) * PAGE_BYTES * self.threads
         least = 16 * BitSet.least_words(layout.size) + arena_least
         small = layout.size <= maps.SMALL_BITS

@@ -50,3 +50,7 @@ class StorageError(TilebaseError, OSError):
 
 class MissingExtraError(TilebaseError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
+
+
+class MissingBoardError(TilebaseError, LookupError):
+    """A board that a table does not hold."""

@@ -19,7 +19,7 @@ def describe(progress: Progress) -> str:
     """One line: layer, step, states, rate, time left."""
     left = "?" if progress.seconds_left == float("inf") else clock(progress.seconds_left)
     return (
-        f"sum {progress.total} {progress.step:5}  {progress.states:,} states  "
+        f"sum {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
         f"{progress.rate / 1e6:.1f} M/s  about {left} left"
     )
 

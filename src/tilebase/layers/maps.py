@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
+from tilebase.game import Game
 from tilebase.layers.bitset import PAGE_BYTES, Arena, BitSet
 from tilebase.layers.index import Index, LayerIndex
 from tilebase.layers.rules import Rules
@@ -25,6 +26,8 @@ from tilebase.layers.store import StoredLayer
 
 Array = npt.NDArray[Any]
 
+FREE_HALVES = 1 << 22
+"""Index tables of at most this many half boards are built once, for the whole game."""
 SMALL_BITS = 1 << 24
 """Layers of at most this many ranks stay in one thread and in cache."""
 RECENT_BITS = 14
@@ -74,6 +77,31 @@ class Layout:
             layer.heads, layer.starts, index.head_key, index.head_max, layer.left,
             index.tail_start, index.tail_key, index.tail_max,
         )  # fmt: skip
+
+
+class Layouts:
+    """The layouts of a game's layers.  Tables grow with the largest tile that fits into the sum."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        self._index: Index | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables that are held."""
+        return self._index.nbytes if self._index else 0
+
+    def at(self, total: int) -> Layout:
+        """The layout of the layer of one sum; cheap while sums grow or fall by little."""
+        tops = sorted(self._game.tops)
+        half = tops[len(tops) // 2 :]
+        cap = min(max(total.bit_length() - 1, 2), max(tops))
+        if np.prod([float(top + 1) for top in half]) <= FREE_HALVES:
+            cap = max(tops)
+        if self._index is None or self._index.cap < cap:
+            self._index = None  # let go of the old tables first
+            self._index = Index(self._game, cap)
+        return Layout(self._index, self._index.layer(total))
 
 
 class SpawnTask:

@@ -19,7 +19,7 @@ import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
 from tilebase.game import Game
@@ -58,6 +58,38 @@ class Question:
         return json.dumps(question | {"check": f"{check:08x}"}, indent=1, sort_keys=True) + "\n"
 
 
+class Journal:
+    """Lines of JSON with checksums, appended one by one: what is finished, in order."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> list[dict[str, Any]]:
+        """All lines, in order; a torn last line is cut off.
+
+        Raises `CorruptError` if an earlier line is damaged.
+        """
+        if not self.path.exists():
+            return []
+        data = self.path.read_bytes()
+        lines, good = read_journal(data, self.path)
+        if good < len(data):
+            os.truncate(self.path, good)
+        return lines
+
+    def append(self, line: dict[str, Any], *, durable: bool) -> None:
+        """Declare something finished.  Raises `StorageError`."""
+        text = json.dumps(line, sort_keys=True, separators=(",", ":"))
+        try:
+            with self.path.open("ab") as file:
+                file.write(f"{text}\t{zlib.crc32(text.encode()):08x}\n".encode())
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+
 class RunFolder:
     """A folder that one process fills, layer by layer.
 
@@ -72,6 +104,7 @@ class RunFolder:
     def __init__(self, path: Path, question: Question) -> None:
         self.path = path
         self.question = question
+        self.journal = Journal(path / "counts.jsonl")
         try:
             self._prepare()
         except OSError as error:
@@ -91,7 +124,7 @@ class RunFolder:
             self._lock.close()
             raise StorageError(f"another process is writing {self.path}: wait for it or stop it") from error
         if not manifest.exists():
-            _write_whole(manifest, self.question.text)
+            write_whole(manifest, self.question.text)
         for kind in ("afterstates", "states"):
             (self.path / kind).mkdir(exist_ok=True)
         for leftover in (*self.path.rglob(".*.part"), *self.path.glob(".*.spill")):
@@ -101,40 +134,15 @@ class RunFolder:
         """Let others write here."""
         self._lock.close()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def layer_path(self, kind: str, total: int) -> Path:
         """Where the layer of one sum is; `kind` is afterstates or states."""
         return self.path / kind / f"{total:06d}.tbl"
-
-    # -- the journal -------------------------------------------------------------------------
-
-    @property
-    def _journal(self) -> Path:
-        return self.path / "counts.jsonl"
-
-    def finished(self) -> list[dict[str, Any]]:
-        """The lines of all finished layers, in order; a torn last line is cut off.
-
-        Raises `CorruptError` if an earlier line is damaged.
-        """
-        if not self._journal.exists():
-            return []
-        data = self._journal.read_bytes()
-        lines, good = read_journal(data, self._journal)
-        if good < len(data):
-            os.truncate(self._journal, good)
-        return lines
-
-    def append(self, line: dict[str, Any], *, durable: bool) -> None:
-        """Declare a layer finished.  Raises `StorageError`."""
-        text = json.dumps(line, sort_keys=True, separators=(",", ":"))
-        try:
-            with self._journal.open("ab") as file:
-                file.write(f"{text}\t{zlib.crc32(text.encode()):08x}\n".encode())
-                file.flush()
-                if durable:
-                    os.fsync(file.fileno())
-        except OSError as error:
-            raise StorageError(f"cannot write {self._journal}: {error.strerror or error}") from error
 
     def keep_only(self, kind: str, totals: list[int]) -> None:
         """Delete all layers of a kind but those of some sums."""
@@ -201,7 +209,8 @@ def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
     return lines, good
 
 
-def _write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
+    """Write a small file by atomic rename, flushed to disk."""
     beside = path.with_name(f".{path.name}.part")
     with beside.open("w") as file:
         file.write(text)

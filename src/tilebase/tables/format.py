@@ -1,21 +1,23 @@
-"""The layer file: ascending keys in compressed chunks, with an index and checksums.
+"""Layer files and value files: compressed chunks with an index and checksums.
 
 docs/format.md is the specification; this is its reference implementation, in NumPy and
 without Numba.  All integers are little-endian.
 
-    header   16 bytes  "tilebase", "LAYER", version, two zero bytes
-    chunks             zstd frames of LEB128 deltas between neighbouring keys
+    header   16 bytes  "tilebase", "LAYER" or "VALUE", version, two zero bytes
+    chunks             zstd frames: LEB128 deltas between neighbouring ascending keys, or values
     index    20 bytes a chunk: first key u64, keys u32, bytes u32, CRC-32 of the frame u32
-    meta               JSON, UTF-8: game, sum, kind, keys in a chunk
+    meta               JSON, UTF-8: game, sum, kind, and what the values are
     trailer  48 bytes  offset of the index u64, keys u64, chunks u64, bytes of meta u32,
                        CRC-32 of index u32, of meta u32, of the trailer so far u32, "LAYEREND"
 
-Every byte is covered by a checksum or a fixed value.  A file appears under its name only
+A value file has a chunk for each of the layer file whose boards it values, and the same first
+keys in its index.  Every byte is covered by a checksum or a fixed value.  A file appears under its name only
 when it is complete: it is written beside its place and renamed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import struct
@@ -23,17 +25,20 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from tilebase.errors import CorruptError, MissingLayerError, StorageError
+from tilebase.errors import CorruptError, StorageError
+from tilebase.tables.source import LocalFile, Source
 
 Keys = npt.NDArray[np.uint64]
+Values = npt.NDArray[Any]
 
 HEADER = b"tilebaseLAYER\x01\x00\x00"
+VALUE_HEADER = b"tilebaseVALUE\x01\x00\x00"
 END = b"LAYEREND"
 CHUNK_KEYS = 1 << 14
 """Keys in a chunk, the last one of a file aside: one ranged read of about 10 kB a probe."""
@@ -80,51 +85,94 @@ def decode_keys(first: int, data: bytes, count: int) -> Keys:
     return keys
 
 
-def compress(first: int, count: int, deltas: bytes) -> Chunk:
-    """A chunk from its deltas; safe to call from several threads."""
-    return Chunk(first, count, zstandard.ZstdCompressor(level=LEVEL).compress(deltas))
+def compress(first: int, count: int, data: bytes) -> Chunk:
+    """A chunk from its deltas or values; safe to call from several threads."""
+    return Chunk(first, count, zstandard.ZstdCompressor(level=LEVEL).compress(data))
 
 
-def write_layer(path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, durable: bool = True) -> int:
-    """Write a layer file by atomic rename; return its size in bytes.
+def encode_values(values: Values, bits: bool) -> bytes:
+    """Values as a chunk holds them: the bytes of the array, or one bit each, lowest first."""
+    if bits:
+        return np.packbits(values, bitorder="little").tobytes()
+    return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
-    `chunks` come in ascending order.  With `durable`, file and folder are flushed to disk
-    before the call returns.  Raises `StorageError` if the disk refuses; then no file and no
-    part of one is left.
+
+class LayerWriter:
+    """A layer or value file in the making: beside its place, then renamed.
+
+    Errors of the disk are raised as `StorageError`.  Used as a context manager, it leaves no
+    part of a file behind unless `finish` was reached.
     """
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        with beside.open("wb") as file:
-            size = _write_parts(file, chunks, meta)
-            file.flush()
+
+    def __init__(self, path: Path, header: bytes = HEADER) -> None:
+        self.path = path
+        self._beside = path.with_name(f".{path.name}.part")
+        self._rows: list[tuple[int, int, int, int]] = []
+        try:
+            self._file = self._beside.open("wb")
+            self._file.write(header)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: OSError) -> StorageError:
+        return StorageError(f"cannot write {self.path}: {error.strerror or error}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):  # what was to be said has been said
+            self._file.close()
+        self._beside.unlink(missing_ok=True)
+
+    def add(self, chunk: Chunk) -> None:
+        """Append a chunk; they come in ascending order of keys."""
+        try:
+            self._file.write(chunk.frame)
+        except OSError as error:
+            raise self._refused(error) from error
+        self._rows.append((chunk.first, chunk.keys, len(chunk.frame), zlib.crc32(chunk.frame)))
+
+    def finish(self, meta: dict[str, Any], *, durable: bool) -> int:
+        """Complete the file and rename it into place; return its bytes.
+
+        With `durable`, file and folder are flushed to disk before the call returns.
+        """
+        try:
+            self._file.write(_footer(self._rows, meta))
+            size = self._file.tell()
+            self._file.flush()
             if durable:
-                os.fsync(file.fileno())
-        beside.replace(path)
-        if durable:
-            sync_folder(path.parent)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-    return size
+                os.fsync(self._file.fileno())
+            self._file.close()
+            self._beside.replace(self.path)
+            if durable:
+                sync_folder(self.path.parent)
+        except OSError as error:
+            raise self._refused(error) from error
+        return size
 
 
-def _write_parts(file: Any, chunks: Iterable[Chunk], meta: dict[str, Any]) -> int:
-    file.write(HEADER)
-    rows = []
-    for chunk in chunks:
-        file.write(chunk.frame)
-        rows.append((chunk.first, chunk.keys, len(chunk.frame), zlib.crc32(chunk.frame)))
+def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> bytes:
     index = np.array(rows, dtype=_INDEX).tobytes()
     text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
     offset = len(HEADER) + sum(row[2] for row in rows)
     keys = sum(row[1] for row in rows)
     numbers = (offset, keys, len(rows), len(text), zlib.crc32(index), zlib.crc32(text))
     crc = zlib.crc32(_TRAILER.pack(*numbers, 0, b"")[: _TRAILER.size - 12])
-    file.write(index + text + _TRAILER.pack(*numbers, crc, END))
-    return int(file.tell())
+    return index + text + _TRAILER.pack(*numbers, crc, END)
+
+
+def write_layer(path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, durable: bool = True) -> int:
+    """Write a layer file by atomic rename; return its size in bytes.
+
+    `chunks` come in ascending order.  Raises `StorageError` if the disk refuses; then no file
+    and no part of one is left.
+    """
+    with LayerWriter(path) as writer:
+        for chunk in chunks:
+            writer.add(chunk)
+        return writer.finish(meta, durable=durable)
 
 
 def sync_folder(folder: Path) -> None:
@@ -136,76 +184,55 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-class LayerFile:
-    """An open layer file.  Thread-safe: each read is one positioned read.
+class _ChunkFile:
+    """An open file of chunks.  Thread-safe: each read is one positioned read.
 
-    Raises
-    ------
-    MissingLayerError
-        If the file is not there.
-    CorruptError
-        If header, index, meta or trailer are damaged; chunks are checked as they are read.
+    `checksum` covers the whole file: it is that of the trailer, which holds that of the
+    index, which holds those of the chunks.
     """
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        try:
-            self._descriptor = os.open(self.path, os.O_RDONLY)
-        except FileNotFoundError as error:
-            raise MissingLayerError(f"{path} is not there") from error
-        except OSError as error:
-            raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    header = HEADER
+    what = "layer file"
+
+    def __init__(self, source: Path | str | Source) -> None:
+        self._source: Source = LocalFile(source) if isinstance(source, str | Path) else source
+        self.path = self._source.name
         try:
             self._open()
-        except OSError as error:
-            self.close()
-            raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
         except BaseException:
             self.close()
             raise
 
     def _open(self) -> None:
-        self.nbytes = os.fstat(self._descriptor).st_size
+        read, path = self._source.read, self.path
+        self.nbytes = self._source.size
         if self.nbytes < len(HEADER) + _TRAILER.size:
-            raise CorruptError(f"{self.path} is no layer file: it has {self.nbytes} bytes; make it anew")
-        if self._read(0, len(HEADER)) != HEADER:
-            raise CorruptError(
-                f"{self.path} is no layer file, or one of another version: its header is wrong"
-            )
-        trailer = self._read(self.nbytes - _TRAILER.size, _TRAILER.size)
+            raise CorruptError(f"{path} is no {self.what}: it has {self.nbytes} bytes; make it anew")
+        if read(0, len(HEADER)) != self.header:
+            raise CorruptError(f"{path} is no {self.what}, or one of another version: its header is wrong")
+        trailer = read(self.nbytes - _TRAILER.size, _TRAILER.size)
         offset, self.keys_total, chunks, meta_bytes, index_crc, meta_crc, crc, end = _TRAILER.unpack(trailer)
         index_bytes = chunks * _INDEX.itemsize
         if crc != zlib.crc32(trailer[: _TRAILER.size - 12]) or end != END:
-            raise CorruptError(f"{self.path} is damaged in its trailer; make it anew")
+            raise CorruptError(f"{path} is damaged in its trailer; make it anew")
         if offset + index_bytes + meta_bytes + _TRAILER.size != self.nbytes:
-            raise CorruptError(f"{self.path} is truncated or mixed; make it anew")
-        index = self._read(offset, index_bytes)
-        text = self._read(offset + index_bytes, meta_bytes)
+            raise CorruptError(f"{path} is truncated or mixed; make it anew")
+        self.checksum = f"{crc:08x}"
+        index = read(offset, index_bytes)
+        text = read(offset + index_bytes, meta_bytes)
         if zlib.crc32(index) != index_crc or zlib.crc32(text) != meta_crc:
-            raise CorruptError(f"{self.path} is damaged in its index; make it anew")
+            raise CorruptError(f"{path} is damaged in its index; make it anew")
         self.index = np.frombuffer(index, dtype=_INDEX)
         self.meta: dict[str, Any] = json.loads(text)
         self._offsets = len(HEADER) + np.concatenate([[0], np.cumsum(self.index["bytes"], dtype=np.int64)])
         if self._offsets[-1] != offset or int(self.index["keys"].sum(dtype=np.int64)) != self.keys_total:
-            raise CorruptError(f"{self.path} is damaged: its index does not add up; make it anew")
-
-    def _read(self, offset: int, size: int) -> bytes:
-        parts = []
-        while size:
-            part = os.pread(self._descriptor, size, offset)
-            if not part:
-                raise CorruptError(f"{self.path} ends too early; make it anew")
-            parts.append(part)
-            offset, size = offset + len(part), size - len(part)
-        return b"".join(parts)
+            raise CorruptError(f"{path} is damaged: its index does not add up; make it anew")
 
     def close(self) -> None:
         """Close the file; reads fail from then on."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._source.close()
 
-    def __enter__(self) -> LayerFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -219,17 +246,37 @@ class LayerFile:
         """Number of chunks."""
         return len(self.index)
 
-    def deltas(self, chunk: int) -> bytes:
-        """The LEB128 deltas of a chunk, one ranged read.  Raises `CorruptError`."""
+    def chunk_of(self, key: int) -> int:
+        """The chunk that holds a key if any does; -1 if the key is below all."""
+        return int(self.index["first"].searchsorted(np.uint64(key), side="right")) - 1
+
+    def data(self, chunk: int, most: int) -> bytes:
+        """A chunk's content, at most `most` bytes, by one ranged read.  Raises `CorruptError`."""
         row = self.index[chunk]
-        frame = self._read(int(self._offsets[chunk]), int(row["bytes"]))
+        frame = self._source.read(int(self._offsets[chunk]), int(row["bytes"]))
         if zlib.crc32(frame) != row["crc"]:
             raise CorruptError(f"{self.path} is damaged in chunk {chunk}; make it anew")
         try:
-            data = zstandard.ZstdDecompressor().decompress(frame, max_output_size=10 * int(row["keys"]) + 1)
+            data = zstandard.ZstdDecompressor().decompress(frame, max_output_size=most)
         except zstandard.ZstdError as error:
             raise CorruptError(f"{self.path} is damaged in chunk {chunk}: {error}") from error
         return bytes(data)
+
+
+class LayerFile(_ChunkFile):
+    """An open layer file: ascending keys.  Thread-safe: each read is one positioned read.
+
+    Raises
+    ------
+    MissingLayerError
+        If the file is not there.
+    CorruptError
+        If header, index, meta or trailer are damaged; chunks are checked as they are read.
+    """
+
+    def deltas(self, chunk: int) -> bytes:
+        """The LEB128 deltas of a chunk.  Raises `CorruptError`."""
+        return self.data(chunk, 10 * int(self.index[chunk]["keys"]) + 1)
 
     def keys(self, chunk: int, decode: Callable[[int, bytes, int], Keys] = decode_keys) -> Keys:
         """The keys of a chunk, ascending; `decode` may be a faster twin of `decode_keys`."""
@@ -241,7 +288,7 @@ class LayerFile:
 
     def __contains__(self, key: int) -> bool:
         """Whether the layer holds this key, by one ranged read of one chunk."""
-        chunk = int(np.searchsorted(self.index["first"], np.uint64(key), side="right")) - 1
+        chunk = self.chunk_of(key)
         if chunk < 0:
             return False
         keys = self.keys(chunk)
@@ -256,3 +303,45 @@ class LayerFile:
             if int(keys[0]) <= last or (np.diff(keys) == 0).any() or (keys[1:] < keys[:-1]).any():
                 raise CorruptError(f"{self.path} is damaged: keys of chunk {chunk} are not ascending")
             last = int(keys[-1])
+
+
+class ValueFile(_ChunkFile):
+    """An open value file: what the boards of a layer file are worth, chunk by chunk.
+
+    ``meta["objective"]`` says what the values mean.  Raises as `LayerFile` does.
+    """
+
+    header = VALUE_HEADER
+    what = "value file"
+
+    @property
+    def dtype(self) -> str:
+        """The type of the values: a NumPy name, or ``bit``."""
+        return str(self.meta["objective"]["dtype"])
+
+    def values(self, chunk: int) -> Values:
+        """The values of a chunk; bits come as uint8.  Raises `CorruptError`."""
+        count = int(self.index[chunk]["keys"])
+        if self.dtype == "bit":
+            expected = (count + 7) // 8
+        else:
+            expected = count * np.dtype(self.dtype).itemsize
+        data = self.data(chunk, expected + 1)
+        if len(data) != expected:
+            raise CorruptError(f"{self.path} holds {len(data)} bytes in chunk {chunk}, not {expected}")
+        if self.dtype == "bit":
+            return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=count, bitorder="little")
+        return np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<"))
+
+    def check_pair(self, layer: LayerFile) -> None:
+        """Raise `CorruptError` unless these are the values of that layer's boards."""
+        same = len(self.index) == len(layer.index) and all(
+            np.array_equal(self.index[name], layer.index[name]) for name in ("first", "keys")
+        )
+        if not same or any(self.meta.get(name) != layer.meta.get(name) for name in ("game", "kind", "sum")):
+            raise CorruptError(f"{self.path} does not hold the values of {layer.path}: files are mixed")
+
+    def verify(self) -> None:
+        """Read everything.  Raises `CorruptError` at the first chunk that is wrong."""
+        for chunk in range(self.chunks):
+            self.values(chunk)

@@ -1,0 +1,202 @@
+"""Kernels of the backward pass: from afterstates to the positions of what can follow them.
+
+A *directory* turns the rank of a board into its position among the afterstates of its layer.
+It has one record of 128 bits for each 96 ranks: the position of the record's first board in
+32 bits, and one bit a rank.  A record never crosses a cache line, so that a position costs
+one miss.  Records of ranks that hold no board are never looked at.
+
+*Links* say what may follow the spawns of one exponent.  Spawns are numbered as they come:
+afterstate by afterstate, and for each from the lowest free bit up.  ``slots[k, x]`` is the
+position of the afterstate that slide k makes of spawn x, where slides 2 a and 2 a + 1 go to
+the two ends of axis a; `NONE` if the slide is not allowed, `WON` if it wins.
+
+Nothing here knows what a value is: `_kernels.fold` does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_by_cell, slide_by_table
+from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.rank import rank_keys
+from tilebase._kernels.scalar import U0, U1, free_cells, ones, within
+
+BATCH = 1024
+"""Spawns in a batch; at most 32 come from one afterstate."""
+GROUP = np.uint64(96)
+"""Ranks that share a record of a directory."""
+HALF = np.uint64(32)
+LOW = np.uint64(0xFFFFFFFF)
+NONE, WON = 0, 1
+"""The first two positions are no afterstates: a slide that is not allowed, and one that wins."""
+FIRST = 64
+"""Position of the first afterstate of a layer: a multiple of 64, so that threads share no word of bits."""
+
+
+@kernel()
+def index_keys(ranks, n, position, directory, edge):
+    """Enter the boards of ascending `ranks`, the first of which has this position.
+
+    The records of all groups but the first are written.  That of the first may belong to the
+    boards before as well, so it is left in ``edge``: group, then the two words.
+    """
+    group = ~U0
+    count = U0
+    bits0 = U0
+    bits1 = U0
+    first = True
+    for i in range(n):
+        g = ranks[i] // GROUP
+        place = ranks[i] - g * GROUP
+        if g != group:
+            if i:
+                if first:
+                    edge[0], edge[1], edge[2] = group, count | bits0 << HALF, bits1
+                    first = False
+                else:
+                    directory[group, 0] = count | bits0 << HALF
+                    directory[group, 1] = bits1
+            group = g
+            count = np.uint64(position + i)
+            bits0 = U0
+            bits1 = U0
+        if place < HALF:
+            bits0 |= U1 << place
+        else:
+            bits1 |= U1 << (place - HALF)
+    if first:
+        edge[0], edge[1], edge[2] = group, count | bits0 << HALF, bits1
+    else:
+        directory[group, 0] = count | bits0 << HALF
+        directory[group, 1] = bits1
+
+
+@scalar
+def _locate(ranks, n, directory, where, out_slots):
+    """Write the position of each rank to its place in `out_slots`; return whether all are there."""
+    missing = U0
+    for j in range(n):
+        g = ranks[j] // GROUP
+        place = ranks[j] - g * GROUP
+        word0, word1 = directory[g, 0], directory[g, 1]
+        if place < HALF:
+            bit = word0 >> (HALF + place)
+            before = ones(word0 >> HALF & ((U1 << place) - U1))
+        else:
+            bit = word1 >> (place - HALF)
+            before = ones(word0 >> HALF) + ones(word1 & ((U1 << (place - HALF)) - U1))
+        missing |= ~bit & U1
+        out_slots[where[j]] = np.uint32((word0 & LOW) + before)
+    return missing == U0
+
+
+@scalar
+def _successors(boards, n, axis, room, first, last, flags, x0, out_boards, out_where, out_slots):
+    """Collect the afterstates of allowed slides along an axis, and where their positions belong."""
+    m = 0
+    low = 2 * axis * room + x0
+    for i in range(n):
+        board = boards[i]
+        wins = flags[i] & WIN != U0
+        allowed = flags[i] & (WIN | FORBIDDEN) == U0
+        blank = np.uint32(WON if wins else NONE)
+        out_slots[low + i] = blank
+        out_slots[low + room + i] = blank
+        out_boards[m] = first[i]
+        out_where[m] = low + i
+        m += allowed & (first[i] != board)
+        out_boards[m] = last[i]
+        out_where[m] = low + room + i
+        m += allowed & (last[i] != board)
+    return m
+
+
+@scalar
+def _keep_within(boards, n, where, limits, bits):
+    """Drop boards that exceed a cell's limit."""
+    kept = 0
+    for j in range(n):
+        boards[kept] = boards[j]
+        where[kept] = where[j]
+        kept += within(boards[j], limits, bits)
+    return kept
+
+
+@scalar
+def _potential(key, table):
+    """What the tiles of a board would have scored had all been merged; ``table[w]``: those of a word."""
+    mask = np.uint64(len(table) - 1)
+    width = ones(mask)
+    total = 0
+    while key:
+        total += table[key & mask]
+        key >>= width
+    return total
+
+
+@kernel()
+def link(
+    keys, place, exponent, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, sym, index,
+    directory, potential, scratch, where, out_spawns, out_slots, out_gains,
+):  # fmt: skip
+    """Link the afterstates ``keys[place:]`` to what follows a spawn of `exponent`.
+
+    ``out_spawns[a]``: free cells of afterstate a of the chunk, in each of which the tile may
+    be spawned; ``out_slots[k, x]`` as above; ``out_gains[a, x]``: tiles made by merging along
+    axis a, if `out_gains` has any room.  Stops before `out_slots` is full.
+    Returns how many afterstates and spawns were linked, and whether all successors are in
+    the directory (if not, a layer is damaged).
+    """
+    states, turned, first, last, flags, boards, ranks = (
+        scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6],
+    )  # fmt: skip
+    spare = scratch[7:9]
+    room = out_slots.shape[1]
+    slots = out_slots.reshape(-1)
+    turn = np.uint64(exponent - 1)
+    begin = place
+    spawns = 0
+    sound = True
+    while place < len(keys) and spawns + BATCH <= room:
+        n = 0
+        while place < len(keys) and n + 32 <= BATCH:
+            key = keys[place]
+            free = free_cells(key, low_bits, fold)
+            have = n
+            while free:
+                lowest = free & (~free + U1)
+                states[n] = key | lowest << turn
+                n += 1
+                free ^= lowest
+            out_spawns[place - begin] = n - have
+            place += 1
+        for axis in range(axes):
+            source = states
+            if moves[6][axis] & 1:
+                permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
+                source = turned
+            lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
+            bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
+            if by_table:
+                slide_by_table(source, n, lines, cells * bits, tables[axis], first, last, flags)
+            else:
+                slide_by_cell(
+                    source, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags
+                )
+            if out_gains.shape[1]:
+                # Slides to both ends make the same tiles; one without a merge makes none.
+                for i in range(n):
+                    before, after = _potential(source[i], potential), _potential(first[i], potential)
+                    out_gains[axis, spawns + i] = after - before
+            m = _successors(source, n, axis, room, first, last, flags, spawns, boards, where, slots)
+            if moves[6][axis] & 2:
+                permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
+                boards, ranks = ranks, boards
+            if limited:
+                m = _keep_within(boards, m, where, limits, bits)
+            canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
+            rank_keys(boards, m, index[0], index[1], index[2], index[3], index[4], index[5], index[6], ranks)
+            sound &= _locate(ranks, m, directory, where, slots)
+        spawns += n
+    return place - begin, spawns, sound

@@ -1,0 +1,104 @@
+"""Kernels that fold values: the best over slides, then the mean, least or largest over spawns.
+
+Links are those of `_kernels.backward`.  ``values[NONE]`` and ``values[WON]`` hold what a slide
+that is not allowed and one that wins are worth, so that the best of a state is a plain maximum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilebase._kernels.jit import kernel
+from tilebase._kernels.scalar import U1, U63
+
+U6 = np.uint64(6)
+
+
+@kernel()
+def best(slots, n, values, out):
+    """``out[x]``: the largest value over slides."""
+    for x in range(n):
+        out[x] = values[slots[0, x]]
+    for k in range(1, len(slots)):
+        for x in range(n):
+            out[x] = max(out[x], values[slots[k, x]])
+
+
+@kernel()
+def best_bit(slots, n, bits, out):
+    """The same for values of one bit each, packed into words."""
+    for x in range(n):
+        out[x] = 0
+    for k in range(len(slots)):
+        for x in range(n):
+            place = np.uint64(slots[k, x])
+            out[x] |= np.uint8(bits[place >> U6] >> (place & U63) & U1)
+
+
+@kernel()
+def best_with_gain(slots, n, gains, values, out):
+    """``out[x]``: the largest value over slides, the tiles made included; 0 without a slide."""
+    for x in range(n):
+        out[x] = values[slots[0, x]] + gains[0, x]
+    for k in range(1, len(slots)):
+        for x in range(n):
+            out[x] = max(out[x], values[slots[k, x]] + gains[k // 2, x])
+    for x in range(n):
+        out[x] = max(out[x], 0.0)
+
+
+@kernel()
+def mix_means(values, spawns, mix, weight, out):
+    """``out[a]``: the mean m of `values` over spawns, or ``m + weight (out[a] - m)`` to mix it in."""
+    x = 0
+    for a in range(len(spawns)):
+        total = 0.0
+        for _ in range(spawns[a]):
+            total += values[x]
+            x += 1
+        mean = total / spawns[a]
+        out[a] = mean + weight * (out[a] - mean) if mix else mean
+
+
+@kernel()
+def sums(values, spawns, out):
+    """``out[a]``: the sum of `values` over the spawns of afterstate a; ``spawns[a]`` of them."""
+    x = 0
+    for a in range(len(spawns)):
+        total = out[a] - out[a]  # a zero of the right type
+        for _ in range(spawns[a]):
+            total += values[x]
+            x += 1
+        out[a] = total
+
+
+@kernel()
+def least(values, spawns, out):
+    """Lower ``out[a]`` to the least of `values` over the spawns of afterstate a."""
+    x = 0
+    for a in range(len(spawns)):
+        lowest = out[a]
+        for _ in range(spawns[a]):
+            lowest = min(lowest, values[x])
+            x += 1
+        out[a] = lowest
+
+
+@kernel()
+def largest(values, spawns, out):
+    """Raise ``out[a]`` to the largest of `values` over the spawns of afterstate a."""
+    x = 0
+    for a in range(len(spawns)):
+        highest = out[a]
+        for _ in range(spawns[a]):
+            highest = max(highest, values[x])
+            x += 1
+        out[a] = highest
+
+
+@kernel()
+def put_bits(values, place, out_bits):
+    """Set the bits from `place` on where `values` is true; they must be zero before."""
+    for i in range(len(values)):
+        at = np.uint64(place + i)
+        out_bits[at >> U6] |= np.uint64(values[i]) << (at & U63)

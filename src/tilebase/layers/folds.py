@@ -1,0 +1,222 @@
+"""Objectives as arrays and kernels: how the values of a layer are kept in memory and folded.
+
+A fold has four pieces, each called with arrays:
+
+    values(n)                  memory for the values of n afterstates, sentinels set
+    start(n)                   accumulators of n afterstates
+    add(acc, exponent, ...)    fold in what the spawns of one exponent lead to, largest exponent first
+    finish(acc, spawns)        values, of the memory's type
+
+Accumulators of a mean: after the spawns of 4s the mean over cells m4, after those of 2s
+``m2 + p (m4 - m2)``, which is exact where both are equal: certain wins stay exactly 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward, fold
+from tilebase.game import Game
+from tilebase.objectives import ONE, Objective
+
+Array = npt.NDArray[Any]
+NONE, WON, FIRST = backward.NONE, backward.WON, backward.FIRST
+
+
+class Fold(Protocol):
+    """One objective of one game."""
+
+    objective: Objective
+    wants_gains: bool
+
+    def values(self, n: int) -> Array:
+        """Memory for n values after the sentinels."""
+
+    def start(self, n: int) -> Array:
+        """Accumulators."""
+
+    def add(
+        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
+    ) -> None:
+        """Fold the states of `n` spawns into the accumulators of ``len(spawns)`` afterstates."""
+
+    def finish(self, acc: Array, spawns: Array) -> Array:
+        """The values of the afterstates."""
+
+    def put(self, values: Array, place: int, found: Array) -> None:
+        """Enter values from the `place`-th afterstate on."""
+
+
+class _Plain:
+    """Values that are elements of an array."""
+
+    wants_gains = False
+
+    def __init__(self, game: Game, objective: Objective) -> None:
+        self.game, self.objective = game, objective
+        self.dtype = np.dtype(objective.dtype)
+
+    def put(self, values: Array, place: int, found: Array) -> None:
+        values[FIRST + place : FIRST + place + len(found)] = found
+
+
+class MeanFold(_Plain):
+    """Means in floating point: win, score, moves.  float16 is kept as its bits, which are ordered alike."""
+
+    def __init__(self, game: Game, objective: Objective) -> None:
+        super().__init__(game, objective)
+        self.wants_gains = objective.name == "score"
+        self.half = objective.dtype == "float16"
+        self.factor = float(objective.discount)
+        self.first = max(game.spawn_exponents)
+        self.four = float(game.four)
+
+    def values(self, n: int) -> Array:
+        worths = {"win": (0.0, 1.0), "score": (-np.inf, 0.0), "moves": (-1.0, 0.0)}
+        values = np.empty(FIRST + n, dtype=self.dtype)
+        values[NONE], values[WON] = worths[self.objective.name]
+        return values.view(np.uint16) if self.half else values
+
+    def start(self, n: int) -> Array:
+        return np.zeros(n)
+
+    def add(
+        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
+    ) -> None:
+        if self.half:
+            codes = np.empty(n, dtype=np.uint16)
+            fold.best(slots, n, values, codes)
+            found = codes.view(np.float16).astype(np.float64)
+        else:
+            found = np.empty(n)
+            if self.wants_gains:
+                fold.best_with_gain(slots, n, gains, values, found)
+            else:
+                fold.best(slots, n, values, found)
+        if self.objective.name == "moves":
+            found += 1
+        fold.mix_means(found, spawns, exponent != self.first, self.four, acc)
+
+    def finish(self, acc: Array, spawns: Array) -> Array:
+        if self.factor != 1:
+            acc *= self.factor
+        if self.half:
+            return acc.astype(np.float16).view(np.uint16)
+        return acc.astype(self.dtype, copy=False)
+
+
+class BoundFold(_Plain):
+    """Means in fixed point, each step rounded towards the safe side.
+
+    A uint32 holds at most ``ONE - 1``.  As a lower bound that is safe as it stands; as an
+    upper bound it is read as `ONE`.
+    """
+
+    def __init__(self, game: Game, objective: Objective) -> None:
+        super().__init__(game, objective)
+        self.up = objective.name == "upper"
+        self.most = min(ONE[objective.dtype], int(np.iinfo(self.dtype).max))
+        self.weights = {
+            e: int(game.spawn_probability(e) * game.four.denominator) for e in game.spawn_exponents
+        }
+
+    def values(self, n: int) -> Array:
+        values = np.empty(FIRST + n, dtype=self.dtype)
+        values[NONE], values[WON] = 0, self.most
+        return values
+
+    def start(self, n: int) -> Array:
+        return np.zeros(n, dtype=np.uint64)
+
+    def add(
+        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
+    ) -> None:
+        found = np.empty(n, dtype=np.uint64)
+        fold.best(slots, n, values, found)
+        one = ONE[self.objective.dtype]
+        if self.up and self.most < one:
+            found[found == self.most] = one
+        found = self._divide(
+            found * np.uint64(self.objective.discount.numerator), self.objective.discount.denominator
+        )
+        sums = np.empty(len(spawns), dtype=np.uint64)
+        fold.sums(found, spawns, sums)
+        acc += sums * np.uint64(self.weights[exponent])
+
+    def finish(self, acc: Array, spawns: Array) -> Array:
+        found = self._divide(acc, spawns.astype(np.uint64) * np.uint64(self.game.four.denominator))
+        return np.minimum(found, np.uint64(self.most)).astype(self.dtype)
+
+    def _divide(self, above: Array, below: Any) -> Array:
+        if isinstance(below, int) and below == 1:
+            return above
+        below = np.asarray(below, dtype=np.uint64)
+        # Rounded up without an overflow of what is above.
+        return above // below + (above % below != 0) if self.up else above // below
+
+
+class ExtremeFold(_Plain):
+    """The least or the largest number of slides: survival, longest."""
+
+    def values(self, n: int) -> Array:
+        values = np.empty(FIRST + n, dtype=np.int32)
+        values[NONE], values[WON] = -1, 0
+        return values
+
+    def start(self, n: int) -> Array:
+        worst = np.iinfo(np.int32).max if self.objective.name == "survival" else 0
+        return np.full(n, worst, dtype=np.int32)
+
+    def add(
+        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
+    ) -> None:
+        found = np.empty(n, dtype=np.int32)
+        fold.best(slots, n, values, found)
+        found += 1
+        (fold.least if self.objective.name == "survival" else fold.largest)(found, spawns, acc)
+
+    def finish(self, acc: Array, spawns: Array) -> Array:
+        return acc
+
+
+class BitFold:
+    """True or false, one bit a position: guaranteed."""
+
+    wants_gains = False
+
+    def __init__(self, game: Game, objective: Objective) -> None:
+        self.game, self.objective = game, objective
+
+    def values(self, n: int) -> Array:
+        words = np.zeros((FIRST + n + 63) // 64, dtype=np.uint64)
+        words[0] = 1 << WON
+        return words
+
+    def start(self, n: int) -> Array:
+        return np.ones(n, dtype=np.uint8)
+
+    def add(
+        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
+    ) -> None:
+        found = np.empty(n, dtype=np.uint8)
+        fold.best_bit(slots, n, values, found)
+        fold.least(found, spawns, acc)
+
+    def finish(self, acc: Array, spawns: Array) -> Array:
+        return acc
+
+    def put(self, values: Array, place: int, found: Array) -> None:
+        fold.put_bits(found, FIRST + place, values)
+
+
+def make_fold(game: Game, objective: Objective) -> Fold:
+    """The fold of an objective.  Raises `UsageError` if it does not fit the game."""
+    objective.check(game)
+    if objective.name == "guaranteed":
+        return BitFold(game, objective)
+    if objective.is_bound:
+        return BoundFold(game, objective)
+    return (MeanFold if objective.is_mean else ExtremeFold)(game, objective)

@@ -1,0 +1,614 @@
+"""The backward pass: what every reachable position is worth.
+
+    W[s](a) = fold over spawns of V[s + 2](a + 2), V[s + 4](a + 4)     (objectives.py)
+    V[s](x) = best over slides of W[s](slide(x)); a win or no slide are worth what the objective says
+
+Layers are done from the largest sum down.  Only afterstates have values, and no state is ever
+stored: each state that a spawn leads to is slid at once, and what it can become is looked up
+in the layer above by rank (`_kernels.backward`).  A state is reached by 1.4 (4x4) to 2.5 (3x3)
+spawns, so this costs less than finding each state once and looking it up.
+
+A finished layer is on disk before the next one needs it: keys as the forward pass wrote them,
+values beside them.  Nothing depends on the number of threads or on the memory: the values are
+the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward
+from tilebase.enumerate import DURABLE_BYTES, OVERHEAD, Progress, available_memory, count
+from tilebase.errors import CorruptError, ResourceError, UsageError
+from tilebase.game import Game
+from tilebase.layers.folds import FIRST, Fold, make_fold
+from tilebase.layers.maps import Layout, Layouts
+from tilebase.layers.rules import Rules
+from tilebase.layers.run import Journal, Question, RunFolder, write_whole
+from tilebase.layers.store import decode, in_order
+from tilebase.objectives import ONE, Objective, parse_objectives
+from tilebase.results import LayerSummary, Solution
+from tilebase.tables.format import (
+    CHUNK_KEYS,
+    VALUE_HEADER,
+    Chunk,
+    LayerFile,
+    LayerWriter,
+    ValueFile,
+    compress,
+    encode_values,
+)
+from tilebase.tables.manifest import Manifest
+from tilebase.tables.probe import Prober
+from tilebase.tables.source import Folder
+from tilebase.values import Value, as_value
+
+Array = npt.NDArray[Any]
+
+ROOM = 1 << 15
+"""Spawns that are linked before they are folded: their positions stay in the second-level cache."""
+PART_CHUNKS = 32
+"""Chunks of keys in a part of a large layer."""
+
+
+@dataclass
+class _Solved:
+    """A finished layer in memory."""
+
+    layout: Layout
+    directory: Array
+    values: list[Array]  # one array an objective, sentinels first
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it holds."""
+        return self.directory.nbytes + sum(values.nbytes for values in self.values)
+
+
+@dataclass
+class _Part:
+    """What one part of a layer gives."""
+
+    chunks: list[list[Chunk]]  # for each objective the encoded values
+    summaries: list[list[tuple[float, float, float, int, int]]]  # for each objective, of each chunk
+    edge: Array  # the record that may be shared with the part before
+
+
+class _Worker:
+    """Buffers of one thread."""
+
+    def __init__(self, axes: int, gains: bool) -> None:
+        width = 2 * backward.BATCH + 2
+        self.scratch = np.zeros((9, width), dtype=np.uint64)
+        self.where = np.zeros(width, dtype=np.int64)
+        self.slots = np.zeros((2 * axes, ROOM), dtype=np.uint32)
+        self.gains = np.zeros((axes, ROOM if gains else 0), dtype=np.int32)
+
+
+class BackwardPass:
+    """One run of the backward pass over the layers in a folder.  Use `solve` unless you need more."""
+
+    def __init__(
+        self,
+        path: Path,
+        game: Game,
+        objectives: Sequence[Objective],
+        *,
+        memory: int,
+        threads: int,
+        lean: bool | None,
+        release: bool,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.path, self.game, self.objectives = path, game, tuple(objectives)
+        self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
+        self.folds: list[Fold] = [make_fold(game, objective) for objective in objectives]
+        self.bytes_written = 0
+        self._rules = Rules(game)
+        self._layouts = Layouts(game)
+        gains = any(fold.wants_gains for fold in self.folds)
+        self._workers = [_Worker(self._rules.axes, gains) for _ in range(threads)]
+        self._idle = list(self._workers)
+        self._pool = ThreadPoolExecutor(threads)
+        self._potential = _potentials(game)
+        self._journals = [Journal(self._folder(o) / "layers.jsonl") for o in self.objectives]
+        self._progress = progress
+        self._reported = 0.0
+        # The layers above: in memory by default, one at a time if lean.
+        self._solved: dict[int, _Solved] = {}
+
+    def _folder(self, objective: Objective) -> Path:
+        return self.path / "values" / objective.label
+
+    def close(self) -> None:
+        """Stop the threads and let go of memory."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._solved.clear()
+
+    # -- the whole pass ----------------------------------------------------------------------
+
+    def run(self, sizes: dict[int, int], down_to: int | None = None) -> list[dict[int, LayerSummary]]:
+        """Solve the layers of `sizes` (afterstates by sum), continuing where the journals end.
+
+        Returns for each objective the summaries of its layers.  Raises `CorruptError`,
+        `StorageError` or `ResourceError`.
+        """
+        done = [self._resume(journal) for journal in self._journals]
+        totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
+        missing = [s for s in totals if any(s not in layers for layers in done)]
+        began, solved = time.perf_counter(), 0
+        most = sum(sizes[s] for s in missing)
+        for total in missing:
+            self._retire(total)
+            if total == missing[0]:
+                self._reload(total, sizes)
+            for layers, summary in zip(done, self._layer(total, sizes), strict=True):
+                layers[total] = summary
+            solved += sizes[total]
+            self._report(total, solved, most, time.perf_counter() - began)
+        self._solved.clear()
+        return done
+
+    def _resume(self, journal: Journal) -> dict[int, LayerSummary]:
+        journal.path.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in journal.path.parent.glob(".*.part"):
+            leftover.unlink()
+        return {line["sum"]: LayerSummary.from_dict(line) for line in journal.read()}
+
+    def _retire(self, total: int) -> None:
+        """Let go of what layer `total` and those below do not need."""
+        for old in [s for s in self._solved if s > total + 4]:
+            del self._solved[old]
+        if not self.release:
+            return
+        starts = {self.game.sum(board) for board, _ in self.game.starts()}
+        for objective in self.objectives:
+            for file in self._folder(objective).glob("*.val"):
+                if int(file.stem) > total + 4 and int(file.stem) not in starts:
+                    file.unlink()
+
+    def _reload(self, total: int, sizes: dict[int, int]) -> None:
+        """Bring the layers above `total` back after an interruption."""
+        for above in (total + 2, total + 4):
+            if sizes.get(above) and not self._is_lean(total, sizes):
+                self._solved[above] = self._load(above, sizes[above])
+
+    def _report(self, total: int, solved: int, most: int, seconds: float) -> None:
+        now = time.perf_counter()
+        if self._progress is None or (now - self._reported < 0.1 and solved < most):
+            return
+        self._reported = now
+        rate = solved / max(seconds, 1e-9)
+        self._progress(
+            Progress(
+                total, "solve", solved, seconds, rate, solved / most, (most - solved) / rate, "afterstates"
+            )
+        )
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def _bytes(self, total: int, n: int) -> int:
+        """What a layer takes in memory once it is solved."""
+        ranks = self._layouts.at(total).layer.size
+        return ranks // int(backward.GROUP) * 16 + sum(fold.values(0).itemsize for fold in self.folds) * n
+
+    def _is_lean(self, total: int, sizes: dict[int, int]) -> bool:
+        """Whether the layers above do not fit into memory together.  Raises `ResourceError`."""
+        above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
+        here = self._bytes(total, sizes[total])
+        free = self.memory - OVERHEAD - self._layouts.nbytes
+        if sum(above) + here <= free and self.lean is None:
+            return False
+        accumulators = 8 * len(self.folds) * sizes[total]
+        least = max(above, default=0) + accumulators
+        if least > free and (self.lean is not False or sum(above) + here > free):
+            needed = (least + self.memory - free) / 2**20
+            raise ResourceError(
+                f"the layer of sum {total} needs at least {needed:,.0f} MiB: give more memory, "
+                "or choose a smaller type of value"
+            )
+        return True if self.lean is None else self.lean
+
+    # -- one layer ---------------------------------------------------------------------------
+
+    def _layer(self, total: int, sizes: dict[int, int]) -> list[LayerSummary]:
+        """Solve the layer of one sum, write its values, and declare it finished."""
+        with LayerFile(self.path / "afterstates" / f"{total:06d}.tbl") as keys:
+            if len(keys) != sizes[total]:
+                raise CorruptError(
+                    f"{keys.path} holds {len(keys)} keys where {sizes[total]} were counted: delete "
+                    f"{self.path} and solve again"
+                )
+            if self._is_lean(total, sizes):
+                self._solved.clear()
+                parts, here = self._lean_parts(total, keys, sizes), None
+            else:
+                here = self._room(total, len(keys))
+                parts = self._parts(total, keys, here)
+            summaries = self._write(total, keys, parts, here)
+        if here is not None:
+            self._solved[total] = here
+        return summaries
+
+    def _room(self, total: int, n: int) -> _Solved:
+        layout = self._layouts.at(total)
+        records = layout.layer.size // int(backward.GROUP) + 1
+        return _Solved(
+            layout, np.zeros((records, 2), dtype=np.uint64), [fold.values(n) for fold in self.folds]
+        )
+
+    def _spans(self, keys: LayerFile) -> list[range]:
+        """The chunks of a layer in parts, several for each thread if there are many."""
+        step = min(max(keys.chunks // (4 * self.threads), 1), PART_CHUNKS)
+        return [range(at, min(at + step, keys.chunks)) for at in range(0, keys.chunks, step)]
+
+    def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
+        """``work(worker, span)`` for all spans, in order; a single one stays in this thread."""
+        if len(spans) == 1:
+            yield work(self._workers[0], spans[0])
+            return
+
+        def run(span: range) -> Any:
+            worker = self._idle.pop()
+            try:
+                return work(worker, span)
+            finally:
+                self._idle.append(worker)
+
+        yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
+
+    def _parts(self, total: int, file: LayerFile, here: _Solved) -> Iterator[_Part]:
+        """Solve a layer with both layers above in memory."""
+
+        above = {
+            exponent: self._solved.get(total + 2**exponent) or self._nothing(total + 2**exponent)
+            for exponent in sorted(self.game.spawn_exponents, reverse=True)
+        }
+
+        def work(worker: _Worker, span: range) -> _Part:
+            keys = _read(file, span)
+            accs = [fold.start(len(keys)) for fold in self.folds]
+            spawns = np.zeros(len(keys), dtype=np.int64)
+            for exponent, layer in above.items():
+                self._add(worker, total, keys, accs, spawns, exponent, layer)
+            return self._finish(span, keys, accs, spawns, here)
+
+        return self._map(work, self._spans(file))
+
+    def _lean_parts(self, total: int, file: LayerFile, sizes: dict[int, int]) -> Iterator[_Part]:
+        """The same with one layer above in memory at a time."""
+        n = len(file)
+        accs = [fold.start(n) for fold in self.folds]
+        spawns = np.zeros(n, dtype=np.int64)
+        for exponent in sorted(self.game.spawn_exponents, reverse=True):
+            size = sizes.get(total + 2**exponent, 0)
+            above = self._load(total + 2**exponent, size) if size else self._nothing(total + 2**exponent)
+
+            def work(worker: _Worker, span: range, exponent: int = exponent, above: _Solved = above) -> None:
+                keys = _read(file, span)
+                at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
+                self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
+
+            for _ in self._map(work, self._spans(file)):
+                pass
+            del above
+
+        def finish(_: _Worker, span: range) -> _Part:
+            keys = _read(file, span)
+            at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
+            return self._finish(span, keys, [acc[at] for acc in accs], spawns[at], None)
+
+        yield from self._map(finish, self._spans(file))
+
+    def _add(
+        self,
+        worker: _Worker,
+        total: int,
+        keys: Array,
+        accs: list[Array],
+        spawns: Array,
+        exponent: int,
+        above: _Solved,
+    ) -> None:
+        """Fold in what spawns of one exponent lead to."""
+        rules = self._rules
+        place = 0
+        while place < len(keys):
+            count, n, sound = backward.link(
+                keys, place, exponent, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules,
+                rules.tables, rules.obstacles, rules.limited, rules.limits, rules.sym, above.layout.ranking,
+                above.directory, self._potential, worker.scratch, worker.where, spawns[place:], worker.slots,
+                worker.gains,
+            )  # fmt: skip
+            if not sound:
+                raise CorruptError(
+                    f"{self.path} lacks afterstates of sum {total + 2**exponent}: layers are mixed; "
+                    "delete it and solve again"
+                )
+            end = place + count
+            for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
+                fold.add(acc[place:end], exponent, worker.slots, n, worker.gains, values, spawns[place:end])
+            place = end
+
+    def _nothing(self, total: int) -> _Solved:
+        """A layer without afterstates: all that leads there is decided at once."""
+        layout = self._layouts.at(total) if total <= self._highest else self._layouts.at(self._highest)
+        return _Solved(layout, np.zeros((1, 2), dtype=np.uint64), [fold.values(0) for fold in self.folds])
+
+    @property
+    def _highest(self) -> int:
+        return self.game.cells << max(self.game.tops)
+
+    def _finish(
+        self, span: range, keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
+    ) -> _Part:
+        """Values of a part: into memory, encoded, and summed up."""
+        part = _Part([], [], np.zeros(3, dtype=np.uint64))
+        first = span.start * CHUNK_KEYS
+        for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
+            found = fold.finish(acc, spawns)
+            if here is not None:
+                fold.put(here.values[i], first, found)
+            pieces = [found[at : at + CHUNK_KEYS] for at in range(0, len(found), CHUNK_KEYS)]
+            bits = fold.objective.dtype == "bit"
+            part.chunks.append(
+                [
+                    compress(int(keys[k * CHUNK_KEYS]), len(piece), encode_values(piece, bits))
+                    for k, piece in enumerate(pieces)
+                ]
+            )
+            part.summaries.append([_summary(fold.objective, piece) for piece in pieces])
+        if here is not None:
+            ranks = here.layout.index.rank(here.layout.layer, keys)
+            backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, part.edge)
+        return part
+
+    def _write(
+        self, total: int, keys: LayerFile, parts: Iterable[_Part], here: _Solved | None
+    ) -> list[LayerSummary]:
+        """Write the values of a layer, one file an objective, and a line in each journal."""
+        summaries: list[list[tuple[float, float, float, int, int]]] = [[] for _ in self.folds]
+        with ExitStack() as stack:
+            writers = [
+                stack.enter_context(LayerWriter(self._folder(o) / f"{total:06d}.val", VALUE_HEADER))
+                for o in self.objectives
+            ]
+            for part in parts:
+                for writer, chunks, mine, new in zip(
+                    writers, part.chunks, summaries, part.summaries, strict=True
+                ):
+                    for chunk in chunks:
+                        writer.add(chunk)
+                    mine += new
+                if here is not None:
+                    _join(here.directory, part.edge)
+            found = []
+            for writer, objective, journal, mine in zip(
+                writers, self.objectives, self._journals, summaries, strict=True
+            ):
+                meta = keys.meta | {"objective": objective.identity}
+                durable = len(keys) * 8 >= DURABLE_BYTES
+                self.bytes_written += writer.finish(meta, durable=durable)
+                found.append(LayerSummary.of(total, len(keys), mine))
+                journal.append(found[-1].as_dict(), durable=durable)
+        return found
+
+    # -- layers from disk --------------------------------------------------------------------
+
+    def _load(self, total: int, n: int) -> _Solved:
+        """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
+        here = self._room(total, n)
+        with ExitStack() as stack:
+            keys = stack.enter_context(LayerFile(self.path / "afterstates" / f"{total:06d}.tbl"))
+            files = [
+                stack.enter_context(ValueFile(self._folder(objective) / f"{total:06d}.val"))
+                for objective in self.objectives
+            ]
+            for file in files:
+                file.check_pair(keys)
+
+            def work(_: _Worker, span: range) -> Array:
+                edge = np.zeros(3, dtype=np.uint64)
+                found = _read(keys, span)
+                ranks = here.layout.index.rank(here.layout.layer, found)
+                first = span.start * CHUNK_KEYS
+                backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
+                for fold, file, values in zip(self.folds, files, here.values, strict=True):
+                    stored = np.concatenate([file.values(chunk) for chunk in span])
+                    fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
+                return edge
+
+            for edge in self._map(work, self._spans(keys)):
+                _join(here.directory, edge)
+        return here
+
+
+def _read(file: LayerFile, span: range) -> Array:
+    return np.concatenate([file.keys(chunk, decode) for chunk in span])
+
+
+def _join(directory: Array, edge: Array) -> None:
+    """Enter a record that the part before may have begun."""
+    group = int(edge[0])
+    if directory[group].any():
+        directory[group, 0] |= edge[1] >> np.uint64(32) << np.uint64(32)
+        directory[group, 1] |= edge[2]
+    else:
+        directory[group] = edge[1:]
+
+
+def _summary(objective: Objective, values: Array) -> tuple[float, float, float, int, int]:
+    """Least, largest, sum, won for certain, lost for certain: of one chunk, so that no partition shows."""
+    if values.dtype == np.uint16:
+        values = values.view(np.float16).astype(np.float64)
+    scale = ONE[objective.dtype] if objective.is_bound else 1
+    won = int((values == min(scale, _most(values))).sum()) if objective.is_win else 0
+    lost = int((values == 0).sum())
+    return (
+        float(values.min()) / scale,
+        float(values.max()) / scale,
+        float(values.sum(dtype=np.float64)) / scale,
+        won,
+        lost,
+    )
+
+
+def _most(values: Array) -> int:
+    return int(np.iinfo(values.dtype).max) if values.dtype.kind == "u" and values.itemsize > 1 else 1
+
+
+def _potentials(game: Game) -> Array:
+    """``table[w]``: (e - 1) 2**e summed over the cells of a word of up to 16 bits."""
+    cells = 16 // game.bits
+    one = np.array(
+        [0 if e == 0 or (game.unmergeable and e == game.x) else (e - 1) << e for e in range(game.x + 1)],
+        dtype=np.int32,
+    )
+    table = np.zeros(1, dtype=np.int32)
+    for _ in range(cells):
+        table = (table[:, None] + one).ravel()
+    return table
+
+
+# -- the question -------------------------------------------------------------------------------
+
+
+def solve(
+    game: Game,
+    objective: str | Objective | Sequence[Objective] = "win",
+    *,
+    discount: Fraction | float | str = 1,
+    table: Path | str | None = None,
+    folder: Path | str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    lean: bool | None = None,
+    down_to: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Solve a game: what every reachable position is worth, exactly or in proved bounds.
+
+    Parameters
+    ----------
+    game:
+        The game.
+    objective:
+        Names of objectives (`objectives.TYPES`), with types if wanted: ``"win"``,
+        ``"lower,upper"``, ``"win:float32"``; or `Objective` instances.  All are folded in one pass.
+    discount:
+        For objectives given by name.
+    table:
+        Folder for a table, which keeps all layers and can be probed.  A call with the same
+        folder continues after an interruption, and adds objectives to a table.
+    folder:
+        Folder for layers while they are needed, to continue after an interruption; layers of
+        values are removed as soon as nothing needs them.  Neither: a temporary folder.
+    memory:
+        Bytes to use.  None: three quarters of what is available.
+    threads:
+        None: one for each processor this process may use.
+    lean:
+        True: one layer of values above the one in work in memory instead of two, reading keys
+        twice.  None: only where memory is too small otherwise.  The values are the same.
+    down_to:
+        Stop after the layer of this sum; then the start has no value and no table is finished.
+    progress:
+        Called with a `Progress` several times a second.
+
+    Returns
+    -------
+    Solution
+        The value of the start, and a summary of each layer.
+
+    Raises
+    ------
+    UsageError
+        If objective, type or discount do not exist or do not fit the game.
+    WrongGameError, StorageError, CorruptError
+        If the folder holds something else, cannot be written, or is damaged.
+    ResourceError
+        If a layer cannot be solved within `memory`.
+
+    >>> str(solve(Game("2x2", 32)).value)
+    '0.0778277274345'
+    """
+    objectives = _objectives(objective, discount)
+    for one in objectives:
+        one.check(game)
+    if table is not None and folder is not None:
+        raise UsageError("a table needs no other folder: give one of the two")
+    if table is None and folder is None:
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+            return solve(
+                game, objectives, folder=Path(temporary) / "run", memory=memory, threads=threads, lean=lean,
+                down_to=down_to, progress=progress,
+            )  # fmt: skip
+    path = Path(table if table is not None else folder)  # type: ignore[arg-type]
+    threads = threads or len(os.sched_getaffinity(0))
+    memory = available_memory() * 3 // 4 if memory is None else memory
+    counts = count(game, folder=path, keep="afterstates", memory=memory, threads=threads, progress=progress)
+    sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
+    with RunFolder(path, Question(game, keep="afterstates")):
+        backward_pass = BackwardPass(
+            path, game, objectives, memory=memory, threads=threads, lean=lean, release=table is None,
+            progress=progress,
+        )  # fmt: skip
+        try:
+            layers = backward_pass.run(sizes, down_to)
+        finally:
+            backward_pass.close()
+        complete = down_to is None or down_to <= min(sizes)
+        prober = Prober(Folder(path), game, objectives)
+        starts = [prober.start(one) for one in objectives] if complete else []
+        values = tuple(as_value(one, start) for one, start in zip(objectives, starts, strict=complete))
+        prober.close()
+        if complete and table is not None:
+            write_manifest(path, game, counts.totals, objectives, values, sizes)
+    summaries = tuple(tuple(found[s] for s in sorted(found)) for found in layers)
+    return Solution(game, objectives, summaries, values, sum(layer.positions for layer in summaries[0]))
+
+
+def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:
+    if isinstance(objective, str):
+        return parse_objectives(objective, discount)
+    return (objective,) if isinstance(objective, Objective) else tuple(objective)
+
+
+def write_manifest(
+    path: Path,
+    game: Game,
+    counts: dict[str, int],
+    objectives: Sequence[Objective],
+    values: Sequence[Value],
+    sizes: dict[int, int],
+) -> None:
+    """Declare a table finished; objectives that it had before stay."""
+    starts = {one.label: value.as_dict() for one, value in zip(objectives, values, strict=True)}
+    known = {one.label: one for one in objectives}
+    layers: dict[int, dict[str, str]] = {}
+    old = path / "manifest.json"
+    if old.exists():
+        before = Manifest.parse(old.read_bytes(), str(old))
+        known = {one.label: one for one in before.objectives} | known
+        starts = dict(before.starts) | starts
+        layers = {total: dict(files) for total, files in before.layers.items()}
+    for total in sizes:
+        files = layers.setdefault(total, {})
+        with LayerFile(path / "afterstates" / f"{total:06d}.tbl") as keys:
+            files["afterstates"] = keys.checksum
+        for one in objectives:
+            with ValueFile(path / "values" / one.label / f"{total:06d}.val") as stored:
+                files[one.label] = stored.checksum
+    write_whole(old, Manifest(game, counts, tuple(known.values()), starts, layers).text)

@@ -1,0 +1,102 @@
+"""The manifest of a table: what was solved, how large it is, and a checksum of every layer.
+
+``manifest.json`` is written last, so that a folder with one is a whole table.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilebase._version import __version__
+from tilebase.errors import CorruptError, UsageError
+from tilebase.game import Game
+from tilebase.objectives import Objective
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a table holds.
+
+    Attributes
+    ----------
+    game:
+        The game.
+    counts:
+        States, afterstates and so on, in total.
+    objectives:
+        Those with values; ``starts[label]`` is the value of the start as JSON values.
+    layers:
+        ``layers[s]``: checksums of the files of sum s by folder: ``afterstates``, then labels.
+    thinned:
+        What was left out, if anything was.
+    """
+
+    game: Game
+    counts: Mapping[str, int]
+    objectives: tuple[Objective, ...]
+    starts: Mapping[str, Any]
+    layers: Mapping[int, Mapping[str, str]]
+    thinned: Mapping[str, Any] | None = None
+    version: str = __version__
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        values: dict[str, Any] = {
+            "format": "tilebase table",
+            "version": VERSION,
+            "program": self.version,
+            "game": self.game.identity,
+            "counts": dict(self.counts),
+            "objectives": {
+                o.label: o.identity | {"start": self.starts.get(o.label)} for o in self.objectives
+            },
+            "layers": {str(total): dict(files) for total, files in sorted(self.layers.items())},
+        }
+        if self.thinned is not None:
+            values["thinned"] = dict(self.thinned)
+        return json.dumps(values | {"check": _check(values)}, indent=1) + "\n"
+
+    @classmethod
+    def parse(cls, data: bytes, name: str) -> Manifest:
+        """The manifest in a file.  Raises `CorruptError`."""
+        try:
+            values = json.loads(data)
+            check = values.pop("check", None)
+            if values.get("format") != "tilebase table":
+                raise CorruptError(f"{name} is not the manifest of a table")
+            if values["version"] != VERSION:
+                raise CorruptError(
+                    f"{name} is of version {values['version']}; this program reads version {VERSION}: update it"
+                )
+            if check != _check(values):
+                raise CorruptError(f"{name} is damaged: solve again to mend it")
+            labels = values["objectives"]
+            return cls(
+                Game.from_identity(values["game"]),
+                values["counts"],
+                tuple(Objective.from_identity(identity) for identity in labels.values()),
+                {label: identity["start"] for label, identity in labels.items()},
+                {int(total): files for total, files in values["layers"].items()},
+                values.get("thinned"),
+                values["program"],
+            )
+        except CorruptError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
+            raise CorruptError(f"{name} is not the manifest of a table, or a damaged one: {error}") from error
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The folders of values."""
+        return [objective.label for objective in self.objectives]
+
+
+def _check(values: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"

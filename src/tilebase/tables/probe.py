@@ -1,0 +1,454 @@
+"""Probing a table: what a position is worth, and which slides are best.
+
+Neither Numba nor the solver is loaded.  A table may be a folder, a zip file (stored, not
+compressed) or a URL that fsspec knows.  Objects here are safe to share between threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.board import Board
+from tilebase.errors import CorruptError, MissingBoardError, MissingLayerError, UsageError
+from tilebase.game import Cells, Game
+from tilebase.objectives import MEANINGS, Objective
+from tilebase.tables.format import LayerFile, ValueFile
+from tilebase.tables.manifest import Manifest
+from tilebase.tables.slides import Slider
+from tilebase.tables.source import Location, open_location
+from tilebase.values import Interval, Number, Value, as_value, read_number
+
+T = TypeVar("T")
+OPEN_FILES = 128
+"""Files that a table keeps open."""
+CACHED_CHUNKS = 512
+"""Decoded chunks that a table keeps, of 128 kB or less each."""
+
+
+class _Recent:
+    """The most recently used of some things, made on demand; safe to share between threads."""
+
+    def __init__(self, most: int, drop: Callable[[Any], None] | None = None) -> None:
+        self._most, self._drop = most, drop
+        self._things: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Any, make: Callable[..., T], *arguments: Any) -> T:
+        """The thing of this key, made by ``make(*arguments)`` if it is not there."""
+        with self._lock:
+            found = self._things.get(key)
+            if found is not None:
+                self._things.move_to_end(key)
+                return found  # type: ignore[no-any-return]
+        made = make(*arguments)
+        with self._lock:
+            kept = self._things.setdefault(key, made)
+            old = [self._things.popitem(last=False)[1] for _ in range(len(self._things) - self._most)]
+        if self._drop:
+            for thing in old if kept is made else [*old, made]:
+                self._drop(thing)
+        return kept  # type: ignore[no-any-return]
+
+    def clear(self) -> None:
+        """Drop everything."""
+        with self._lock:
+            things, self._things = list(self._things.values()), OrderedDict()
+        if self._drop:
+            for thing in things:
+                self._drop(thing)
+
+
+class _Layer:
+    """The open files of one layer."""
+
+    def __init__(
+        self, location: Location, total: int, labels: Sequence[str], checks: dict[str, str] | None
+    ) -> None:
+        self.total = total
+        name = f"{total:06d}"
+        self.keys = LayerFile(location.open(f"afterstates/{name}.tbl"))
+        self.values: dict[str, ValueFile] = {}
+        try:
+            for label in labels:
+                self.values[label] = ValueFile(location.open(f"values/{label}/{name}.val"))
+                self.values[label].check_pair(self.keys)
+            self._check(checks)
+        except BaseException:
+            self.close()
+            raise
+        self.firsts: list[int] = self.keys.index["first"].tolist()
+
+    def _check(self, checks: dict[str, str] | None) -> None:
+        """Compare with the checksums of a manifest."""
+        for label, file in {"afterstates": self.keys, **self.values}.items():
+            if checks is not None and checks.get(label) != file.checksum:
+                raise CorruptError(f"{file.path} is not the file that the manifest names: layers are mixed")
+
+    def close(self) -> None:
+        """Close the files."""
+        self.keys.close()
+        for file in self.values.values():
+            file.close()
+
+
+class Prober:
+    """Values of single positions from the files of a run or a table.
+
+    `objectives` have values there.  Boards are tuples of exponents; nothing is checked that
+    the caller can check.
+    """
+
+    def __init__(
+        self,
+        location: Location,
+        game: Game,
+        objectives: Sequence[Objective],
+        layers: dict[int, dict[str, str]] | None = None,
+    ) -> None:
+        self.location, self.game, self.objectives = location, game, tuple(objectives)
+        self.slider = Slider(game)
+        self._checks = layers
+        self._labels = [objective.label for objective in objectives]
+        # Files of a layer that fell out of use are closed by the collector: a reader may have them.
+        self._layers = _Recent(max(OPEN_FILES // (1 + len(self._labels)), 4))
+        self._keys = _Recent(CACHED_CHUNKS)
+        self._values = _Recent(CACHED_CHUNKS)
+
+    def close(self) -> None:
+        """Let go of files and memory."""
+        self._layers.clear()
+        self._keys.clear()
+        self._values.clear()
+        self.location.close()
+
+    def _layer(self, total: int) -> _Layer:
+        checks = None
+        if self._checks is not None:
+            if total not in self._checks:
+                raise MissingLayerError(f"{self.location.name} has no layer of sum {total}")
+            checks = self._checks[total]
+        return _Layer(self.location, total, self._labels, checks)
+
+    def find(self, after: Cells) -> tuple[_Layer, int, int] | None:
+        """Layer, chunk and place of an afterstate; None if it is not there."""
+        total = self.game.sum(after)
+        try:
+            layer = self._layers.get(total, self._layer, total)
+        except MissingLayerError:
+            if self._checks is not None and total in self._checks:
+                raise
+            return None
+        key = self.slider.key(self.slider.canonical(after))
+        chunk = bisect_right(layer.firsts, key) - 1
+        if chunk < 0:
+            return None
+        keys: npt.NDArray[np.uint64] = self._keys.get((total, chunk), layer.keys.keys, chunk)
+        place = int(keys.searchsorted(np.uint64(key)))
+        if place == len(keys) or int(keys[place]) != key:
+            return None
+        return layer, chunk, place
+
+    def stored(self, after: Cells, objective: Objective) -> Any:
+        """The stored value of an afterstate.  Raises `MissingBoardError`."""
+        found = self.find(after)
+        if found is None:
+            raise MissingBoardError(
+                f"{self.game.format(after)} is not in {self.location.name}: no play of {self.game} leads there"
+            )
+        layer, chunk, place = found
+        label = objective.label
+        values = self._values.get((label, layer.total, chunk), layer.values[label].values, chunk)
+        return values[place]
+
+    def afterstate(self, after: Cells, objective: Objective) -> Number:
+        """What an afterstate is worth.  Raises `MissingBoardError`."""
+        return read_number(objective, self.stored(after, objective))
+
+    def slides(self, board: Cells, objective: Objective) -> list[tuple[str, Cells, bool, Number]]:
+        """The slides of a state: direction, afterstate, whether it wins, what it is worth.
+
+        The worth includes the slide itself, and the discount.  Raises `MissingBoardError`.
+        """
+        found = []
+        for direction, after, wins in self.slider.slides(board):
+            worth: Number
+            if objective.is_win:
+                worth = True if wins else self.afterstate(after, objective)
+                if objective.name != "guaranteed" and wins:
+                    worth = Fraction(1) if objective.is_bound else 1.0
+            else:
+                here: Number = 1
+                if objective.name == "score":
+                    here = self.slider.potential(after) - self.slider.potential(board)
+                worth = here + (0 if wins else self.afterstate(after, objective))
+                if objective.dtype.startswith("float"):
+                    worth = float(worth)
+            if objective.discount != 1:
+                worth = worth * (objective.discount if objective.is_bound else float(objective.discount))
+            found.append((direction, after, wins, worth))
+        return found
+
+    def state(self, board: Cells, objective: Objective) -> Number:
+        """What a state is worth.  Raises `MissingBoardError`."""
+        nothing: Number = Fraction(0) if objective.is_bound else objective.dtype == "none"
+        if objective.dtype.startswith("float"):
+            nothing = 0.0
+        elif objective.dtype == "int32":
+            nothing = 0
+        return max((worth for *_, worth in self.slides(board, objective)), default=nothing)
+
+    def start(self, objective: Objective) -> Number:
+        """What the start is worth: the mean, the least or the largest over the starts."""
+        worths = [(self.state(board, objective), p) for board, p in self.game.starts()]
+        if not objective.is_mean:
+            pick = max if objective.name == "longest" else min
+            return pick(worth for worth, _ in worths)
+        exact = sum((Fraction(worth) * p for worth, p in worths), Fraction(0))
+        return exact if objective.is_bound else float(exact)
+
+
+@dataclass(frozen=True)
+class SlideAnswer:
+    """One slide of a position.
+
+    Attributes
+    ----------
+    direction, cells:
+        Where it goes, and the exponents after it; `after` is the same as a `Board`.
+    value:
+        What the position is worth if this slide is made and play is optimal after it.
+    wins:
+        Whether it makes the goal.
+    """
+
+    game: Game
+    direction: str
+    cells: Cells
+    value: Value
+    wins: bool
+
+    @property
+    def after(self) -> Board:
+        """The afterstate."""
+        return Board(self.game, self.cells)
+
+    def spawns(self) -> list[tuple[Board, Fraction]]:
+        """The states that the next spawn can lead to, with probabilities; none after a win."""
+        if self.wins:
+            return []
+        return [(Board(self.game, cells), p) for cells, p in self.game.spawns(self.cells)]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a table knows about a position.
+
+    Attributes
+    ----------
+    board, meaning:
+        The state, and what values mean in words.
+    value:
+        What it is worth under optimal play.  A lost position (no slide) is worth 0.
+    slides:
+        All allowed slides, in the order of the game's directions.
+    best:
+        The optimal ones, ties kept: those whose values differ by less than the rounding of their
+        type; for an interval those that may be optimal, for one bound those whose bound is best.
+    """
+
+    board: Board
+    meaning: str
+    value: Value
+    slides: tuple[SlideAnswer, ...]
+    best: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "board": self.board.text,
+            "key": f"{self.board.key:#x}",
+            "meaning": self.meaning,
+            "value": self.value.as_dict(),
+            "best": list(self.best),
+            "slides": {
+                slide.direction: {"after": slide.after.text, "value": slide.value.as_dict(), "wins": slide.wins}
+                for slide in self.slides
+            },
+        }
+
+
+class Table:
+    """A solved game to ask.  Use `open_table`.
+
+    Attributes
+    ----------
+    manifest:
+        What it holds.
+    """
+
+    def __init__(self, location: Location, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.location = location
+        checks = {total: dict(files) for total, files in manifest.layers.items()}
+        self.prober = Prober(location, manifest.game, manifest.objectives, checks)
+
+    @property
+    def game(self) -> Game:
+        """The game that was solved."""
+        return self.manifest.game
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What was solved for."""
+        return self.manifest.objectives
+
+    def close(self) -> None:
+        """Let go of files and memory."""
+        self.prober.close()
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- asking ------------------------------------------------------------------------------
+
+    def probe(self, board: Board | str | int | npt.ArrayLike, objective: str | None = None) -> Answer:
+        """What a position is worth, and every slide.
+
+        Parameters
+        ----------
+        board:
+            A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.
+        objective:
+            The label of one of the table's objectives.  None: the interval if the table has
+            both bounds, else the first.
+
+        Raises
+        ------
+        BoardError
+            If this is no board of the game.
+        MissingBoardError
+            If the table does not hold it: no play leads there, or it was thinned out.
+        CorruptError
+            If a file is damaged.
+        """
+        state = self.read(board)
+        chosen = self._choose(objective)
+        answers = [self._answer(state, one) for one in chosen]
+        return answers[0] if len(answers) == 1 else _interval(*answers)
+
+    def get(self, board: Any, default: Any = None, objective: str | None = None) -> Any:
+        """As `probe`, but `default` where the table does not hold the board."""
+        try:
+            return self.probe(board, objective)
+        except MissingBoardError:
+            return default
+
+    def read(self, board: Any) -> Board:
+        """The board meant.  Raises `BoardError`."""
+        return Board.read(self.game, board)
+
+    def start(self, objective: str | None = None) -> Value:
+        """The value of the start."""
+        chosen = self._choose(objective)
+        values = [as_value(one, self._starts[one.label]) for one in chosen]
+        if len(values) == 1:
+            return values[0]
+        return Interval(values[0].bound, values[1].bound)  # type: ignore[union-attr]
+
+    @cached_property
+    def _starts(self) -> dict[str, Number]:
+        return {one.label: self.prober.start(one) for one in self.objectives}
+
+    def _choose(self, label: str | None) -> tuple[Objective, ...]:
+        if label is not None:
+            for objective in self.objectives:
+                if label in (objective.label, objective.name):
+                    return (objective,)
+            raise UsageError(f"{self.location.name} has no values of {label}: it has {', '.join(self.manifest.labels)}")
+        for low in self.objectives:
+            for high in self.objectives:
+                if (low.name, high.name) == ("lower", "upper") and low.discount == high.discount:
+                    return low, high
+        return self.objectives[:1]
+
+    def _answer(self, board: Board, objective: Objective) -> Answer:
+        found = self.prober.slides(board.cells, objective)
+        slides = tuple(
+            SlideAnswer(self.game, direction, after, as_value(objective, worth), wins)
+            for direction, after, wins, worth in found
+        )
+        most = max((worth for *_, worth in found), default=None)
+        slack = _slack(objective, most)
+        best = tuple(direction for direction, _, _, worth in found if most is not None and worth >= most - slack)
+        value = as_value(objective, self.prober.state(board.cells, objective) if most is None else most)
+        return Answer(board, _meaning(objective), value, slides, best)
+
+
+def _meaning(objective: Objective) -> str:
+    words = MEANINGS[objective.name]
+    return words if objective.discount == 1 else f"{words}, discount {objective.discount}"
+
+
+def _slack(objective: Objective, most: Number | None) -> Number:
+    """How much two values that ought to be equal may differ by rounding: four units in the last place."""
+    if most is None or not objective.dtype.startswith("float"):
+        return 0
+    return 4 * float(np.finfo(objective.dtype).eps) * abs(float(most))
+
+
+def _interval(low: Answer, high: Answer) -> Answer:
+    """Two answers with bounds as one with intervals."""
+
+    def join(one: Any, other: Any) -> Interval:
+        return Interval(one.bound, other.bound)
+
+    slides = tuple(
+        SlideAnswer(a.game, a.direction, a.cells, join(a.value, b.value), a.wins)
+        for a, b in zip(low.slides, high.slides, strict=True)
+    )
+    proved = max((slide.value.low for slide in slides), default=Fraction(0))  # type: ignore[union-attr]
+    best = tuple(slide.direction for slide in slides if slide.value.high >= proved)  # type: ignore[union-attr]
+    return Answer(low.board, "probability to win, proved", join(low.value, high.value), slides, best)
+
+
+def open_table(location: Path | str) -> Table:
+    """Open a table in a folder, a zip file, or at a URL that fsspec knows.
+
+    Raises
+    ------
+    MissingLayerError
+        If nothing is there.
+    CorruptError
+        If there is no sound manifest, or one of a newer version.
+
+    >>> open_table("nowhere")
+    Traceback (most recent call last):
+        ...
+    tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
+    """
+    place = open_location(location)
+    try:
+        source = place.open("manifest.json")
+    except MissingLayerError as error:
+        raise MissingLayerError(
+            f"{location} holds no finished table: make one with tilebase solve ... -o {location}"
+        ) from error
+    try:
+        manifest = Manifest.parse(source.read(0, source.size), f"{location}/manifest.json")
+    finally:
+        source.close()
+    return Table(place, manifest)

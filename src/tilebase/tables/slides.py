@@ -1,0 +1,99 @@
+"""The rules for single boards, in plain Python with remembered lines: what probing plays by.
+
+`Game.slide_any` walks over cells each time; here a line that was slid once is a dictionary
+entry, and a board is slid in a few microseconds.  No Numba, no NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from tilebase.game import Cells, Game, merge_line
+from tilebase.symmetry import symmetries
+
+
+def _getter(cells: Sequence[int]) -> Callable[[Cells], Cells]:
+    """``b -> tuple(b[c] for c in cells)``, also where there is only one."""
+    if len(cells) == 1:
+        only = cells[0]
+        return lambda board: (board[only],)
+    get: Callable[[Cells], Any] = itemgetter(*cells)
+    return get
+
+
+class Slider:
+    """Slides, canonical boards and keys of one game.  Safe to share between threads."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self._directions = [self._plan(direction) for direction in game.directions]
+        self._images = [_getter(p) for p in symmetries(game)[1:]]
+        self._goal = game.goal_exponent or 99
+        self._x = game.x if game.unmergeable else -1
+        self._uniform = len(set(game.tops)) == 1 and not game.unmergeable
+        self._top = max(game.tops)
+
+    def _plan(self, direction: str) -> tuple[Any, ...]:
+        """Direction, gather, (begin, end, remembered lines, how to slide one) of each line, scatter."""
+        game = self.game
+        lines = game.lines[direction]
+        order = [cell for line in lines for cell in line]
+        inverse = sorted(range(game.cells), key=order.__getitem__)
+        shared: dict[Cells, Cells] = {}
+        plan = []
+        for k, line in enumerate(lines):
+            blocked = any(cell in game.obstacles for cell in line)
+            size = len(line)
+            remembered: dict[Cells, Cells] = {} if blocked else shared
+            plan.append((k * size, (k + 1) * size, remembered, partial(self._slide_line, line)))
+        return direction, _getter(order), plan, _getter(inverse)
+
+    def _slide_line(self, line: Cells, tiles: Cells) -> Cells:
+        x = self.game.x if self.game.unmergeable else 0
+        result: list[int] = []
+        segment: list[int] = []
+        for cell, tile in zip(line, tiles, strict=True):
+            if cell in self.game.obstacles:
+                result += [*merge_line(segment, x), tile]
+                segment = []
+            else:
+                segment.append(tile)
+        return tuple(result + merge_line(segment, x))
+
+    def slides(self, board: Cells) -> list[tuple[str, Cells, bool]]:
+        """The allowed slides: direction, afterstate, whether it wins.  As `Game.slides`."""
+        found = []
+        for direction, gather, plan, scatter in self._directions:
+            turned = gather(board)
+            slid: Cells = ()
+            for begin, end, remembered, slide in plan:
+                line = turned[begin:end]
+                after = remembered.get(line)
+                if after is None:
+                    after = remembered[line] = slide(line)
+                slid += after
+            if slid != turned:
+                result = scatter(slid)
+                most = max(result) if self._x < 0 else max((e for e in result if e != self._x), default=0)
+                wins = most >= self._goal
+                if wins or (most <= self._top if self._uniform else self.game.allowed(result)):
+                    found.append((direction, result, wins))
+        return found
+
+    def canonical(self, board: Cells) -> Cells:
+        """The least board of the orbit."""
+        return min([board, *[image(board) for image in self._images]])
+
+    def key(self, board: Cells) -> int:
+        """The packed key."""
+        key, bits = 0, self.game.bits
+        for exponent in board:
+            key = key << bits | exponent
+        return key
+
+    def potential(self, board: Cells) -> int:
+        """What the tiles would have scored had they all been merged from 2s (see `reference`)."""
+        return sum((e - 1) << e for e in board if e and e != self._x)
