@@ -135,25 +135,66 @@ def _potential(key, table):
     return total
 
 
+@scalar
+def _link_batch(
+    states, n, at, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory, potential,
+    scratch, where, out_slots, out_gains, out_afters,
+):  # fmt: skip
+    """Link `n` states, the first of which has place `at` in the results; return whether all is there."""
+    turned, first, last, flags, boards, ranks = (
+        scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6],
+    )  # fmt: skip
+    spare = scratch[7:9]
+    room = out_slots.shape[1]
+    slots = out_slots.reshape(-1)
+    afters = out_afters.reshape(-1)
+    sound = True
+    for axis in range(axes):
+        source = states
+        if moves[6][axis] & 1:
+            permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
+            source = turned
+        lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
+        bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
+        if by_table:
+            slide_by_table(source, n, lines, cells * bits, tables[axis], first, last, flags)
+        else:
+            slide_by_cell(source, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags)
+        if out_gains.shape[1]:
+            # Slides to both ends make the same tiles; one without a merge makes none.
+            for i in range(n):
+                before, after = _potential(source[i], potential), _potential(first[i], potential)
+                out_gains[axis, at + i] = after - before
+        m = _successors(source, n, axis, room, first, last, flags, at, boards, where, slots)
+        if moves[6][axis] & 2:
+            permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
+            boards, ranks = ranks, boards
+        if limited:
+            m = _keep_within(boards, m, where, limits, bits)
+        canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
+        if out_afters.shape[1]:
+            for j in range(m):
+                afters[where[j]] = boards[j]
+        rank_keys(boards, m, index[0], index[1], index[2], index[3], index[4], index[5], index[6], ranks)
+        sound &= _locate(ranks, m, directory, where, slots)
+    return sound
+
+
 @kernel()
 def link(
     keys, place, exponent, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, sym, index,
-    directory, potential, scratch, where, out_spawns, out_slots, out_gains,
+    directory, potential, scratch, where, out_spawns, out_slots, out_gains, out_afters,
 ):  # fmt: skip
     """Link the afterstates ``keys[place:]`` to what follows a spawn of `exponent`.
 
     ``out_spawns[a]``: free cells of afterstate a of the chunk, in each of which the tile may
     be spawned; ``out_slots[k, x]`` as above; ``out_gains[a, x]``: tiles made by merging along
-    axis a, if `out_gains` has any room.  Stops before `out_slots` is full.
-    Returns how many afterstates and spawns were linked, and whether all successors are in
-    the directory (if not, a layer is damaged).
+    axis a, and ``out_afters[k, x]``: the canonical afterstate, if those have any room.  Stops
+    before `out_slots` is full.  Returns how many afterstates and spawns were linked, and
+    whether all successors are in the directory (if not, a layer is damaged).
     """
-    states, turned, first, last, flags, boards, ranks = (
-        scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6],
-    )  # fmt: skip
-    spare = scratch[7:9]
+    states = scratch[0]
     room = out_slots.shape[1]
-    slots = out_slots.reshape(-1)
     turn = np.uint64(exponent - 1)
     begin = place
     spawns = 0
@@ -171,32 +212,58 @@ def link(
                 free ^= lowest
             out_spawns[place - begin] = n - have
             place += 1
-        for axis in range(axes):
-            source = states
-            if moves[6][axis] & 1:
-                permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
-                source = turned
-            lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
-            bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
-            if by_table:
-                slide_by_table(source, n, lines, cells * bits, tables[axis], first, last, flags)
-            else:
-                slide_by_cell(
-                    source, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags
-                )
-            if out_gains.shape[1]:
-                # Slides to both ends make the same tiles; one without a merge makes none.
-                for i in range(n):
-                    before, after = _potential(source[i], potential), _potential(first[i], potential)
-                    out_gains[axis, spawns + i] = after - before
-            m = _successors(source, n, axis, room, first, last, flags, spawns, boards, where, slots)
-            if moves[6][axis] & 2:
-                permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
-                boards, ranks = ranks, boards
-            if limited:
-                m = _keep_within(boards, m, where, limits, bits)
-            canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
-            rank_keys(boards, m, index[0], index[1], index[2], index[3], index[4], index[5], index[6], ranks)
-            sound &= _locate(ranks, m, directory, where, slots)
+        sound &= _link_batch(
+            states, n, spawns, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory,
+            potential, scratch, where, out_slots, out_gains, out_afters,
+        )  # fmt: skip
         spawns += n
     return place - begin, spawns, sound
+
+
+@kernel()
+def link_states(
+    states, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory, potential, scratch,
+    where, out_slots, out_gains, out_afters,
+):  # fmt: skip
+    """The same for given states of one layer; the results have room for all.  Returns whether all is there."""
+    sound = True
+    at = 0
+    while at < len(states):
+        n = min(BATCH, len(states) - at)
+        sound &= _link_batch(
+            states[at:], n, at, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory,
+            potential, scratch, where, out_slots, out_gains, out_afters,
+        )  # fmt: skip
+        at += n
+    return sound
+
+
+@kernel()
+def spawn_all(keys, exponent, low_bits, fold, out_states, out_from):
+    """Every spawn of one exponent on every afterstate; return how many (counted only, without room)."""
+    n = 0
+    turn = np.uint64(exponent - 1)
+    for a in range(len(keys)):
+        free = free_cells(keys[a], low_bits, fold)
+        if len(out_states) == 0:
+            n += np.int64(ones(free))
+            continue
+        while free:
+            lowest = free & (~free + U1)
+            out_states[n] = keys[a] | lowest << turn
+            out_from[n] = a
+            n += 1
+            free ^= lowest
+    return n
+
+
+@kernel()
+def spawn_one(keys, chances, fours, low_bits, fold, out_states):
+    """One spawn on each afterstate: on the free cell that a number of [0, 1) picks, a 4 where `fours`."""
+    for a in range(len(keys)):
+        free = free_cells(keys[a], low_bits, fold)
+        skip = np.int64(chances[a] * ones(free))
+        for _ in range(skip):
+            free &= free - U1
+        lowest = free & (~free + U1)
+        out_states[a] = keys[a] | (lowest << U1 if fours[a] else lowest)

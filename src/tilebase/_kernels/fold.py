@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilebase._kernels.backward import NONE
 from tilebase._kernels.jit import kernel
 from tilebase._kernels.scalar import U1, U63
 
@@ -45,6 +46,40 @@ def best_with_gain(slots, n, gains, values, out):
             out[x] = max(out[x], values[slots[k, x]] + gains[k // 2, x])
     for x in range(n):
         out[x] = max(out[x], 0.0)
+
+
+@kernel()
+def follow(slots, n, gains, guide, guide_gain, slack, values, gain, step, out):
+    """``out[x]``: the mean of `values` over the slides that a guide holds best, all of them if it holds nothing.
+
+    The guide's opinion of slide k is ``guide[slots[k, x]] + guide_gain * gains[k // 2, x]``;
+    opinions closer than `slack`, relative to the best, are ties.  A slide adds
+    ``gain * gains[k // 2, x] + step``.  Without a slide the value is 0.
+    """
+    for x in range(n):
+        best_opinion = -np.inf
+        for k in range(len(slots)):
+            place = slots[k, x]
+            if place != NONE:
+                opinion = guide[place] if len(guide) else 0.0
+                if guide_gain != 0.0:
+                    opinion += guide_gain * gains[k // 2, x]
+                best_opinion = max(best_opinion, opinion)
+        least = best_opinion - slack * abs(best_opinion)
+        total = 0.0
+        ties = 0
+        for k in range(len(slots)):
+            place = slots[k, x]
+            if place != NONE:
+                opinion = guide[place] if len(guide) else 0.0
+                if guide_gain != 0.0:
+                    opinion += guide_gain * gains[k // 2, x]
+                if opinion >= least:
+                    ties += 1
+                    total += values[place] + step
+                    if gain != 0.0:
+                        total += gain * gains[k // 2, x]
+        out[x] = total / ties if ties else 0.0
 
 
 @kernel()

@@ -19,7 +19,9 @@ from tilebase.cli.count import count
 from tilebase.cli.export import export
 from tilebase.cli.graph import graph
 from tilebase.cli.plot import plot
+from tilebase.cli.probe import probe
 from tilebase.cli.reproduce import reproduce
+from tilebase.cli.solve import solve
 from tilebase.cli.verify import verify
 from tilebase.errors import TilebaseError, UsageError
 
@@ -29,7 +31,7 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,  # main says what becomes of the work
 )
-for command in (count, plot, graph, codecs, reproduce, verify, export):
+for command in (count, solve, probe, plot, graph, codecs, reproduce, verify, export):
     app.command(command)
 
 

@@ -2,7 +2,7 @@
 
 A fold has four pieces, each called with arrays:
 
-    values(n)                  memory for the values of n afterstates, sentinels set
+    values(n, sum)             memory for the values of n afterstates of a layer, sentinels set
     start(n)                   accumulators of n afterstates
     add(acc, exponent, ...)    fold in what the spawns of one exponent lead to, largest exponent first
     finish(acc, spawns)        values, of the memory's type
@@ -13,6 +13,7 @@ Accumulators of a mean: after the spawns of 4s the mean over cells m4, after tho
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,8 +33,11 @@ class Fold(Protocol):
     objective: Objective
     wants_gains: bool
 
-    def values(self, n: int) -> Array:
-        """Memory for n values after the sentinels."""
+    def values(self, n: int, total: int) -> Array:
+        """Memory for the values of n afterstates of sum `total`, after the sentinels."""
+
+    def nbytes(self, n: int) -> int:
+        """Bytes of the values of n afterstates."""
 
     def start(self, n: int) -> Array:
         """Accumulators."""
@@ -59,6 +63,9 @@ class _Plain:
         self.game, self.objective = game, objective
         self.dtype = np.dtype(objective.dtype)
 
+    def nbytes(self, n: int) -> int:
+        return self.dtype.itemsize * n
+
     def put(self, values: Array, place: int, found: Array) -> None:
         values[FIRST + place : FIRST + place + len(found)] = found
 
@@ -74,7 +81,7 @@ class MeanFold(_Plain):
         self.first = max(game.spawn_exponents)
         self.four = float(game.four)
 
-    def values(self, n: int) -> Array:
+    def values(self, n: int, total: int) -> Array:
         worths = {"win": (0.0, 1.0), "score": (-np.inf, 0.0), "moves": (-1.0, 0.0)}
         values = np.empty(FIRST + n, dtype=self.dtype)
         values[NONE], values[WON] = worths[self.objective.name]
@@ -123,7 +130,7 @@ class BoundFold(_Plain):
             e: int(game.spawn_probability(e) * game.four.denominator) for e in game.spawn_exponents
         }
 
-    def values(self, n: int) -> Array:
+    def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=self.dtype)
         values[NONE], values[WON] = 0, self.most
         return values
@@ -161,7 +168,7 @@ class BoundFold(_Plain):
 class ExtremeFold(_Plain):
     """The least or the largest number of slides: survival, longest."""
 
-    def values(self, n: int) -> Array:
+    def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=np.int32)
         values[NONE], values[WON] = -1, 0
         return values
@@ -190,10 +197,13 @@ class BitFold:
     def __init__(self, game: Game, objective: Objective) -> None:
         self.game, self.objective = game, objective
 
-    def values(self, n: int) -> Array:
+    def values(self, n: int, total: int) -> Array:
         words = np.zeros((FIRST + n + 63) // 64, dtype=np.uint64)
         words[0] = 1 << WON
         return words
+
+    def nbytes(self, n: int) -> int:
+        return n // 8
 
     def start(self, n: int) -> Array:
         return np.ones(n, dtype=np.uint8)
@@ -212,6 +222,58 @@ class BitFold:
         fold.put_bits(found, FIRST + place, values)
 
 
+class PolicyFold(MeanFold):
+    """What a policy is worth, instead of optimal play.
+
+    The policy takes the slide that a guide holds best, and each of several with the same
+    probability: the guide is another objective's value of the afterstate (``guide(total)``
+    gives those of a layer), the tiles made by merging (`greedy`), or nothing, so that all
+    slides are as good (neither).  In memory, column 0 holds the guide's values, column 1 the policy's.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        objective: Objective,
+        *,
+        guide: Callable[[int], Array] | None = None,
+        guide_objective: Objective | None = None,
+        greedy: bool = False,
+    ) -> None:
+        super().__init__(game, objective)
+        self._guide = guide
+        scored = guide_objective is not None and guide_objective.name == "score"
+        self._guide_gain = 1.0 if greedy or scored else 0.0
+        floating = guide_objective is not None and guide_objective.dtype.startswith("float")
+        self._slack = 4 * float(np.finfo(guide_objective.dtype).eps) if floating and guide_objective else 0.0
+        self._gain = 1.0 if objective.name == "score" else 0.0
+        self._step = 1.0 if objective.name == "moves" else 0.0
+        self.wants_gains = self._guide_gain + self._gain > 0
+
+    def values(self, n: int, total: int) -> Array:
+        values = np.zeros((2, FIRST + n))
+        values[1, WON] = 1.0 if self.objective.name == "win" else 0.0
+        if self._guide is not None:
+            values[0] = self._guide(total)
+        return values
+
+    def add(
+        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
+    ) -> None:
+        found = np.empty(n)
+        guide = values[0] if self._guide is not None else values[0, :0]
+        fold.follow(
+            slots, n, gains, guide, self._guide_gain, self._slack, values[1], self._gain, self._step, found
+        )
+        fold.mix_means(found, spawns, exponent != self.first, self.four, acc)
+
+    def nbytes(self, n: int) -> int:
+        return 16 * n
+
+    def put(self, values: Array, place: int, found: Array) -> None:
+        values[1, FIRST + place : FIRST + place + len(found)] = found
+
+
 def make_fold(game: Game, objective: Objective) -> Fold:
     """The fold of an objective.  Raises `UsageError` if it does not fit the game."""
     objective.check(game)
@@ -220,3 +282,14 @@ def make_fold(game: Game, objective: Objective) -> Fold:
     if objective.is_bound:
         return BoundFold(game, objective)
     return (MeanFold if objective.is_mean else ExtremeFold)(game, objective)
+
+
+def as_floats(objective: Objective, stored: Array) -> Array:
+    """Stored values as float64: bounds as fractions of 1, truths as 0 and 1."""
+    values: Array = stored.astype(np.float64)
+    if objective.is_bound:
+        one = ONE[objective.dtype]
+        if objective.name == "upper":
+            values[stored == min(one, int(np.iinfo(stored.dtype).max))] = one
+        values /= one
+    return values

@@ -33,13 +33,14 @@ from tilebase._kernels import backward
 from tilebase.enumerate import DURABLE_BYTES, OVERHEAD, Progress, available_memory, count
 from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.game import Game
-from tilebase.layers.folds import FIRST, Fold, make_fold
+from tilebase.layers.folds import FIRST, Fold, as_floats, make_fold
 from tilebase.layers.maps import Layout, Layouts
+from tilebase.layers.reading import potentials
 from tilebase.layers.rules import Rules
-from tilebase.layers.run import Journal, Question, RunFolder, write_whole
+from tilebase.layers.run import Journal, Question, RunFolder, delete_run, write_whole
 from tilebase.layers.store import decode, in_order
-from tilebase.objectives import ONE, Objective, parse_objectives
-from tilebase.results import LayerSummary, Solution
+from tilebase.objectives import Objective, parse_objectives
+from tilebase.results import LayerSummary, Piece, Solution
 from tilebase.tables.format import (
     CHUNK_KEYS,
     VALUE_HEADER,
@@ -82,7 +83,7 @@ class _Part:
     """What one part of a layer gives."""
 
     chunks: list[list[Chunk]]  # for each objective the encoded values
-    summaries: list[list[tuple[float, float, float, int, int]]]  # for each objective, of each chunk
+    summaries: list[list[Piece]]  # for each objective, of each chunk
     edge: Array  # the record that may be shared with the part before
 
 
@@ -95,6 +96,7 @@ class _Worker:
         self.where = np.zeros(width, dtype=np.int64)
         self.slots = np.zeros((2 * axes, ROOM), dtype=np.uint32)
         self.gains = np.zeros((axes, ROOM if gains else 0), dtype=np.int32)
+        self.afters = np.zeros((1, 0), dtype=np.uint64)
 
 
 class BackwardPass:
@@ -108,13 +110,16 @@ class BackwardPass:
         *,
         memory: int,
         threads: int,
-        lean: bool | None,
-        release: bool,
+        lean: bool | None = None,
+        release: bool = False,
+        values: Path | None = None,
+        folds: Sequence[Fold] | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.path, self.game, self.objectives = path, game, tuple(objectives)
+        self._values = path / "values" if values is None else values
         self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
-        self.folds: list[Fold] = [make_fold(game, objective) for objective in objectives]
+        self.folds = list(folds) if folds else [make_fold(game, objective) for objective in objectives]
         self.bytes_written = 0
         self._rules = Rules(game)
         self._layouts = Layouts(game)
@@ -122,15 +127,18 @@ class BackwardPass:
         self._workers = [_Worker(self._rules.axes, gains) for _ in range(threads)]
         self._idle = list(self._workers)
         self._pool = ThreadPoolExecutor(threads)
-        self._potential = _potentials(game)
+        self._potential = potentials(game)
         self._journals = [Journal(self._folder(o) / "layers.jsonl") for o in self.objectives]
         self._progress = progress
         self._reported = 0.0
+        self._starts = {game.sum(board) for board, _ in game.starts()}
+        self._ranks: dict[int, int] = {}  # boards of a layer
+        self._stored: set[int] = set()  # sums whose values are on disk
         # The layers above: in memory by default, one at a time if lean.
         self._solved: dict[int, _Solved] = {}
 
     def _folder(self, objective: Objective) -> Path:
-        return self.path / "values" / objective.label
+        return self._values / objective.label
 
     def close(self) -> None:
         """Stop the threads and let go of memory."""
@@ -146,6 +154,7 @@ class BackwardPass:
         `StorageError` or `ResourceError`.
         """
         done = [self._resume(journal) for journal in self._journals]
+        self._stored = set().union(*done)
         totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
         missing = [s for s in totals if any(s not in layers for layers in done)]
         began, solved = time.perf_counter(), 0
@@ -156,6 +165,7 @@ class BackwardPass:
                 self._reload(total, sizes)
             for layers, summary in zip(done, self._layer(total, sizes), strict=True):
                 layers[total] = summary
+            self._stored.add(total)
             solved += sizes[total]
             self._report(total, solved, most, time.perf_counter() - began)
         self._solved.clear()
@@ -171,13 +181,11 @@ class BackwardPass:
         """Let go of what layer `total` and those below do not need."""
         for old in [s for s in self._solved if s > total + 4]:
             del self._solved[old]
-        if not self.release:
-            return
-        starts = {self.game.sum(board) for board, _ in self.game.starts()}
-        for objective in self.objectives:
-            for file in self._folder(objective).glob("*.val"):
-                if int(file.stem) > total + 4 and int(file.stem) not in starts:
-                    file.unlink()
+        if self.release:
+            for old in [s for s in self._stored if s > total + 4 and s not in self._starts]:
+                for objective in self.objectives:
+                    (self._folder(objective) / f"{old:06d}.val").unlink(missing_ok=True)
+                self._stored.remove(old)
 
     def _reload(self, total: int, sizes: dict[int, int]) -> None:
         """Bring the layers above `total` back after an interruption."""
@@ -201,8 +209,9 @@ class BackwardPass:
 
     def _bytes(self, total: int, n: int) -> int:
         """What a layer takes in memory once it is solved."""
-        ranks = self._layouts.at(total).layer.size
-        return ranks // int(backward.GROUP) * 16 + sum(fold.values(0).itemsize for fold in self.folds) * n
+        if total not in self._ranks:
+            self._ranks[total] = self._layouts.at(total).layer.size
+        return self._ranks[total] // int(backward.GROUP) * 16 + sum(fold.nbytes(n) for fold in self.folds)
 
     def _is_lean(self, total: int, sizes: dict[int, int]) -> bool:
         """Whether the layers above do not fit into memory together.  Raises `ResourceError`."""
@@ -246,7 +255,7 @@ class BackwardPass:
         layout = self._layouts.at(total)
         records = layout.layer.size // int(backward.GROUP) + 1
         return _Solved(
-            layout, np.zeros((records, 2), dtype=np.uint64), [fold.values(n) for fold in self.folds]
+            layout, np.zeros((records, 2), dtype=np.uint64), [fold.values(n, total) for fold in self.folds]
         )
 
     def _spans(self, keys: LayerFile) -> list[range]:
@@ -330,7 +339,7 @@ class BackwardPass:
                 keys, place, exponent, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules,
                 rules.tables, rules.obstacles, rules.limited, rules.limits, rules.sym, above.layout.ranking,
                 above.directory, self._potential, worker.scratch, worker.where, spawns[place:], worker.slots,
-                worker.gains,
+                worker.gains, worker.afters,
             )  # fmt: skip
             if not sound:
                 raise CorruptError(
@@ -345,7 +354,7 @@ class BackwardPass:
     def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: all that leads there is decided at once."""
         layout = self._layouts.at(total) if total <= self._highest else self._layouts.at(self._highest)
-        return _Solved(layout, np.zeros((1, 2), dtype=np.uint64), [fold.values(0) for fold in self.folds])
+        return _Solved(layout, np.zeros((1, 2), dtype=np.uint64), [fold.values(0, total) for fold in self.folds])
 
     @property
     def _highest(self) -> int:
@@ -379,7 +388,7 @@ class BackwardPass:
         self, total: int, keys: LayerFile, parts: Iterable[_Part], here: _Solved | None
     ) -> list[LayerSummary]:
         """Write the values of a layer, one file an objective, and a line in each journal."""
-        summaries: list[list[tuple[float, float, float, int, int]]] = [[] for _ in self.folds]
+        summaries: list[list[Piece]] = [[] for _ in self.folds]
         with ExitStack() as stack:
             writers = [
                 stack.enter_context(LayerWriter(self._folder(o) / f"{total:06d}.val", VALUE_HEADER))
@@ -449,37 +458,11 @@ def _join(directory: Array, edge: Array) -> None:
         directory[group] = edge[1:]
 
 
-def _summary(objective: Objective, values: Array) -> tuple[float, float, float, int, int]:
-    """Least, largest, sum, won for certain, lost for certain: of one chunk, so that no partition shows."""
-    if values.dtype == np.uint16:
-        values = values.view(np.float16).astype(np.float64)
-    scale = ONE[objective.dtype] if objective.is_bound else 1
-    won = int((values == min(scale, _most(values))).sum()) if objective.is_win else 0
-    lost = int((values == 0).sum())
-    return (
-        float(values.min()) / scale,
-        float(values.max()) / scale,
-        float(values.sum(dtype=np.float64)) / scale,
-        won,
-        lost,
-    )
-
-
-def _most(values: Array) -> int:
-    return int(np.iinfo(values.dtype).max) if values.dtype.kind == "u" and values.itemsize > 1 else 1
-
-
-def _potentials(game: Game) -> Array:
-    """``table[w]``: (e - 1) 2**e summed over the cells of a word of up to 16 bits."""
-    cells = 16 // game.bits
-    one = np.array(
-        [0 if e == 0 or (game.unmergeable and e == game.x) else (e - 1) << e for e in range(game.x + 1)],
-        dtype=np.int32,
-    )
-    table = np.zeros(1, dtype=np.int32)
-    for _ in range(cells):
-        table = (table[:, None] + one).ravel()
-    return table
+def _summary(objective: Objective, found: Array) -> Piece:
+    """Of one chunk, so that no partition shows."""
+    values = as_floats(objective, found.view(np.float16) if found.dtype == np.uint16 else found)
+    won = int((values == 1).sum()) if objective.is_win else 0
+    return float(values.min()), float(values.max()), float(values.sum()), won, int((values == 0).sum())
 
 
 # -- the question -------------------------------------------------------------------------------
@@ -612,3 +595,18 @@ def write_manifest(
             with ValueFile(path / "values" / one.label / f"{total:06d}.val") as stored:
                 files[one.label] = stored.checksum
     write_whole(old, Manifest(game, counts, tuple(known.values()), starts, layers).text)
+
+
+def remove_solution(folder: Path | str) -> None:
+    """Delete the folder of a finished pass that is no table.
+
+    Raises `WrongGameError` if it is no run: nothing else is ever deleted.
+    """
+    path = Path(folder)
+    for values in sorted((path / "values").glob("*")):
+        for file in [*values.glob("*.val"), values / "layers.jsonl"]:
+            file.unlink(missing_ok=True)
+        values.rmdir()
+    if (path / "values").exists():
+        (path / "values").rmdir()
+    delete_run(path)

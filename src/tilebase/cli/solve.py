@@ -1,0 +1,114 @@
+"""``tilebase solve``: how well a game can be played."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import (
+    DEFAULT_GAME,
+    FormatOption,
+    GameOptions,
+    GoalArgument,
+    MemoryOption,
+    QuietOption,
+    ShapeArgument,
+    ThreadsOption,
+    make_game,
+    parse_bytes,
+)
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.progress import counting_progress
+from tilebase.errors import UsageError
+from tilebase.objectives import MEANINGS, parse_objectives
+from tilebase.paths import runs_folder
+
+if TYPE_CHECKING:
+    from tilebase.results import Solution
+
+ObjectiveOption = Annotated[
+    str,
+    Parameter(
+        help="win, lower, upper, guaranteed, score, moves, survival, longest; several with commas, a type of "
+        "value after a colon: win:float32. lower,upper prove an interval."
+    ),
+]
+DiscountOption = Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")]
+
+
+def solve(
+    shape: ShapeArgument,
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    objective: ObjectiveOption = "win",
+    discount: DiscountOption = "1",
+    table: Annotated[
+        Path | None,
+        Parameter(
+            name=["--output", "-o"],
+            help="Folder for a table that can be probed; the same command continues there, and others add objectives.",
+        ),
+    ] = None,
+    by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,
+    down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
+    memory: MemoryOption = None,
+    lean: Annotated[
+        bool | None,
+        Parameter(
+            negative="--no-lean",
+            help="Keep one layer of values above the one in work in memory, not two; left out: where memory asks for it.",
+        ),
+    ] = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    save: Annotated[
+        Path | None, Parameter(help="File for the rows, instead of printing them.")
+    ] = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Solve a game: the value of every position that can occur, by backward induction.
+
+    Prints the value of the start, averaged over the two random tiles. Values are exact up to the
+    rounding of their type; lower and upper are proved, in integers rounded the safe way. With -o
+    all values are kept as a table for probe, play, simulate, evaluate and thin.
+
+    tilebase solve 3x3 512 -o 3x3-512/
+
+    tilebase solve 3x3 --objective score
+
+    tilebase solve 3x3 1024 --objective lower,upper
+    """
+    from tilebase import solver as engine
+
+    question = make_game(shape, goal, game)
+    if by not in (None, "sum"):
+        raise UsageError(f"--by {by}: rows can be by sum")
+    chosen = choose_format(form, save)
+    objectives = parse_objectives(objective, discount)
+    labels = "+".join(one.label for one in objectives)
+    folder = None if table else runs_folder() / f"{question.shape_text}-{question.digest}-solve-{labels}"
+    with counting_progress(quiet=quiet) as progress:
+        solution = engine.solve(
+            question, objectives, table=table, folder=folder, memory=parse_bytes(memory), threads=threads,
+            lean=lean, down_to=down_to, progress=progress,
+        )  # fmt: skip
+    rows = list(solution.rows()) if by else _totals(solution)
+    write_rows(rows, solution.as_dict(), chosen, save)
+    if folder is not None and solution.complete:
+        engine.remove_solution(folder)
+    if not solution.complete:
+        print(f"not complete: solved down to sum {down_to}", file=sys.stderr)
+    return 0
+
+
+def _totals(solution: Solution) -> list[dict[str, Any]]:
+    title = str(solution.game)
+    rows = [{"": "afterstates", title: f"{solution.positions:,}"}]
+    for one, value in zip(solution.objectives, solution.start, strict=solution.complete):
+        words = MEANINGS[one.name] + (f", discount {one.discount}" if one.discount != 1 else "")
+        rows.append({"": words, title: str(value)})
+    return rows

@@ -1,0 +1,199 @@
+"""Games played by a table's policy, many at once, against the exact value.
+
+All games at one sum are played together, so that each layer of the table is read once.  The
+same seed gives the same games.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward
+from tilebase.enumerate import Progress
+from tilebase.errors import UsageError
+from tilebase.layers.folds import NONE, WON
+from tilebase.layers.reading import LayerReader, Links, ReadLayer
+from tilebase.objectives import Objective
+from tilebase.policies import local_folder
+from tilebase.tables.probe import Table, open_table
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What came of simulated games.
+
+    Attributes
+    ----------
+    games, wins, slides:
+        How many were played and won, and their slides in total.
+    mean, error:
+        The mean of what the objective counts (discounted wins, score, slides), and its
+        standard error.
+    exact:
+        The table's value of the start; None where it is no mean (bounds, forced wins).
+    """
+
+    objective: Objective
+    games: int
+    wins: int
+    slides: int
+    mean: float
+    error: float
+    exact: float | None
+    seed: int
+
+    @property
+    def z(self) -> float | None:
+        """Standard errors between the mean and the exact value; None if there is none."""
+        if self.exact is None:
+            return None
+        if self.error == 0:
+            return 0.0 if math.isclose(self.mean, self.exact, abs_tol=1e-12) else math.inf
+        return (self.mean - self.exact) / self.error
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return self.__dict__ | {"objective": self.objective.identity, "z": self.z}
+
+
+class _Games:
+    """Games at one sum: their states, slides so far and score so far."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[Array, Array, Array]] = []
+
+    def add(self, states: Array, slides: Array, scores: Array) -> None:
+        """More games."""
+        if len(states):
+            self.pieces.append((states, slides, scores))
+
+    def all(self) -> tuple[Array, Array, Array]:
+        """All of them."""
+        states, slides, scores = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
+        return states, slides, scores
+
+
+def simulate(
+    table: Table | Path | str,
+    games: int = 100_000,
+    *,
+    seed: int = 0,
+    objective: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Simulation:
+    """Play games by the policy of a table and compare with its exact value.
+
+    Of several best slides the first in the order of the game's directions is taken.  Raises
+    `UsageError` unless there is at least one game and the table is a folder on this machine.
+    """
+    if games < 1:
+        raise UsageError(f"{games} games cannot be played: give at least 1")
+    opened = table if isinstance(table, Table) else open_table(table)
+    labels = {o.label: o for o in opened.objectives} | {o.name: o for o in reversed(opened.objectives)}
+    if objective is not None and objective not in labels:
+        raise UsageError(f"{opened.location.name} has no values of {objective}")
+    chosen = opened.objectives[0] if objective is None else labels[objective]
+    reader = LayerReader(local_folder(opened), opened.game, (chosen,))
+    payoffs, wins, slides = _play(reader, chosen, games, np.random.default_rng(seed), progress)
+    exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None
+    return Simulation(
+        chosen, games, wins, slides, float(payoffs.mean()),
+        float(payoffs.std(ddof=1) / math.sqrt(games)) if games > 1 else math.inf, exact, seed,
+    )  # fmt: skip
+
+
+def _play(
+    reader: LayerReader, objective: Objective, games: int, rng: np.random.Generator, progress: Any
+) -> tuple[Array, int, int]:
+    """Payoffs of all games, how many were won, and all slides."""
+    game = reader.game
+    waiting: dict[int, _Games] = {}
+    boards, chances = zip(*game.starts(), strict=True)
+    keys = np.array([game.pack(board) for board in boards], dtype=np.uint64)
+    sums = np.array([game.sum(board) for board in boards])
+    picked = rng.choice(len(keys), size=games, p=np.array(chances, dtype=np.float64))
+    for total in np.unique(sums).tolist():
+        states = keys[picked[sums[picked] == total]]
+        waiting.setdefault(total, _Games()).add(states, np.zeros(len(states), int), np.zeros(len(states), int))
+    payoffs: list[Array] = []
+    wins = slid = ended = 0
+    began = time.perf_counter()
+    while waiting:
+        total = min(waiting)
+        states, slides, scores = waiting.pop(total).all()
+        layer = reader.layer(total)
+        links = layer.link(states)
+        choice = choose(objective, layer, links)
+        every = np.arange(len(states))
+        slot = links.slots[choice, every]
+        over = slot == NONE
+        gain = links.gains[choice // 2, every] if objective.name == "score" else 0
+        slides = slides + ~over
+        scores = scores + np.where(over, 0, gain)
+        won = slot == WON
+        done = over | won
+        payoffs.append(_payoff(objective, won[done], slides[done], scores[done]))
+        wins += int(won.sum())
+        slid += int(slides[done].sum())
+        ended += int(done.sum())
+        afters = links.afters[choice, every][~done]
+        _spawn(reader, afters, slides[~done], scores[~done], total, rng, waiting)
+        if progress is not None:
+            seconds = time.perf_counter() - began
+            rate = ended / max(seconds, 1e-9)
+            left = (games - ended) / rate if rate else math.inf
+            progress(Progress(total, "play", ended, seconds, rate, ended / games, left, "games"))
+    return np.concatenate(payoffs), wins, slid
+
+
+def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
+    """``q[k, x]``: what slide k of state x is worth; -inf if it is not allowed."""
+    q: Array = layer.values[0][links.slots]
+    if objective.name == "score":
+        q = q + np.repeat(links.gains, 2, axis=0)
+    elif not objective.is_win:
+        q = q + 1
+    return np.where(links.slots == NONE, -np.inf, q)
+
+
+def choose(objective: Objective, layer: ReadLayer, links: Links) -> Array:
+    """The first best slide of each state; any where none is allowed."""
+    return opinions(objective, layer, links).argmax(axis=0)
+
+
+def _payoff(objective: Objective, won: Array, slides: Array, scores: Array) -> Array:
+    if objective.is_win:
+        return won * float(objective.discount) ** slides
+    if objective.name == "score":
+        return scores.astype(np.float64)
+    return slides.astype(np.float64)
+
+
+def _spawn(
+    reader: LayerReader,
+    afters: Array,
+    slides: Array,
+    scores: Array,
+    total: int,
+    rng: np.random.Generator,
+    waiting: dict[int, _Games],
+) -> None:
+    """One random spawn in each game that goes on."""
+    game, rules = reader.game, reader.rules
+    fours = rng.random(len(afters)) < float(game.four)
+    states = np.empty_like(afters)
+    backward.spawn_one(afters, rng.random(len(afters)), fours, rules.low_bits, rules.fold, states)
+    for chosen, tile in ((~fours, 2), (fours, 4)):
+        if chosen.any():
+            games = waiting.setdefault(total + tile, _Games())
+            games.add(states[chosen], slides[chosen], scores[chosen])

@@ -1,0 +1,235 @@
+"""Small tables: the states that optimal play visits, and little else.
+
+Optimal play makes a Markov chain of the game.  The probability that it ever visits a state is
+computed forward over the layers, exactly up to rounding: a game visits at most one state of
+each sum.  Of states visited with at least a given probability, the values of all slides are
+kept, so that probing them says all that the whole table says; other boards are not found.
+Where several slides are best, play is taken to choose evenly among them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.enumerate import Progress
+from tilebase.errors import StorageError, UsageError, WrongGameError
+from tilebase.layers.folds import FIRST, NONE, WON
+from tilebase.layers.reading import LayerReader, Links, ReadLayer, merge_weights
+from tilebase.layers.run import write_whole
+from tilebase.layers.store import decode, encode
+from tilebase.objectives import Objective
+from tilebase.policies import afterstate_counts, local_folder
+from tilebase.simulation import opinions
+from tilebase.tables.format import (
+    CHUNK_KEYS,
+    VALUE_HEADER,
+    LayerFile,
+    LayerWriter,
+    ValueFile,
+    compress,
+    encode_values,
+)
+from tilebase.tables.manifest import Manifest
+from tilebase.tables.probe import Table, open_table
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Thinning:
+    """What a thinned table holds.
+
+    Attributes
+    ----------
+    above:
+        The least probability of a visit for which a state was kept.
+    states, visited:
+        States kept, and all that optimal play can visit.
+    afterstates, before:
+        Afterstates stored, and those of the whole table.
+    left_out:
+        The probability that an optimally played game comes to a state that was not kept.
+    """
+
+    above: float
+    states: int
+    visited: int
+    afterstates: int
+    before: int
+    left_out: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return dict(self.__dict__)
+
+
+class _Flow:
+    """Probabilities of visits, by sum: of any visit, and of one before anything left out."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[int, list[tuple[Array, Array, Array]]] = {}
+
+    def add(self, total: int, keys: Array, visit: Array, inside: Array) -> None:
+        """More ways to states of a sum."""
+        if len(keys):
+            self._pieces.setdefault(total, []).append((keys, visit, inside))
+
+    def pop(self) -> tuple[int, Array, Array, Array]:
+        """The lowest sum that is left: its states, each once."""
+        total = min(self._pieces)
+        keys, visit, inside = (np.concatenate(c) for c in zip(*self._pieces.pop(total), strict=True))
+        keys, visit, inside = merge_weights(keys, visit, inside)
+        return total, keys, visit, inside
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+
+def thin(
+    table: Table | Path | str,
+    output: Path | str,
+    *,
+    above: float,
+    objective: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Thinning:
+    """Write the part of a table that optimal play visits.
+
+    Parameters
+    ----------
+    table:
+        A whole table in a folder on this machine.
+    output:
+        A new folder.
+    above:
+        States that are visited with at least this probability are kept; 0 for all that can be.
+    objective:
+        The objective whose play counts; None for the first.  All objectives' values are kept.
+
+    Raises
+    ------
+    UsageError
+        If `above` is no probability or the table is not whole.
+    WrongGameError, StorageError
+        If the output holds files or cannot be written.
+    """
+    if not 0 <= above <= 1:
+        raise UsageError(f"{above} is no probability: give one from 0 to 1, as 1e-7")
+    opened = table if isinstance(table, Table) else open_table(table)
+    chosen = opened._choose(objective)[0] if objective else opened.objectives[0]
+    target = Path(output)
+    _prepare(target, opened)
+    reader = LayerReader(local_folder(opened), opened.game, (chosen,))
+    sizes = afterstate_counts(opened)
+    flow, checks = _starts(reader), {}
+    states = visited = kept = 0
+    left_out = 0.0
+    began = time.perf_counter()
+    while flow:
+        total, keys, visit, inside = flow.pop()
+        layer = reader.layer(total)
+        links = layer.link(keys)
+        stays = visit >= above
+        states, visited = states + int(stays.sum()), visited + len(keys)
+        left_out += float(inside[~stays].sum())
+        allowed = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
+        wanted = np.unique(links.slots[:, stays][allowed].astype(np.int64)) if allowed.any() else None
+        if wanted is not None:
+            checks[total] = _write(opened, target, total, wanted)
+            kept += len(wanted)
+        _advance(reader, chosen, layer, links, visit, np.where(stays, inside, 0.0), flow)
+        if progress is not None:
+            seconds = time.perf_counter() - began
+            share = (total + 1) / (max(sizes) + 1)
+            left = seconds * (1 / share - 1)
+            rate = visited / max(seconds, 1e-9)
+            progress(Progress(total, "thin", visited, seconds, rate, share, left))
+    thinning = Thinning(above, states, visited, kept, sum(sizes.values()), left_out)
+    old = opened.manifest
+    text = Manifest(old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version).text
+    write_whole(target / "manifest.json", text)
+    return thinning
+
+
+def _prepare(target: Path, table: Table) -> None:
+    if target.exists() and any(target.iterdir()):
+        raise WrongGameError(f"{target} holds files: choose a new folder")
+    try:
+        for folder in ("afterstates", *(f"values/{label}" for label in table.manifest.labels)):
+            (target / folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"cannot use {target}: {error.strerror or error}") from error
+
+
+def _starts(reader: LayerReader) -> _Flow:
+    flow = _Flow()
+    for board, p in reader.game.starts():
+        keys = reader.rules.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
+        chance = np.array([float(p)])
+        flow.add(reader.game.sum(board), keys, chance, chance)
+    return flow
+
+
+def _advance(
+    reader: LayerReader,
+    objective: Objective,
+    layer: ReadLayer,
+    links: Links,
+    visit: Array,
+    inside: Array,
+    flow: _Flow,
+) -> None:
+    """Let the probabilities of a layer's states flow through the best slides and all spawns."""
+    q = opinions(objective, layer, links)
+    most = q.max(axis=0)
+    floating = objective.dtype.startswith("float")
+    slack = 4 * float(np.finfo(objective.dtype).eps) if floating else 0.0
+    with np.errstate(invalid="ignore"):  # lost states have -inf
+        best = (q >= most - slack * np.abs(most)) & (links.slots != NONE)
+    share = 1 / np.maximum(best.sum(axis=0), 1)
+    best &= links.slots != WON
+    slide, state = np.nonzero(best)
+    keys, visit, inside = merge_weights(
+        links.afters[slide, state], (visit * share)[state], (inside * share)[state]
+    )
+    game = reader.game
+    for exponent in game.spawn_exponents:
+        states, origin = reader.spawns(keys, exponent)
+        if not len(states):
+            continue
+        chance = float(game.spawn_probability(exponent)) / np.bincount(origin, minlength=len(keys))[origin]
+        flow.add(layer.total + 2**exponent, states, visit[origin] * chance, inside[origin] * chance)
+
+
+def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, str]:
+    """Write the chosen afterstates of a layer and their values; return the files' checksums."""
+    path, name = local_folder(table), f"{total:06d}"
+    places = slots - FIRST
+    checks = {}
+    with LayerFile(path / "afterstates" / f"{name}.tbl") as file:
+        keys = np.concatenate([file.keys(chunk, decode) for chunk in range(file.chunks)])[places]
+        with LayerWriter(target / "afterstates" / f"{name}.tbl") as writer:
+            for chunk in encode(keys):
+                writer.add(chunk)
+            writer.finish(file.meta, durable=False)
+    with LayerFile(target / "afterstates" / f"{name}.tbl") as file:
+        checks["afterstates"] = file.checksum
+    for label in table.manifest.labels:
+        with ValueFile(path / "values" / label / f"{name}.val") as stored:
+            values = np.concatenate([stored.values(chunk) for chunk in range(stored.chunks)])[places]
+            bits, meta = stored.dtype == "bit", stored.meta
+        with LayerWriter(target / "values" / label / f"{name}.val", VALUE_HEADER) as writer:
+            for at in range(0, len(values), CHUNK_KEYS):
+                piece = values[at : at + CHUNK_KEYS]
+                writer.add(compress(int(keys[at]), len(piece), encode_values(piece, bits)))
+            writer.finish(meta, durable=False)
+        with ValueFile(target / "values" / label / f"{name}.val") as stored:
+            checks[label] = stored.checksum
+    return checks
