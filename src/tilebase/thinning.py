@@ -140,8 +140,8 @@ def thin(
         states, visited = states + int(stays.sum()), visited + len(keys)
         left_out += float(inside[~stays].sum())
         allowed = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
-        wanted = np.unique(links.slots[:, stays][allowed].astype(np.int64)) if allowed.any() else None
-        if wanted is not None:
+        wanted = _distinct(links.slots[:, stays][allowed])
+        if len(wanted):
             checks[total] = _write(opened, target, total, wanted)
             kept += len(wanted)
         _advance(reader, chosen, layer, links, visit, np.where(stays, inside, 0.0), flow)
@@ -156,6 +156,11 @@ def thin(
     text = Manifest(old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version).text
     write_whole(target / "manifest.json", text)
     return thinning
+
+
+def _distinct(slots: Array) -> Array:
+    ordered = np.sort(slots.astype(np.int64))
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def _prepare(target: Path, table: Table) -> None:

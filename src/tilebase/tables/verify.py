@@ -1,0 +1,178 @@
+"""Is a table right?  Every byte against its checksum, and values against those that follow.
+
+Values are derived again from their successors by the rules of `Game`, in plain Python: no
+kernel and no solver has a part in it.  A table all of whose values agree with their
+successors is right, by induction from the positions that end the game.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tilebase.errors import MissingBoardError, TilebaseError
+from tilebase.game import Cells
+from tilebase.objectives import ONE, Objective
+from tilebase.tables.format import LayerFile, ValueFile
+from tilebase.tables.probe import Table, open_table
+from tilebase.values import Number, read_number
+
+TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
+"""How far a float may be from what its successors give, relative to the larger of it and 1."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, and what is wrong: one sentence each, none if the table is sound."""
+
+    layers: int
+    values: int
+    skipped: int  # values of a thinned table whose successors it does not hold
+    wrong: tuple[str, ...]
+
+
+def verify_table(
+    location: Path | str,
+    *,
+    sample: int | None = 1000,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verification:
+    """Check a table: all bytes, and `sample` random values of each objective, or all (None).
+
+    `progress` is called with the layers done and all layers.  Raises `MissingLayerError` or
+    `CorruptError` if there is no sound manifest.
+    """
+    with open_table(location) as table:
+        wrong = list(_check_files(table, progress))
+        values = skipped = 0
+        if not wrong:
+            for after in _choose(table, sample, seed):
+                for objective in table.objectives:
+                    sentence = _check_value(table, after, objective)
+                    if sentence is None:
+                        skipped += 1
+                    elif sentence:
+                        wrong.append(sentence)
+                    values += sentence is not None
+        return Verification(len(table.manifest.layers), values, skipped, tuple(wrong))
+
+
+def _check_files(table: Table, progress: Callable[[int, int], None] | None) -> Iterator[str]:
+    """A sentence for each file that is damaged or not the one that the manifest names."""
+    for done, (total, checks) in enumerate(sorted(table.manifest.layers.items())):
+        name = f"{total:06d}"
+        try:
+            with LayerFile(table.location.open(f"afterstates/{name}.tbl")) as keys:
+                keys.verify()
+                if keys.meta.get("game") != table.game.identity or keys.meta.get("sum") != total:
+                    yield f"{keys.path} belongs to another game or sum"
+                if keys.checksum != checks.get("afterstates"):
+                    yield f"{keys.path} is not the file that the manifest names"
+                for label in table.manifest.labels:
+                    with ValueFile(table.location.open(f"values/{label}/{name}.val")) as values:
+                        values.verify()
+                        values.check_pair(keys)
+                        if values.checksum != checks.get(label):
+                            yield f"{values.path} is not the file that the manifest names"
+        except TilebaseError as error:
+            yield str(error)
+        if progress is not None:
+            progress(done + 1, len(table.manifest.layers))
+
+
+def _choose(table: Table, sample: int | None, seed: int) -> Iterator[Cells]:
+    """All afterstates, or random ones, each as likely as another."""
+    sizes = {}
+    for total in sorted(table.manifest.layers):
+        with LayerFile(table.location.open(f"afterstates/{total:06d}.tbl")) as file:
+            sizes[total] = len(file)
+    places = range(sum(sizes.values()))
+    if sample is not None and sample < len(places):
+        chosen: Any = sorted(random.Random(seed).sample(places, sample))
+    else:
+        chosen = places
+    wanted = iter(chosen)
+    place, first = next(wanted, None), 0
+    for total, size in sizes.items():
+        with LayerFile(table.location.open(f"afterstates/{total:06d}.tbl")) as file:
+            for chunk in range(file.chunks):
+                end = first + int(file.index[chunk]["keys"])
+                if place is not None and place < end:
+                    keys = file.keys(chunk)
+                    while place is not None and place < end:
+                        yield table.game.unpack(int(keys[place - first]))
+                        place = next(wanted, None)
+                first = end
+
+
+def _check_value(table: Table, after: Cells, objective: Objective) -> str | None:
+    """What is wrong with a value: nothing if empty, None if its successors are not in the table."""
+    stored = table.prober.stored(after, objective)
+    try:
+        expected = _derive(table, after, objective)
+    except MissingBoardError:
+        if table.manifest.thinned is not None:
+            return None
+        raise
+    found = int(stored) if objective.is_bound else read_number(objective, stored)
+    if objective.dtype in TOLERANCE:
+        close = abs(float(found) - float(expected)) <= TOLERANCE[objective.dtype] * max(1.0, abs(float(expected)))
+    else:
+        close = found == expected
+    if close:
+        return ""
+    return (
+        f"{objective.label} of {table.game.format(after)} is {found}, but its successors make it {expected}"
+    )
+
+
+def _derive(table: Table, after: Cells, objective: Objective) -> Number:
+    """The value of an afterstate from those that follow; a bound as the integer that stands for it."""
+    game = table.game
+    spawned = [(_best(table, board, objective), p) for board, p in game.spawns(after)]
+    if objective.is_bound:
+        cells = len(spawned) // len(game.spawn_exponents)
+        return _bound(cells, game.four.denominator, spawned, objective)
+    if not objective.is_mean:
+        pick = max if objective.name == "longest" else min
+        return pick(value for value, _ in spawned)
+    return float(sum(Fraction(value) * p for value, p in spawned) * objective.discount)
+
+
+def _bound(
+    cells: int, denominator: int, spawned: list[tuple[Number, Fraction]], objective: Objective
+) -> int:
+    """As the solver rounds: the discount first, then the mean."""
+    one, up = ONE[objective.dtype], objective.name == "upper"
+
+    def divide(above: int, below: int) -> int:
+        return -(-above // below) if up else above // below
+
+    total = 0
+    for value, p in spawned:
+        whole = int(Fraction(value) * one)
+        whole = divide(whole * objective.discount.numerator, objective.discount.denominator)
+        total += whole * int(p * cells * denominator)
+    most = min(one, (1 << int(objective.dtype.removeprefix("uint"))) - 1)
+    return min(divide(total, cells * denominator), most)
+
+
+def _best(table: Table, board: Cells, objective: Objective) -> Number:
+    """The value of a state from the stored values of its slides."""
+    game = table.game
+    found: list[Number] = []
+    for after in game.slides(board).values():
+        wins = game.wins(after)
+        if objective.is_win:
+            found.append(True if wins else table.prober.afterstate(after, objective))
+            continue
+        gain = 1
+        if objective.name == "score":
+            gain = table.prober.slider.potential(after) - table.prober.slider.potential(board)
+        found.append(gain + (0 if wins else table.prober.afterstate(after, objective)))
+    return max(found, default=0)
