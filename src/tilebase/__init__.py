@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tilebase.errors import BoardError as BoardError
     from tilebase.errors import CorruptError as CorruptError
     from tilebase.errors import GameError as GameError
+    from tilebase.errors import MissingBoardError as MissingBoardError
     from tilebase.errors import MissingExtraError as MissingExtraError
     from tilebase.errors import MissingLayerError as MissingLayerError
     from tilebase.errors import ResourceError as ResourceError
@@ -34,10 +35,33 @@ if TYPE_CHECKING:
     from tilebase.errors import UsageError as UsageError
     from tilebase.errors import WrongGameError as WrongGameError
     from tilebase.game import Game as Game
+    from tilebase.mdp import MDP as MDP
+    from tilebase.mdp import to_mdp as to_mdp
+    from tilebase.objectives import Objective as Objective
+    from tilebase.policies import Evaluation as Evaluation
+    from tilebase.policies import evaluate as evaluate
+    from tilebase.results import LayerSummary as LayerSummary
+    from tilebase.results import Solution as Solution
+    from tilebase.simulation import Simulation as Simulation
+    from tilebase.simulation import simulate as simulate
+    from tilebase.solver import solve as solve
     from tilebase.symmetry import canonical as canonical
     from tilebase.symmetry import orbit_size as orbit_size
     from tilebase.symmetry import symmetries as symmetries
     from tilebase.tables.format import LayerFile as LayerFile
+    from tilebase.tables.format import ValueFile as ValueFile
+    from tilebase.tables.probe import Answer as Answer
+    from tilebase.tables.probe import SlideAnswer as SlideAnswer
+    from tilebase.tables.probe import Table as Table
+    from tilebase.tables.probe import open_table as open_table
+    from tilebase.tables.verify import Verification as Verification
+    from tilebase.tables.verify import verify_table as verify_table
+    from tilebase.thinning import Thinning as Thinning
+    from tilebase.thinning import thin as thin
+    from tilebase.values import Exact as Exact
+    from tilebase.values import Interval as Interval
+    from tilebase.values import Lower as Lower
+    from tilebase.values import Upper as Upper
 
 _HOMES = {
     "board": ("Board",),
@@ -48,6 +72,7 @@ _HOMES = {
         "BoardError",
         "CorruptError",
         "GameError",
+        "MissingBoardError",
         "MissingExtraError",
         "MissingLayerError",
         "ResourceError",
@@ -57,8 +82,18 @@ _HOMES = {
         "WrongGameError",
     ),
     "game": ("Game",),
+    "mdp": ("MDP", "to_mdp"),
+    "objectives": ("Objective",),
+    "policies": ("Evaluation", "evaluate"),
+    "results": ("LayerSummary", "Solution"),
+    "simulation": ("Simulation", "simulate"),
+    "solver": ("solve",),
     "symmetry": ("canonical", "orbit_size", "symmetries"),
-    "tables.format": ("LayerFile",),
+    "tables.format": ("LayerFile", "ValueFile"),
+    "tables.probe": ("Answer", "SlideAnswer", "Table", "open_table"),
+    "tables.verify": ("Verification", "verify_table"),
+    "thinning": ("Thinning", "thin"),
+    "values": ("Exact", "Interval", "Lower", "Upper"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -104,7 +104,9 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
     states = _live_states(game, symmetric, max_states)
     place = {state: i for i, state in enumerate(states)}
     win, lose = len(states), len(states) + 1
-    pair_states, actions, rewards = [], [], []
+    pair_states: list[int] = []
+    actions: list[str] = []
+    rewards: list[float] = []
     rows: list[tuple[int, int, float]] = []
     for state in states:
         for name, after in _actions(game, state, symmetric, merge):
@@ -138,7 +140,9 @@ def _live_states(game: Game, symmetric: bool, max_states: int) -> list[Cells]:
     sizes = bound(game)
     possible = sizes.canonical_possible if symmetric else sizes.possible
     if possible > 20 * max_states:
-        raise UsageError(f"{game} may have {possible:,} states, too many for a decision process of {max_states:,}")
+        raise UsageError(
+            f"{game} may have {possible:,} states, too many for a decision process of {max_states:,}"
+        )
     found = [
         state
         for layer in reachable(game, symmetric=symmetric).values()

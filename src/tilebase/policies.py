@@ -141,7 +141,9 @@ def _objective(table: Table, label: str | None) -> Objective:
         if label in (None, objective.label, objective.name):
             return Objective(objective.name, objective.dtype, objective.discount)
     asked = label or "win, score or moves"
-    raise UsageError(f"{table.location.name} has no values of {asked}, so a policy cannot be compared with it")
+    raise UsageError(
+        f"{table.location.name} has no values of {asked}, so a policy cannot be compared with it"
+    )
 
 
 def _find_policy(policy: Any) -> Any:
@@ -152,7 +154,9 @@ def _find_policy(policy: Any) -> Any:
         return _import(policy)
     if Path(policy).exists():
         return open_table(policy)
-    raise UsageError(f"policy {policy!r} is none: give random, greedy, the folder of a table, or module:function")
+    raise UsageError(
+        f"policy {policy!r} is none: give random, greedy, the folder of a table, or module:function"
+    )
 
 
 def _import(name: str) -> Any:
@@ -219,7 +223,8 @@ def _start_value(path: Path, values: Path, game: Game, objective: Objective, gui
             opinions = [float(w) for *_, w in other.slides(board, guide.objectives[0])]
         elif guide == "greedy":
             opinions = [
-                float(prober.slider.potential(after) - prober.slider.potential(board)) for _, after, *_ in slides
+                float(prober.slider.potential(after) - prober.slider.potential(board))
+                for _, after, *_ in slides
             ]
         else:
             opinions = [0.0] * len(slides)
@@ -265,7 +270,8 @@ def evaluate_callable(
     for total in sorted(chosen, reverse=True):
         for board, choices in chosen[total].items():
             V[board] = float(objective.discount) * sum(
-                weight * _worth(game, slider, objective, board, after, wins, V) for after, wins, weight in choices
+                weight * _worth(game, slider, objective, board, after, wins, V)
+                for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
     return value, len(V)
@@ -302,7 +308,7 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
     slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
     if not slides:
         return []
-    answer = policy(Board(game, board))
+    answer: Any = policy(Board(game, board))
     weights = {answer: 1.0} if isinstance(answer, str) else answer
     if not isinstance(weights, Mapping) or not set(weights) <= set(slides):
         raise UsageError(
@@ -315,7 +321,13 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
 
 
 def _worth(
-    game: Game, slider: Slider, objective: Objective, board: Cells, after: Cells, wins: bool, V: dict[Cells, float]
+    game: Game,
+    slider: Slider,
+    objective: Objective,
+    board: Cells,
+    after: Cells,
+    wins: bool,
+    V: dict[Cells, float],
 ) -> float:
     here = {"win": float(wins), "moves": 1.0}.get(objective.name)
     if here is None:

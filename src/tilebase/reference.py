@@ -30,7 +30,8 @@ Values
 Going down from the largest sum, with discount d::
 
     W(a) = sum of p V(x) over spawns(a)                      mean over the spawns, or
-    W(a) = min of V(x) over spawns(a)                        if the spawns are adversarial
+    W(a) = min of V(x) over spawns(a)                        if the spawns are adversarial, or
+    W(a) = max of V(x) over spawns(a)                        if the spawns help
     V(x) = d * max over slides of  worth + W(a)              with W(a) = 0 if a is won
     V(x) = 0                                                 without an allowed slide
 
@@ -40,6 +41,8 @@ where a slide is worth
     ``guaranteed``  1 if it wins, else 0, with adversarial spawns: V is 1 if a win can be forced
     ``score``       the sum of the tiles that it makes by merging: V is the expected score
     ``moves``       1: V is the expected number of slides to the end of the game
+    ``survival``    1, with adversarial spawns: V is the number of slides that can be forced
+    ``longest``     1, with spawns that help: V is the number of slides of the longest game
 
 each under the play that makes it largest.  Every slide, the last one included, counts the
 discount once: with ``win`` V is the expectation of d to the number of slides, 0 when lost.
@@ -66,7 +69,7 @@ from tilebase.errors import UsageError
 from tilebase.game import Cells, Game
 from tilebase.symmetry import canonical, orbit_size
 
-Objective: TypeAlias = Literal["win", "guaranteed", "score", "moves"]
+Objective: TypeAlias = Literal["win", "guaranteed", "score", "moves", "survival", "longest"]
 """What a value means; see the module."""
 
 Transition: TypeAlias = tuple[Cells, str, Cells | Literal["win", "lose"]]
@@ -91,8 +94,8 @@ class Values:
     states, afterstates:
         V and W of the module.
     start:
-        V averaged over the starts with their probabilities; for ``guaranteed`` the least of
-        them, since the adversary sets the board up too.
+        V averaged over the starts with their probabilities; for adversarial spawns the least
+        of them, since the adversary sets the board up too, and for those that help the largest.
     """
 
     game: Game
@@ -228,8 +231,10 @@ def _fold(
     game: Game, objective: Objective, V: dict[Cells, Fraction], spawns: Iterable[tuple[Cells, Fraction]]
 ) -> Fraction:
     worths = [(V[canonical(game, state)], p) for state, p in spawns]
-    if objective == "guaranteed":
+    if objective in ("guaranteed", "survival"):
         return min(value for value, _ in worths)
+    if objective == "longest":
+        return max(value for value, _ in worths)
     return sum((value * p for value, p in worths), Fraction(0))
 
 
@@ -247,7 +252,7 @@ def _best(game: Game, objective: Objective, W: dict[Cells, Fraction], state: Cel
 def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Fraction:
     if objective == "score":
         return Fraction(_potential(game, after) - _potential(game, state))
-    return Fraction(objective == "moves" or game.wins(after))
+    return Fraction(objective in ("moves", "survival", "longest") or game.wins(after))
 
 
 def _potential(game: Game, board: Cells) -> int:

@@ -124,7 +124,9 @@ def _play(
     picked = rng.choice(len(keys), size=games, p=np.array(chances, dtype=np.float64))
     for total in np.unique(sums).tolist():
         states = keys[picked[sums[picked] == total]]
-        waiting.setdefault(total, _Games()).add(states, np.zeros(len(states), int), np.zeros(len(states), int))
+        waiting.setdefault(total, _Games()).add(
+            states, np.zeros(len(states), int), np.zeros(len(states), int)
+        )
     payoffs: list[Array] = []
     wins = slid = ended = 0
     began = time.perf_counter()
@@ -163,12 +165,14 @@ def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
         q = q + np.repeat(links.gains, 2, axis=0)
     elif not objective.is_win:
         q = q + 1
-    return np.where(links.slots == NONE, -np.inf, q)
+    q[links.slots == NONE] = -np.inf
+    return q
 
 
 def choose(objective: Objective, layer: ReadLayer, links: Links) -> Array:
     """The first best slide of each state; any where none is allowed."""
-    return opinions(objective, layer, links).argmax(axis=0)
+    best: Array = opinions(objective, layer, links).argmax(axis=0)
+    return best
 
 
 def _payoff(objective: Objective, won: Array, slides: Array, scores: Array) -> Array:

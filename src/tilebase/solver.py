@@ -161,8 +161,6 @@ class BackwardPass:
         most = sum(sizes[s] for s in missing)
         for total in missing:
             self._retire(total)
-            if total == missing[0]:
-                self._reload(total, sizes)
             for layers, summary in zip(done, self._layer(total, sizes), strict=True):
                 layers[total] = summary
             self._stored.add(total)
@@ -186,12 +184,6 @@ class BackwardPass:
                 for objective in self.objectives:
                     (self._folder(objective) / f"{old:06d}.val").unlink(missing_ok=True)
                 self._stored.remove(old)
-
-    def _reload(self, total: int, sizes: dict[int, int]) -> None:
-        """Bring the layers above `total` back after an interruption."""
-        for above in (total + 2, total + 4):
-            if sizes.get(above) and not self._is_lean(total, sizes):
-                self._solved[above] = self._load(above, sizes[above])
 
     def _report(self, total: int, solved: int, most: int, seconds: float) -> None:
         now = time.perf_counter()
@@ -241,11 +233,10 @@ class BackwardPass:
                     f"{self.path} and solve again"
                 )
             if self._is_lean(total, sizes):
-                self._solved.clear()
                 parts, here = self._lean_parts(total, keys, sizes), None
             else:
                 here = self._room(total, len(keys))
-                parts = self._parts(total, keys, here)
+                parts = self._parts(total, keys, sizes, here)
             summaries = self._write(total, keys, parts, here)
         if here is not None:
             self._solved[total] = here
@@ -278,11 +269,11 @@ class BackwardPass:
 
         yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
 
-    def _parts(self, total: int, file: LayerFile, here: _Solved) -> Iterator[_Part]:
+    def _parts(self, total: int, file: LayerFile, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
         """Solve a layer with both layers above in memory."""
 
         above = {
-            exponent: self._solved.get(total + 2**exponent) or self._nothing(total + 2**exponent)
+            exponent: self._above(total + 2**exponent, sizes)
             for exponent in sorted(self.game.spawn_exponents, reverse=True)
         }
 
@@ -302,8 +293,8 @@ class BackwardPass:
         accs = [fold.start(n) for fold in self.folds]
         spawns = np.zeros(n, dtype=np.int64)
         for exponent in sorted(self.game.spawn_exponents, reverse=True):
-            size = sizes.get(total + 2**exponent, 0)
-            above = self._load(total + 2**exponent, size) if size else self._nothing(total + 2**exponent)
+            self._solved.clear()
+            above = self._above(total + 2**exponent, sizes)
 
             def work(worker: _Worker, span: range, exponent: int = exponent, above: _Solved = above) -> None:
                 keys = _read(file, span)
@@ -312,7 +303,9 @@ class BackwardPass:
 
             for _ in self._map(work, self._spans(file)):
                 pass
-            del above
+            del above, work
+
+        self._solved.clear()
 
         def finish(_: _Worker, span: range) -> _Part:
             keys = _read(file, span)
@@ -351,10 +344,20 @@ class BackwardPass:
                 fold.add(acc[place:end], exponent, worker.slots, n, worker.gains, values, spawns[place:end])
             place = end
 
+    def _above(self, total: int, sizes: dict[int, int]) -> _Solved:
+        """A finished layer: in memory, from disk after an interruption or if lean, or empty."""
+        if not sizes.get(total):
+            return self._nothing(total)
+        if total not in self._solved:
+            self._solved[total] = self._load(total, sizes[total])
+        return self._solved[total]
+
     def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: all that leads there is decided at once."""
         layout = self._layouts.at(total) if total <= self._highest else self._layouts.at(self._highest)
-        return _Solved(layout, np.zeros((1, 2), dtype=np.uint64), [fold.values(0, total) for fold in self.folds])
+        return _Solved(
+            layout, np.zeros((1, 2), dtype=np.uint64), [fold.values(0, total) for fold in self.folds]
+        )
 
     @property
     def _highest(self) -> int:

@@ -153,7 +153,9 @@ def thin(
             progress(Progress(total, "thin", visited, seconds, rate, share, left))
     thinning = Thinning(above, states, visited, kept, sum(sizes.values()), left_out)
     old = opened.manifest
-    text = Manifest(old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version).text
+    text = Manifest(
+        old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version
+    ).text
     write_whole(target / "manifest.json", text)
     return thinning
 

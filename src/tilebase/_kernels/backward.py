@@ -225,7 +225,7 @@ def link_states(
     states, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory, potential, scratch,
     where, out_slots, out_gains, out_afters,
 ):  # fmt: skip
-    """The same for given states of one layer; the results have room for all.  Returns whether all is there."""
+    """The same for given states of one layer; there is room for all.  Returns whether all is there."""
     sound = True
     at = 0
     while at < len(states):
@@ -246,7 +246,7 @@ def spawn_all(keys, exponent, low_bits, fold, out_states, out_from):
     for a in range(len(keys)):
         free = free_cells(keys[a], low_bits, fold)
         if len(out_states) == 0:
-            n += np.int64(ones(free))
+            n += int(ones(free))
             continue
         while free:
             lowest = free & (~free + U1)

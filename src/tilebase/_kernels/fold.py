@@ -50,7 +50,7 @@ def best_with_gain(slots, n, gains, values, out):
 
 @kernel()
 def follow(slots, n, gains, guide, guide_gain, slack, values, gain, step, out):
-    """``out[x]``: the mean of `values` over the slides that a guide holds best, all of them if it holds nothing.
+    """``out[x]``: the mean of `values` over the slides that a guide holds best, all if it holds nothing.
 
     The guide's opinion of slide k is ``guide[slots[k, x]] + guide_gain * gains[k // 2, x]``;
     opinions closer than `slack`, relative to the best, are ties.  A slide adds

@@ -16,12 +16,16 @@ from rich.console import Console
 from tilebase._version import __version__
 from tilebase.cli.codecs import codecs
 from tilebase.cli.count import count
+from tilebase.cli.evaluate import evaluate
 from tilebase.cli.export import export
 from tilebase.cli.graph import graph
+from tilebase.cli.play import play
 from tilebase.cli.plot import plot
 from tilebase.cli.probe import probe
 from tilebase.cli.reproduce import reproduce
+from tilebase.cli.simulate import simulate
 from tilebase.cli.solve import solve
+from tilebase.cli.thin import thin
 from tilebase.cli.verify import verify
 from tilebase.errors import TilebaseError, UsageError
 
@@ -31,7 +35,9 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,  # main says what becomes of the work
 )
-for command in (count, solve, probe, plot, graph, codecs, reproduce, verify, export):
+for command in (
+    count, solve, probe, play, simulate, evaluate, thin, plot, graph, codecs, reproduce, verify, export,
+):  # fmt: skip
     app.command(command)
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
 LabelOption = Annotated[
-    str | None, Parameter(help="Which of the table's objectives; left out: the first, or the interval of both bounds.")
+    str | None,
+    Parameter(help="Which of the table's objectives; left out: the first, or the interval."),
 ]
 
 
@@ -24,8 +25,8 @@ def probe(
     board: Annotated[
         str | None,
         Parameter(
-            help="Tiles by rows (2,4/0,8), a key (0x...), hexadecimal digits of exponents, or JSON. Left out: "
-            "the value of the start."
+            help="Tiles by rows (2,4/0,8), a key (0x...), hexadecimal digits of exponents, or JSON. "
+            "Left out: the value of the start."
         ),
     ] = None,
     *,

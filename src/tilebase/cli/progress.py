@@ -74,3 +74,21 @@ def _lines() -> Callable[[Progress], None]:
             print(f"{progress.fraction:5.1%}  {describe(progress)}", file=sys.stderr, flush=True)
 
     return update
+
+
+@contextmanager
+def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """A callable for done and all of something; None if `quiet` or nobody watches."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bars
+
+    with Bars(console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(unit, total=None)
+
+        def update(done: int, every: int) -> None:
+            bars.update(task, completed=done, total=every)
+
+        yield update

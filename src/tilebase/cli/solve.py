@@ -50,7 +50,8 @@ def solve(
         Path | None,
         Parameter(
             name=["--output", "-o"],
-            help="Folder for a table that can be probed; the same command continues there, and others add objectives.",
+            help="Folder for a table that can be probed; the same command continues there, others "
+            "add objectives.",
         ),
     ] = None,
     by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,
@@ -60,14 +61,13 @@ def solve(
         bool | None,
         Parameter(
             negative="--no-lean",
-            help="Keep one layer of values above the one in work in memory, not two; left out: where memory asks for it.",
+            help="Keep one layer above the one in work in memory, not two; left out: where memory "
+            "asks for it.",
         ),
     ] = None,
     threads: ThreadsOption = None,
     form: FormatOption = None,
-    save: Annotated[
-        Path | None, Parameter(help="File for the rows, instead of printing them.")
-    ] = None,
+    save: Annotated[Path | None, Parameter(help="File for the rows, instead of printing them.")] = None,
     quiet: QuietOption = False,
 ) -> int:
     """Solve a game: the value of every position that can occur, by backward induction.

@@ -1,28 +1,79 @@
-"""``tilebase verify``: is every byte of a file or a run's folder as it was written?"""
+"""``tilebase verify``: is every byte as it was written, and every value what follows from the rules?"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.options import QuietOption
+from tilebase.cli.progress import share_progress
+from tilebase.errors import UsageError
 
-def verify(path: Annotated[Path, Parameter(help="A layer file, or the folder of a run.")]) -> int:
-    """Read every byte and check every checksum; exit with 1 if anything is wrong.
+
+def verify(
+    path: Annotated[Path, Parameter(help="A table, the folder of a run, a layer file or a value file.")],
+    *,
+    sample: Annotated[int, Parameter(help="Values of a table to derive again from their successors.")] = 1000,
+    every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False,
+    seed: Annotated[int, Parameter(help="Of the random sample.")] = 0,
+    quiet: QuietOption = False,
+) -> int:
+    """Read every byte and check every checksum; of a table derive values again by the plain rules.
+
+    Exits with 1 if anything is wrong.
 
     tilebase verify run/
-    """
-    from tilebase.layers.run import verify_run
-    from tilebase.tables.format import LayerFile
 
-    if path.is_dir():
-        wrong = verify_run(path)
-        for sentence in wrong:
-            print(sentence)
-        print(f"{path}: {'sound' if not wrong else f'{len(wrong)} damaged'}")
-        return 1 if wrong else 0
-    with LayerFile(path) as layer:
-        layer.verify()
-        print(f"{path}: sound, {len(layer):,} keys of sum {layer.meta.get('sum')}")
+    tilebase verify 3x3-512/ --sample 10000
+    """
+    if sample < 0:
+        raise UsageError(f"a sample of {sample} values is none: give 0 or more")
+    if path.is_dir() and (path / "run.json").exists() and not (path / "manifest.json").exists():
+        return _verify_run(path)
+    if path.is_dir() or path.suffix == ".zip":
+        with share_progress("layers", quiet=quiet) as progress:
+            return _verify_table(path, None if every else sample, seed, progress)
+    return _verify_file(path)
+
+
+def _verify_run(path: Path) -> int:
+    from tilebase.layers.run import verify_run
+
+    return _say(path, verify_run(path), "sound")
+
+
+def _verify_table(
+    path: Path, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
+) -> int:
+    from tilebase.layers.run import verify_run
+    from tilebase.tables.verify import verify_table
+
+    found = verify_table(path, sample=sample, seed=seed, progress=progress)
+    wrong = list(found.wrong)
+    if (path / "run.json").exists():
+        wrong += [sentence for sentence in verify_run(path) if sentence not in wrong]
+    sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
+    if found.skipped:
+        sound += f", {found.skipped:,} left out because the table was thinned"
+    return _say(path, wrong, sound)
+
+
+def _say(path: Path, wrong: list[str], sound: str) -> int:
+    for sentence in wrong:
+        print(sentence)
+    print(f"{path}: {f'{len(wrong)} damaged' if wrong else sound}")
+    return 1 if wrong else 0
+
+
+def _verify_file(path: Path) -> int:
+    from tilebase.tables.format import LayerFile, ValueFile
+
+    kind = ValueFile if path.suffix == ".val" else LayerFile
+    with kind(path) as file:
+        file.verify()
+        what = "values" if path.suffix == ".val" else "keys"
+        print(f"{path}: sound, {len(file):,} {what} of sum {file.meta.get('sum')}")
     return 0

@@ -161,8 +161,9 @@ class BoundFold(_Plain):
         if isinstance(below, int) and below == 1:
             return above
         below = np.asarray(below, dtype=np.uint64)
+        whole: Array = above // below
         # Rounded up without an overflow of what is above.
-        return above // below + (above % below != 0) if self.up else above // below
+        return whole + (above % below != 0) if self.up else whole
 
 
 class ExtremeFold(_Plain):

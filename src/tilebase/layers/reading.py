@@ -85,7 +85,7 @@ class ReadLayer:
         )  # fmt: skip
         if not sound:
             raise CorruptError(
-                f"{self._reader.path} lacks afterstates of sum {self.total}: it is thinned, or layers are mixed"
+                f"{self._reader.path} lacks afterstates of sum {self.total}: layers are mixed; solve again"
             )
         return Links(slots, gains, afters)
 
@@ -111,7 +111,9 @@ class LayerReader:
     def spawns(self, keys: Array, exponent: int) -> tuple[Array, Array]:
         """The canonical states that spawns of an exponent make of afterstates, and of which each came."""
         none = np.empty(0, dtype=np.uint64)
-        n = backward.spawn_all(keys, exponent, self.rules.low_bits, self.rules.fold, none, none.view(np.int64))
+        n = backward.spawn_all(
+            keys, exponent, self.rules.low_bits, self.rules.fold, none, none.view(np.int64)
+        )
         states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
         if n:
             backward.spawn_all(keys, exponent, self.rules.low_bits, self.rules.fold, states, origin)

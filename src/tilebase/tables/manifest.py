@@ -73,7 +73,7 @@ class Manifest:
                 raise CorruptError(f"{name} is not the manifest of a table")
             if values["version"] != VERSION:
                 raise CorruptError(
-                    f"{name} is of version {values['version']}; this program reads version {VERSION}: update it"
+                    f"{name} is of version {values['version']}, this program reads {VERSION}: update it"
                 )
             if check != _check(values):
                 raise CorruptError(f"{name} is damaged: solve again to mend it")

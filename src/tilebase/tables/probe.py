@@ -164,7 +164,7 @@ class Prober:
         found = self.find(after)
         if found is None:
             raise MissingBoardError(
-                f"{self.game.format(after)} is not in {self.location.name}: no play of {self.game} leads there"
+                f"{self.game.format(after)} is not in {self.location.name}: no play of {self.game} makes it"
             )
         layer, chunk, place = found
         label = objective.label
@@ -282,7 +282,12 @@ class Answer:
             "value": self.value.as_dict(),
             "best": list(self.best),
             "slides": {
-                slide.direction: {"after": slide.after.text, "value": slide.value.as_dict(), "wins": slide.wins}
+                slide.direction: {
+                    "after": slide.after.text,
+                    "value": slide.value.as_dict(),
+                    "wins": slide.wins,
+                    "spawns": {state.text: str(p) for state, p in slide.spawns()},
+                }
                 for slide in self.slides
             },
         }
@@ -378,7 +383,9 @@ class Table:
             for objective in self.objectives:
                 if label in (objective.label, objective.name):
                     return (objective,)
-            raise UsageError(f"{self.location.name} has no values of {label}: it has {', '.join(self.manifest.labels)}")
+            raise UsageError(
+                f"{self.location.name} has no values of {label}: it has {', '.join(self.manifest.labels)}"
+            )
         for low in self.objectives:
             for high in self.objectives:
                 if (low.name, high.name) == ("lower", "upper") and low.discount == high.discount:
@@ -393,7 +400,9 @@ class Table:
         )
         most = max((worth for *_, worth in found), default=None)
         slack = _slack(objective, most)
-        best = tuple(direction for direction, _, _, worth in found if most is not None and worth >= most - slack)
+        best = tuple(
+            direction for direction, _, _, worth in found if most is not None and worth >= most - slack
+        )
         value = as_value(objective, self.prober.state(board.cells, objective) if most is None else most)
         return Answer(board, _meaning(objective), value, slides, best)
 

@@ -98,7 +98,7 @@ def _choose(table: Table, sample: int | None, seed: int) -> Iterator[Cells]:
         chosen = places
     wanted = iter(chosen)
     place, first = next(wanted, None), 0
-    for total, size in sizes.items():
+    for total in sizes:
         with LayerFile(table.location.open(f"afterstates/{total:06d}.tbl")) as file:
             for chunk in range(file.chunks):
                 end = first + int(file.index[chunk]["keys"])
@@ -121,7 +121,9 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
         raise
     found = int(stored) if objective.is_bound else read_number(objective, stored)
     if objective.dtype in TOLERANCE:
-        close = abs(float(found) - float(expected)) <= TOLERANCE[objective.dtype] * max(1.0, abs(float(expected)))
+        close = abs(float(found) - float(expected)) <= TOLERANCE[objective.dtype] * max(
+            1.0, abs(float(expected))
+        )
     else:
         close = found == expected
     if close:
@@ -144,9 +146,7 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
     return float(sum(Fraction(value) * p for value, p in spawned) * objective.discount)
 
 
-def _bound(
-    cells: int, denominator: int, spawned: list[tuple[Number, Fraction]], objective: Objective
-) -> int:
+def _bound(cells: int, denominator: int, spawned: list[tuple[Number, Fraction]], objective: Objective) -> int:
     """As the solver rounds: the discount first, then the mean."""
     one, up = ONE[objective.dtype], objective.name == "upper"
 

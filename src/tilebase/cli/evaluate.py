@@ -1,0 +1,59 @@
+"""``tilebase evaluate``: what a policy is worth, exactly."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import (
+    FormatOption,
+    MemoryOption,
+    OutputOption,
+    QuietOption,
+    ThreadsOption,
+    parse_bytes,
+)
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.progress import counting_progress
+
+
+def evaluate(
+    table: TableArgument,
+    policy: Annotated[
+        str,
+        Parameter(help="random, greedy, the folder of another table of the same game, or module:function."),
+    ],
+    *,
+    objective: LabelOption = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Compute the exact value of a policy and what it loses against optimal play.
+
+    A function takes a tilebase.Board and returns a direction, or directions with probabilities;
+    it is evaluated in plain Python over the states that it can reach.
+
+    tilebase evaluate 3x3-512/ random
+    """
+    from tilebase import policies
+
+    chosen = choose_format(form, output)
+    with counting_progress(quiet=quiet) as progress:
+        found = policies.evaluate(
+            table, policy, objective=objective, memory=parse_bytes(memory), threads=threads, progress=progress
+        )
+    title = str(found.objective)
+    rows = [
+        {"": found.policy, title: f"{found.value:.12g}"},
+        {"": "optimal", title: f"{found.optimum:.12g}"},
+        {"": "regret", title: f"{found.regret:.12g}"},
+    ]
+    if found.states is not None:
+        rows.append({"": "states reached", title: f"{found.states:,}"})
+    write_rows(rows, found.as_dict(), chosen, output)
+    return 0

@@ -1,0 +1,282 @@
+"""The backward pass: every engine gives what the oracle gives, for every objective and kind of game."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilebase.solver as engine
+from strategies import SMALL_GAMES
+from tilebase import reference, solve
+from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
+from tilebase.game import Game
+from tilebase.objectives import Objective, parse_objectives
+from tilebase.tables.format import LayerFile, ValueFile
+from tilebase.tables.probe import open_table
+from tilebase.values import Exact, Lower, Upper, read_number
+
+SMALL = Game("2x2", 32)
+
+
+def stored(folder: Path, game: Game, objective: Objective) -> dict[tuple[int, ...], object]:
+    """All values in a folder, by board."""
+    found = {}
+    for path in sorted((folder / "afterstates").glob("*.tbl")):
+        value_path = folder / "values" / objective.label / f"{path.stem}.val"
+        with LayerFile(path) as layer, ValueFile(value_path) as values:
+            values.check_pair(layer)
+            for chunk in range(layer.chunks):
+                for key, value in zip(layer.keys(chunk), values.values(chunk), strict=True):
+                    found[game.unpack(int(key))] = read_number(objective, value)
+    return found
+
+
+def objectives_of(game: Game) -> str:
+    always = "score,moves,survival,longest"
+    if game.goal is None:
+        return always
+    return f"win,win:float32,win:float16,lower,upper,lower:uint32,upper:uint32,guaranteed,{always}"
+
+
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_equals_the_oracle(game: Game, tmp_path: Path) -> None:
+    solution = solve(game, objectives_of(game), table=tmp_path)
+    assert solution.complete
+    for objective, start in zip(solution.objectives, solution.start, strict=True):
+        name = "win" if objective.is_bound else objective.name
+        exact = reference.values(game, name)
+        values = stored(tmp_path, game, objective)
+        assert values.keys() == exact.afterstates.keys()
+        for board, value in values.items():
+            check(objective, value, exact.afterstates[board])
+        number = start.bound if isinstance(start, Lower | Upper) else start.value
+        check(objective, number, exact.start)
+
+
+def check(objective: Objective, value: object, exact: Fraction) -> None:
+    number = Fraction(value)  # type: ignore[arg-type]
+    if objective.name == "lower":
+        assert exact - Fraction(1, 10**8) <= number <= exact
+        if objective.dtype == "uint64":
+            assert exact - number < Fraction(1, 10**13)
+    elif objective.name == "upper":
+        assert exact <= number <= exact + Fraction(1, 10**8)
+        if objective.dtype == "uint64":
+            assert number - exact < Fraction(1, 10**13)
+    elif objective.dtype in ("bit", "int32"):
+        assert number == exact
+    else:
+        tolerance = {"float64": 1e-13, "float32": 1e-6, "float16": 5e-3}[objective.dtype]
+        assert abs(number - exact) <= tolerance * max(1, exact)
+
+
+@pytest.mark.parametrize("discount", ["0.99", "1/3", "1"])
+def test_discount(discount: str, tmp_path: Path) -> None:
+    solution = solve(SMALL, "win,lower,upper,score,moves", discount=discount, table=tmp_path)
+    for objective, start in zip(solution.objectives, solution.start, strict=True):
+        name = "win" if objective.is_bound else objective.name
+        exact = reference.values(SMALL, name, discount=discount).start
+        check(objective, start.bound if isinstance(start, Lower | Upper) else start.value, exact)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "lock"
+    }
+
+
+MANY = "win,win:float16,lower,upper:uint32,guaranteed,score,longest"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Game, dict[str, bytes]]:
+    game = Game("3x3", 64)
+    folder = tmp_path_factory.mktemp("whole")
+    solve(game, MANY, table=folder, threads=1)
+    return game, files_of(folder)
+
+
+@pytest.mark.parametrize(("threads", "lean"), [(2, False), (3, None), (1, True), (2, True)])
+def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path):
+    game, files = whole
+    solve(game, MANY, table=tmp_path, threads=threads, lean=lean)
+    assert files_of(tmp_path) == files
+
+
+def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
+    game, files = whole
+    monkeypatch.setattr(engine, "ROOM", 1 << 11)
+    monkeypatch.setattr(engine, "PART_CHUNKS", 1)
+    solve(game, MANY, table=tmp_path)
+    assert files_of(tmp_path) == files
+
+
+@pytest.mark.parametrize("lean", [False, True])
+@pytest.mark.parametrize("at", [1, 2, 3, 20])
+def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
+    game, files = whole
+    real, calls = engine.BackwardPass._layer, []
+
+    def interrupted(self, total, sizes):
+        calls.append(total)
+        if len(calls) > at:
+            raise KeyboardInterrupt
+        return real(self, total, sizes)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine.BackwardPass, "_layer", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            solve(game, MANY, table=tmp_path, lean=lean)
+    assert not (tmp_path / "manifest.json").exists()
+    (tmp_path / "values/win/.000040.val.part").write_bytes(b"torn")
+    solve(game, MANY, table=tmp_path, lean=lean)
+    assert files_of(tmp_path) == files
+
+
+def test_layers_are_released_without_a_table(tmp_path):
+    game = Game("3x3", 32)
+    folder = tmp_path / "run"
+    seen = []
+
+    def progress(state):
+        seen.append(len(list(folder.glob("values/win/*.val"))))
+
+    solution = solve(game, "win", folder=folder, progress=progress)
+    assert solution.complete
+    assert max(seen) <= 6  # two above, one in work, and those of the starts
+    assert not (folder / "manifest.json").exists()
+
+
+def test_a_table_gains_objectives(tmp_path):
+    solve(SMALL, "win", table=tmp_path)
+    solve(SMALL, "guaranteed", table=tmp_path)
+    with open_table(tmp_path) as table:
+        assert [objective.label for objective in table.objectives] == ["win", "guaranteed"]
+        assert table.start("guaranteed") == Exact(False)
+        assert float(table.start("win")) == pytest.approx(float(reference.values(SMALL).start), abs=1e-15)
+
+
+def test_down_to(tmp_path):
+    solution = solve(SMALL, table=tmp_path, down_to=20)
+    assert not solution.complete
+    assert [layer.sum for layer in solution.layers[0]] == [20, 22, 24, 26, 28, 32, 34, 36]
+    with pytest.raises(LookupError, match="stopped before"):
+        float(solution.value)
+    assert not (tmp_path / "manifest.json").exists()
+    assert solve(SMALL, table=tmp_path).complete
+
+
+def test_summaries(tmp_path):
+    game = Game("3x3", 32)
+    solution = solve(game, "win,guaranteed", table=tmp_path)
+    for objective, layers in zip(solution.objectives, solution.layers, strict=True):
+        values = stored(tmp_path, game, objective)
+        for layer in layers:
+            mine = np.array([float(v) for board, v in values.items() if game.sum(board) == layer.sum])
+            assert layer.positions == len(mine)
+            assert (layer.least, layer.largest) == (mine.min(), mine.max())
+            assert layer.mean == pytest.approx(mine.mean(), abs=1e-12)
+            assert (layer.won, layer.lost) == ((mine == 1).sum(), (mine == 0).sum())
+
+
+def test_certain_wins_stay_exactly_one(tmp_path):
+    """A float is 1 where a win is certain, not 0.9999999999999999."""
+    game = Game("3x3", 32)
+    solve(game, "win,guaranteed", table=tmp_path)
+    win, certain = (stored(tmp_path, game, Objective(name)) for name in ("win", "guaranteed"))
+    assert all(win[board] == 1 for board, forced in certain.items() if forced)
+
+
+@pytest.mark.parametrize(
+    ("goal", "value"), [(128, "0.999999805905"), (256, "0.995709643199")], ids=["128", "256"]
+)
+def test_known_probabilities(goal, value):
+    assert f"{solve(Game('3x3', goal)).value}" == value
+
+
+def test_interval_of_256():
+    low, high = solve(Game("3x3", 256), "lower,upper").start
+    assert low.bound < Fraction("0.995709643198808") < high.bound
+    assert high.bound - low.bound < Fraction(1, 10**13)
+
+
+@pytest.mark.parametrize(
+    ("objective", "discount", "sentence"),
+    [
+        ("wins", 1, "is none of win, lower"),
+        ("win:int8", 1, "cannot be int8"),
+        ("win,win", 1, "twice"),
+        ("win", 0, "must lie above 0"),
+        ("win", 2, "must lie above 0"),
+        ("win", "much", "is not a discount"),
+        ("guaranteed", "0.9", "has no discount"),
+    ],
+)
+def test_objectives_that_do_not_exist(objective, discount, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        parse_objectives(objective, discount)
+
+
+@pytest.mark.parametrize(
+    ("game", "objective", "sentence"),
+    [
+        (Game("2x2"), "win", "needs a goal"),
+        (Game("3x6", 256), "score", "does not fit"),
+        (Game("2x2", 32, four="1/99991"), "lower", "smaller denominator"),
+    ],
+)
+def test_objectives_that_do_not_fit(game, objective, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        solve(game, objective)
+
+
+def test_discount_with_too_many_digits():
+    with pytest.raises(UsageError, match="discount with a smaller denominator"):
+        solve(SMALL, "lower", discount="0.99999")
+
+
+def test_folders(tmp_path):
+    with pytest.raises(UsageError, match="one of the two"):
+        solve(SMALL, table=tmp_path, folder=tmp_path)
+    (tmp_path / "letter.txt").write_text("mine")
+    with pytest.raises(WrongGameError, match="holds other files"):
+        solve(SMALL, table=tmp_path)
+    with pytest.raises(WrongGameError, match="no sound"):
+        engine.remove_solution(tmp_path)
+
+
+def test_too_little_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "OVERHEAD", engine.OVERHEAD * 2)
+    with pytest.raises(ResourceError, match="give more memory"):
+        solve(SMALL, memory=engine.OVERHEAD // 2)
+
+
+def test_memory_that_forces_lean(whole, tmp_path, monkeypatch):
+    game, files = whole
+    used = []
+    real = engine.BackwardPass._lean_parts
+
+    def seen(self, total, file, sizes):
+        used.append(total)
+        return real(self, total, file, sizes)
+
+    monkeypatch.setattr(engine.BackwardPass, "_lean_parts", seen)
+    largest = max(len(data) for name, data in files.items() if name.endswith(".tbl"))
+    monkeypatch.setattr(engine, "OVERHEAD", (1 << 30) - (1 << 20) - largest)
+    solve(game, MANY, table=tmp_path, memory=1 << 30)
+    assert used
+    assert files_of(tmp_path) == files
+
+
+def test_mixed_layers(tmp_path):
+    solve(SMALL, "win", table=tmp_path)
+    (tmp_path / "values/score").mkdir()
+    other = tmp_path / "afterstates/000020.tbl"
+    other.write_bytes((tmp_path / "afterstates/000022.tbl").read_bytes())
+    with pytest.raises(CorruptError):
+        solve(SMALL, "score", table=tmp_path)
