@@ -40,6 +40,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("simulation",),
     ("thinning",),
     ("codecs", "graphs", "mdp", "plots", "reproduce"),
+    ("diagrams",),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli", "web"),
     ("__main__",),

@@ -102,6 +102,16 @@ def state_graph(
     >>> len(graph.states), len(graph.edges)
     (57, 149)
     """
+    return _graph(game, lookahead, specials, _explore(game, lookahead, max_states))
+
+
+def live_states(game: Game, *, max_states: int = MAX_STATES) -> tuple[Cells, ...]:
+    """The canonical live states by sum, largest tile and board.  Raises `UsageError` as `state_graph`."""
+    return _graph(game, False, False, _explore(game, False, max_states)).states
+
+
+def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[Node]]:
+    """What can follow each live state."""
     possible = bound(game).canonical_possible
     if possible > HOPELESS * max_states:
         raise _too_large(game, f"may have up to {possible:,} live states", max_states)
@@ -117,7 +127,7 @@ def state_graph(
             for after in followers[state]:
                 if not isinstance(after, str):
                     layers.setdefault(game.sum(after), set()).add(after)
-    return _graph(game, lookahead, specials, followers)
+    return followers
 
 
 def _put(game: Game, lookahead: bool, layers: dict[int, set[Cells]], board: Cells) -> None:
@@ -198,12 +208,15 @@ _NamedNode: TypeAlias = tuple[str, str, Sequence[Cells]]
 """Name, label and the states that a node shows."""
 
 
-def _state_name(game: Game, state: Cells) -> str:
+def state_name(game: Game, state: Cells) -> str:
+    """The name of a state's node: ``s`` and its key in hexadecimal."""
     return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
 
 
 def _state_nodes(graph: StateGraph) -> list[_NamedNode]:
-    return [(_state_name(graph.game, state), _board(graph.game, state), [state]) for state in graph.states]
+    return [
+        (state_name(graph.game, state), board_label(graph.game, state), [state]) for state in graph.states
+    ]
 
 
 def _part_nodes(graph: StateGraph) -> list[_NamedNode]:
@@ -217,7 +230,7 @@ def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
     """A framed table: a head, and the boards in rows, about twice as high as wide."""
     columns = max(1, round((len(states) / 2) ** 0.5))
     rows = [states[i : i + columns] for i in range(0, len(states), columns)]
-    cells = ("".join(f"<TD>{_board(game, state)}</TD>" for state in row) for row in rows)
+    cells = ("".join(f"<TD>{board_label(game, state)}</TD>" for state in row) for row in rows)
     first = f'<TR><TD COLSPAN="{columns}"><FONT POINT-SIZE="11">{head}</FONT></TD></TR>'
     body = "".join(f"<TR>{row}</TR>" for row in cells)
     return (
@@ -226,7 +239,7 @@ def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
     )
 
 
-def _board(game: Game, state: Cells) -> str:
+def board_label(game: Game, state: Cells) -> str:
     """A board as a table of tiles; the planes of a box stand side by side."""
     rows, columns = game.shape[-2:]
     planes = range(0, game.cells, rows * columns)

@@ -8,9 +8,18 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, ShapeArgument, make_game
+from tilebase.cli.options import (
+    DEFAULT_GAME,
+    DiscountOption,
+    GameOptions,
+    GoalArgument,
+    ShapeArgument,
+    make_game,
+)
 from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
+from tilebase.game import Game
+from tilebase.objectives import parse_discount
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
@@ -30,6 +39,13 @@ def graph(
     lookahead: Annotated[
         bool, Parameter(negative=(), help="Collapse states that are won or lost within one move.")
     ] = False,
+    values: Annotated[
+        bool, Parameter(negative=(), help="Draw actions with probabilities and what each is worth.")
+    ] = False,
+    optimal: Annotated[
+        bool, Parameter(negative=(), help="The same, with best actions and what they lead to only.")
+    ] = False,
+    discount: DiscountOption = "1",
     max_states: Annotated[
         int | None,
         Parameter(help=f"Refuse larger games. Left out: {DRAWN:,} for ungrouped SVG, else {WRITTEN:,}."),
@@ -49,8 +65,10 @@ def graph(
     tilebase graph 2x2 32 > graph.dot
 
     tilebase graph 2x2 32 --group -o graph.svg
+
+    tilebase graph 2x2 8 --values -o values.svg
     """
-    from tilebase.graphs import render_svg, state_graph, to_dot
+    from tilebase.graphs import render_svg
 
     files = output or []
     for file in files:
@@ -58,11 +76,32 @@ def graph(
             raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
     drawn = any(file.suffix.lower() == ".svg" for file in files) and not group
     most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
-    found = state_graph(make_game(shape, goal, game), lookahead=lookahead, specials=specials, max_states=most)
-    text = to_dot(found, group=group)
+    question = make_game(shape, goal, game)
+    if values or optimal:
+        if group or specials or lookahead:
+            raise UsageError("values are drawn state by state: leave out --group, --specials and --lookahead")
+        text, summary = _values(question, optimal, discount, min(most, DRAWN))
+    else:
+        text, summary = _transitions(question, lookahead, specials, group, most)
     for file in files:
         render_svg(text, file) if file.suffix.lower() == ".svg" else write_text(text, file)
-        sys.stdout.write(f"{file}: {len(found.states):,} states, {len(found.edges):,} transitions\n")
+        sys.stdout.write(f"{file}: {summary}\n")
     if not files:
         sys.stdout.write(text)
     return 0
+
+
+def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most: int) -> tuple[str, str]:
+    from tilebase.graphs import state_graph, to_dot
+
+    found = state_graph(game, lookahead=lookahead, specials=specials, max_states=most)
+    return to_dot(found, group=group), f"{len(found.states):,} states, {len(found.edges):,} transitions"
+
+
+def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
+    from tilebase.diagrams import decision_diagram, diagram_to_dot
+
+    factor = parse_discount(discount)
+    diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)
+    actions = sum(len(found) for found in diagram.actions.values())
+    return diagram_to_dot(diagram), f"{len(diagram.values):,} states, {actions:,} actions"

@@ -24,6 +24,7 @@ WorkOption = Annotated[
         "folder is used and removed at the end.",
     ),
 ]
+DiscountOption = Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")]
 MemoryOption = Annotated[
     str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
 ]

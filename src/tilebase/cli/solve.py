@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    DiscountOption,
     FormatOption,
     GameOptions,
     GoalArgument,
@@ -36,7 +37,6 @@ ObjectiveOption = Annotated[
         "value after a colon: win:float32. lower,upper prove an interval."
     ),
 ]
-DiscountOption = Annotated[str, Parameter(help="Discount in (0, 1], exact: 0.99 or 99/100.")]
 
 
 def solve(
