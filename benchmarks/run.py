@@ -35,12 +35,19 @@ def count(*arguments: str) -> list[str]:
     return [*TILEBASE, "count", *arguments, "--stats", "--quiet"]
 
 
+def solve(*arguments: str) -> list[str]:
+    return [*TILEBASE, "solve", *arguments, "--quiet"]
+
+
 BENCHMARKS = [
     Benchmark("import tilebase", [sys.executable, "-c", "import tilebase"], 0.2),
     Benchmark("tilebase --help", [*TILEBASE, "--help"], 0.2),
     Benchmark("count 3x3 1024", count("3x3", "1024"), 3),
     Benchmark("count 3x3", count("3x3"), 6),
     Benchmark("count 4x4 32", count("4x4", "32", "--memory", "4GiB"), 60, 4 * 2**30),
+    Benchmark("solve 3x3 1024", solve("3x3", "1024"), 5),
+    Benchmark("solve 3x3 score", solve("3x3", "--objective", "score"), 12),
+    Benchmark("solve 4x4 32", solve("4x4", "32", "--memory", "8GiB"), 300, 8 * 2**30),
     Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
 ]
 
@@ -78,10 +85,12 @@ def report(benchmark: Benchmark, cost: Cost, bare: float) -> bool:
         f"{'reached' if fast else 'MISSED'})  {cost.cpu:8.2f} CPU s  {cost.memory / 2**20:7.0f} MiB"
         + ("" if benchmark.goal_bytes == float("inf") else f" ({'reached' if small else 'MISSED'})")
     )
-    states = re.search(r"^states +([\d,]+)", cost.output, re.MULTILINE)
-    if states:
-        number = int(states[1].replace(",", ""))
-        print(f"{'':18} {number / cost.cpu / 1e6:8.2f} M states a CPU second, {number:,} states")
+    positions = re.search(r"^(states|afterstates) +([\d,]+)", cost.output, re.MULTILINE)
+    if positions:
+        number = int(positions[2].replace(",", ""))
+        print(
+            f"{'':18} {number / cost.cpu / 1e6:8.2f} M {positions[1]} a CPU second, {number:,} {positions[1]}"
+        )
         print(
             "".join(f"{'':18} {line}\n" for line in cost.output.splitlines() if line.startswith("  ")), end=""
         )
