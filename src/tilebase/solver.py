@@ -130,7 +130,8 @@ class BackwardPass:
         self._potential = potentials(game)
         self._journals = [Journal(self._folder(o) / "layers.jsonl") for o in self.objectives]
         self._progress = progress
-        self._reported = 0.0
+        self._reported = self._began = 0.0
+        self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._ranks: dict[int, int] = {}  # boards of a layer
         self._stored: set[int] = set()  # sums whose values are on disk
@@ -157,15 +158,13 @@ class BackwardPass:
         self._stored = set().union(*done)
         totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
         missing = [s for s in totals if any(s not in layers for layers in done)]
-        began, solved = time.perf_counter(), 0
-        most = sum(sizes[s] for s in missing)
+        self._began, self._done = time.perf_counter(), 0
+        self._most = sum(sizes[s] for s in missing)
         for total in missing:
             self._retire(total)
             for layers, summary in zip(done, self._layer(total, sizes), strict=True):
                 layers[total] = summary
             self._stored.add(total)
-            solved += sizes[total]
-            self._report(total, solved, most, time.perf_counter() - began)
         self._solved.clear()
         return done
 
@@ -185,16 +184,18 @@ class BackwardPass:
                     (self._folder(objective) / f"{old:06d}.val").unlink(missing_ok=True)
                 self._stored.remove(old)
 
-    def _report(self, total: int, solved: int, most: int, seconds: float) -> None:
+    def _report(self, total: int, more: int) -> None:
+        """Say how far the pass is, after `more` afterstates."""
+        self._done += more
         now = time.perf_counter()
-        if self._progress is None or (now - self._reported < 0.1 and solved < most):
+        if self._progress is None or (now - self._reported < 0.1 and self._done < self._most):
             return
         self._reported = now
-        rate = solved / max(seconds, 1e-9)
+        rate = self._done / max(now - self._began, 1e-9)
+        left = (self._most - self._done) / rate
+        share = self._done / self._most
         self._progress(
-            Progress(
-                total, "solve", solved, seconds, rate, solved / most, (most - solved) / rate, "afterstates"
-            )
+            Progress(total, "solve", self._done, now - self._began, rate, share, left, "afterstates")
         )
 
     # -- memory ------------------------------------------------------------------------------
@@ -406,6 +407,7 @@ class BackwardPass:
                     mine += new
                 if here is not None:
                     _join(here.directory, part.edge)
+                self._report(total, sum(chunk.keys for chunk in part.chunks[0]))
             found = []
             for writer, objective, journal, mine in zip(
                 writers, self.objectives, self._journals, summaries, strict=True
