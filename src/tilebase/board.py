@@ -87,7 +87,7 @@ class Board:
         True
         """
         if isinstance(board, Board):
-            return cls(game, board.cells)
+            return cls(game, game.check(board.cells))
         if isinstance(board, str):
             text = board.strip()
             if text[:1] in ("[", "{"):
@@ -246,8 +246,8 @@ def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
         rows = found["board"] if isinstance(found, dict) else found
         array = np.asarray(rows)
         return array.reshape(game.shape) if array.shape == (game.cells,) else array
-    except (ValueError, KeyError) as error:
-        raise BoardError(f"{text} is no board in JSON: write [[2, 4], [0, 8]]") from error
+    except (ValueError, KeyError, RecursionError) as error:
+        raise BoardError(f"{text[:99]} is no board in JSON: write [[2, 4], [0, 8]]") from error
 
 
 # -- pictures ------------------------------------------------------------------------------------

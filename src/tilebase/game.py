@@ -424,6 +424,8 @@ class Game:
             return exponent_of(int(word))
         except GameError as error:
             raise BoardError(str(error)) from error
+        except ValueError as error:  # Python reads no number of more than 4300 digits
+            raise BoardError(f"a tile of {len(word)} digits is none of the game {self}") from error
 
     def check(self, cells: Sequence[int]) -> Cells:
         """`cells` as a tuple.  Raises `BoardError` if a tile is where none of its size may be."""

@@ -144,6 +144,8 @@ class BackwardPass:
     def close(self) -> None:
         """Stop the threads and let go of memory."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+        for journal in self._journals:
+            journal.close()
         self._solved.clear()
 
     # -- the whole pass ----------------------------------------------------------------------
@@ -557,7 +559,7 @@ def solve(
             layers = backward_pass.run(sizes, down_to)
         finally:
             backward_pass.close()
-        complete = down_to is None or down_to <= min(sizes)
+        complete = down_to is None or down_to <= min(sizes, default=down_to)
         prober = Prober(Folder(path), game, objectives)
         starts = [prober.start(one) for one in objectives] if complete else []
         values = tuple(as_value(one, start) for one, start in zip(objectives, starts, strict=complete))

@@ -20,7 +20,7 @@ import numpy as np
 from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_by_cell, slide_by_table
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import rank_keys
-from tilebase._kernels.scalar import U0, U1, free_cells, ones, within
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones, within
 
 BATCH = 1024
 """Spawns in a batch; at most 32 come from one afterstate."""
@@ -80,13 +80,11 @@ def _locate(ranks, n, directory, where, out_slots):
         g = ranks[j] // GROUP
         place = ranks[j] - g * GROUP
         word0, word1 = directory[g, 0], directory[g, 1]
-        if place < HALF:
-            bit = word0 >> (HALF + place)
-            before = ones(word0 >> HALF & ((U1 << place) - U1))
-        else:
-            bit = word1 >> (place - HALF)
-            before = ones(word0 >> HALF) + ones(word1 & ((U1 << (place - HALF)) - U1))
-        missing |= ~bit & U1
+        # Without branches: the first 32 ranks are in the one word, the others in the other.
+        before = ones(word0 >> HALF & ((U1 << min(place, HALF)) - U1))
+        before += ones(word1 & ((U1 << (max(place, HALF) - HALF)) - U1))
+        word = word0 if place < HALF else word1
+        missing |= ~(word >> (place + HALF & U63)) & U1
         out_slots[where[j]] = np.uint32((word0 & LOW) + before)
     return missing == U0
 

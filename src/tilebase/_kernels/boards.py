@@ -143,7 +143,8 @@ def build_line_table(cells, bits, x, goal, top, out):
 def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_flags):
     """Slide along the rows of `boards` both ways; a row is `line_bits` wide, the last row lowest."""
     mask = (U1 << line_bits) - U1
-    if lines == 4:
+    if lines <= 4:
+        # Rows that are not there are empty, and the entry of an empty row is 0.
         s1, s2, s3 = line_bits, line_bits * np.uint64(2), line_bits * np.uint64(3)
         for i in range(n):
             board = boards[i]

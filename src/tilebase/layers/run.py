@@ -63,6 +63,13 @@ class Journal:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file: Any = None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
     def read(self) -> list[dict[str, Any]]:
         """All lines, in order; a torn last line is cut off.
@@ -81,11 +88,13 @@ class Journal:
         """Declare something finished.  Raises `StorageError`."""
         text = json.dumps(line, sort_keys=True, separators=(",", ":"))
         try:
-            with self.path.open("ab") as file:
-                file.write(f"{text}\t{zlib.crc32(text.encode()):08x}\n".encode())
-                file.flush()
-                if durable:
-                    os.fsync(file.fileno())
+            if self._file is None:
+                self._file = self.path.open("ab", buffering=0)
+            data = f"{text}\t{zlib.crc32(text.encode()):08x}\n".encode()
+            while data:  # a disk that becomes full may take a part first
+                data = data[self._file.write(data) :]
+            if durable:
+                os.fsync(self._file.fileno())
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
 
@@ -132,6 +141,7 @@ class RunFolder:
 
     def close(self) -> None:
         """Let others write here."""
+        self.journal.close()
         self._lock.close()
 
     def __enter__(self) -> Self:

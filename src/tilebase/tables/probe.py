@@ -115,10 +115,13 @@ class Prober:
         game: Game,
         objectives: Sequence[Objective],
         layers: dict[int, dict[str, str]] | None = None,
+        *,
+        thinned: bool = False,
     ) -> None:
         self.location, self.game, self.objectives = location, game, tuple(objectives)
         self.slider = Slider(game)
         self._checks = layers
+        self._why = f"no play of {game} makes it" + (", or it was thinned out" if thinned else "")
         self._labels = [objective.label for objective in objectives]
         # Files of a layer that fell out of use are closed by the collector: a reader may have them.
         self._layers = _Recent(max(OPEN_FILES // (1 + len(self._labels)), 4))
@@ -163,9 +166,7 @@ class Prober:
         """The stored value of an afterstate.  Raises `MissingBoardError`."""
         found = self.find(after)
         if found is None:
-            raise MissingBoardError(
-                f"{self.game.format(after)} is not in {self.location.name}: no play of {self.game} makes it"
-            )
+            raise MissingBoardError(f"{self.game.format(after)} is not in {self.location.name}: {self._why}")
         layer, chunk, place = found
         label = objective.label
         values = self._values.get((label, layer.total, chunk), layer.values[label].values, chunk)
@@ -306,7 +307,8 @@ class Table:
         self.manifest = manifest
         self.location = location
         checks = {total: dict(files) for total, files in manifest.layers.items()}
-        self.prober = Prober(location, manifest.game, manifest.objectives, checks)
+        thinned = manifest.thinned is not None
+        self.prober = Prober(location, manifest.game, manifest.objectives, checks, thinned=thinned)
 
     @property
     def game(self) -> Game:

@@ -48,6 +48,7 @@ class LocalFile:
     def __init__(self, path: Path | str, offset: int = 0, size: int | None = None) -> None:
         self.name = str(path)
         self._offset = offset
+        self._descriptor = -1
         try:
             self._descriptor = os.open(path, os.O_RDONLY)
         except FileNotFoundError as error:
@@ -77,6 +78,9 @@ class LocalFile:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def __del__(self) -> None:
+        self.close()
+
 
 class Folder:
     """A folder on this machine."""
@@ -102,7 +106,7 @@ class Zip:
         try:
             with zipfile.ZipFile(path) as archive:
                 self._members = {info.filename: info for info in archive.infolist()}
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, ValueError, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
             raise CorruptError(f"{path} is no zip file, or a damaged one: {error}") from error
         self._prefix = self._find_prefix()
 

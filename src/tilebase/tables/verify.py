@@ -115,10 +115,10 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
     stored = table.prober.stored(after, objective)
     try:
         expected = _derive(table, after, objective)
-    except MissingBoardError:
+    except MissingBoardError as error:
         if table.manifest.thinned is not None:
             return None
-        raise
+        return f"{objective.label} of {table.game.format(after)} follows from nothing: {error}"
     found = int(stored) if objective.is_bound else read_number(objective, stored)
     if objective.dtype in TOLERANCE:
         close = abs(float(found) - float(expected)) <= TOLERANCE[objective.dtype] * max(
@@ -149,16 +149,16 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
 def _bound(cells: int, denominator: int, spawned: list[tuple[Number, Fraction]], objective: Objective) -> int:
     """As the solver rounds: the discount first, then the mean."""
     one, up = ONE[objective.dtype], objective.name == "upper"
+    most = min(one, (1 << int(objective.dtype.removeprefix("uint"))) - 1)
 
     def divide(above: int, below: int) -> int:
         return -(-above // below) if up else above // below
 
     total = 0
     for value, p in spawned:
-        whole = int(Fraction(value) * one)
+        whole = min(int(Fraction(value) * one), one if up else most)
         whole = divide(whole * objective.discount.numerator, objective.discount.denominator)
         total += whole * int(p * cells * denominator)
-    most = min(one, (1 << int(objective.dtype.removeprefix("uint"))) - 1)
     return min(divide(total, cells * denominator), most)
 
 
