@@ -183,7 +183,7 @@ def test_progress_tells_what_is_done():
     count(Game("3x3", 64), progress=seen.append)
     assert seen[-1].step == "done"
     assert seen[-1].fraction == 1.0
-    assert seen[-1].states == count(Game("3x3", 64)).total("states")
+    assert seen[-1].positions == count(Game("3x3", 64)).total("states")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_by_cell, slide_by_table
+from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_axis
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import rank_keys
 from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones, within
@@ -152,12 +152,7 @@ def _link_batch(
         if moves[6][axis] & 1:
             permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
             source = turned
-        lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
-        bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
-        if by_table:
-            slide_by_table(source, n, lines, cells * bits, tables[axis], first, last, flags)
-        else:
-            slide_by_cell(source, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags)
+        slide_axis(source, n, axis, rules, tables, obstacles, first, last, flags)
         if out_gains.shape[1]:
             # Slides to both ends make the same tiles; one without a merge makes none.
             for i in range(n):
@@ -168,7 +163,7 @@ def _link_batch(
             permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
             boards, ranks = ranks, boards
         if limited:
-            m = _keep_within(boards, m, where, limits, bits)
+            m = _keep_within(boards, m, where, limits, rules[axis, 3])
         canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
         if out_afters.shape[1]:
             for j in range(m):

@@ -191,3 +191,14 @@ def slide_by_cell(boards, n, lines, cells, bits, obstacles, x, goal, top, out_fi
             elif made > top:
                 flags |= FORBIDDEN
         out_first[i], out_last[i], out_flags[i] = first, last, flags
+
+
+@scalar
+def slide_axis(boards, n, axis, rules, tables, obstacles, first, last, flags):
+    """Slide along one axis, rows being lines: by table where the lines are short and free."""
+    lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
+    bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
+    if by_table:
+        slide_by_table(boards, n, lines, cells * bits, tables[axis], first, last, flags)
+    else:
+        slide_by_cell(boards, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags)

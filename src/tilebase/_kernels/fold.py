@@ -108,27 +108,15 @@ def sums(values, spawns, out):
 
 
 @kernel()
-def least(values, spawns, out):
-    """Lower ``out[a]`` to the least of `values` over the spawns of afterstate a."""
+def extremes(values, spawns, up, out):
+    """Lower ``out[a]`` to the least of `values` over the spawns of afterstate a, or raise it if `up`."""
     x = 0
     for a in range(len(spawns)):
-        lowest = out[a]
+        extreme = out[a]
         for _ in range(spawns[a]):
-            lowest = min(lowest, values[x])
+            extreme = max(extreme, values[x]) if up else min(extreme, values[x])
             x += 1
-        out[a] = lowest
-
-
-@kernel()
-def largest(values, spawns, out):
-    """Raise ``out[a]`` to the largest of `values` over the spawns of afterstate a."""
-    x = 0
-    for a in range(len(spawns)):
-        highest = out[a]
-        for _ in range(spawns[a]):
-            highest = max(highest, values[x])
-            x += 1
-        out[a] = highest
+        out[a] = extreme
 
 
 @kernel()

@@ -34,8 +34,7 @@ from tilebase._kernels.boards import (
     canonicalise,
     fold_images,
     permute,
-    slide_by_cell,
-    slide_by_table,
+    slide_axis,
     stabiliser,
 )
 from tilebase._kernels.jit import kernel, scalar
@@ -139,17 +138,6 @@ def spawn_map(keys, place, exponent, low_bits, fold, sym, index, direct, bits, a
 
 
 @scalar
-def _slide(boards, n, axis, rules, tables, obstacles, first, last, flags):
-    """Slide along one axis, rows being lines: by table where the lines are short and free."""
-    lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
-    bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
-    if by_table:
-        slide_by_table(boards, n, lines, cells * bits, tables[axis], first, last, flags)
-    else:
-        slide_by_cell(boards, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags)
-
-
-@scalar
 def _emit(boards, n, first, last, flags, out_boards, out_from, alive, won):
     """Collect the afterstates of allowed slides that do not win; mark states that can slide or win."""
     m = 0
@@ -192,7 +180,7 @@ def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits,
     tiny[0, 0] = key
     for axis in range(axes):
         permute(tiny[0], 1, moves[0][axis], moves[1][axis], moves[2][axis], tiny[1])
-        _slide(tiny[1], 1, axis, rules, tables, obstacles, tiny[2], tiny[3], tiny[4])
+        slide_axis(tiny[1], 1, axis, rules, tables, obstacles, tiny[2], tiny[3], tiny[4])
         if tiny[4, 0] & WIN:
             return -1
         for slid in (tiny[2, 0], tiny[3, 0]):
@@ -308,7 +296,7 @@ def slide_map(
             if moves[6][axis] & 1:
                 permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
                 source = turned
-            _slide(source, n, axis, rules, tables, obstacles, first, last, flags)
+            slide_axis(source, n, axis, rules, tables, obstacles, first, last, flags)
             if limited:
                 m = _emit(source, n, first, last, flags, boards, origin, kept, won)
             else:

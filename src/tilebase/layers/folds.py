@@ -184,7 +184,7 @@ class ExtremeFold(_Plain):
         found = np.empty(n, dtype=np.int32)
         fold.best(slots, n, values, found)
         found += 1
-        (fold.least if self.objective.name == "survival" else fold.largest)(found, spawns, acc)
+        fold.extremes(found, spawns, self.objective.name == "longest", acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         return acc
@@ -214,7 +214,7 @@ class BitFold:
     ) -> None:
         found = np.empty(n, dtype=np.uint8)
         fold.best_bit(slots, n, values, found)
-        fold.least(found, spawns, acc)
+        fold.extremes(found, spawns, False, acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         return acc
