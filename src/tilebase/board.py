@@ -87,7 +87,8 @@ class Board:
         True
         """
         if isinstance(board, Board):
-            return cls(game, game.check(board.cells))
+            same = board.game == game and not board.won
+            return board if same else cls(game, game.check(board.cells))
         if isinstance(board, str):
             text = board.strip()
             if text[:1] in ("[", "{"):

@@ -30,17 +30,18 @@ from tilebase.tables.source import Location, open_location
 from tilebase.values import Interval, Number, Value, as_value, read_number
 
 T = TypeVar("T")
-OPEN_FILES = 128
-"""Files that a table keeps open."""
-CACHED_CHUNKS = 512
-"""Decoded chunks that a table keeps, of 128 kB or less each."""
+_EPSILON = {name: float(np.finfo(name).eps) for name in ("float64", "float32", "float16")}
+CACHED_LAYERS = 4096
+"""Layers whose indexes a table keeps; no file stays open."""
+CACHED_CHUNKS = 1024
+"""Decoded chunks of keys, and as many of values, that a table keeps: of 128 kB or less each."""
 
 
 class _Recent:
     """The most recently used of some things, made on demand; safe to share between threads."""
 
-    def __init__(self, most: int, drop: Callable[[Any], None] | None = None) -> None:
-        self._most, self._drop = most, drop
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._things: OrderedDict[Any, Any] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -54,19 +55,14 @@ class _Recent:
         made = make(*arguments)
         with self._lock:
             kept = self._things.setdefault(key, made)
-            old = [self._things.popitem(last=False)[1] for _ in range(len(self._things) - self._most)]
-        if self._drop:
-            for thing in old if kept is made else [*old, made]:
-                self._drop(thing)
+            while len(self._things) > self._most:
+                self._things.popitem(last=False)
         return kept  # type: ignore[no-any-return]
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Forget everything."""
         with self._lock:
-            things, self._things = list(self._things.values()), OrderedDict()
-        if self._drop:
-            for thing in things:
-                self._drop(thing)
+            self._things.clear()
 
 
 class _Layer:
@@ -123,8 +119,7 @@ class Prober:
         self._checks = layers
         self._why = f"no play of {game} makes it" + (", or it was thinned out" if thinned else "")
         self._labels = [objective.label for objective in objectives]
-        # Files of a layer that fell out of use are closed by the collector: a reader may have them.
-        self._layers = _Recent(max(OPEN_FILES // (1 + len(self._labels)), 4))
+        self._layers = _Recent(CACHED_LAYERS)
         self._keys = _Recent(CACHED_CHUNKS)
         self._values = _Recent(CACHED_CHUNKS)
 
@@ -401,7 +396,7 @@ class Table:
             for direction, after, wins, worth in found
         )
         most = max((worth for *_, worth in found), default=None)
-        slack = _slack(objective, most)
+        slack = rounding(objective, most)
         best = tuple(
             direction for direction, _, _, worth in found if most is not None and worth >= most - slack
         )
@@ -414,11 +409,11 @@ def _meaning(objective: Objective) -> str:
     return words if objective.discount == 1 else f"{words}, discount {objective.discount}"
 
 
-def _slack(objective: Objective, most: Number | None) -> Number:
+def rounding(objective: Objective, most: Number | None) -> Number:
     """How much two values that ought to be equal may differ by rounding: four units in the last place."""
     if most is None or not objective.dtype.startswith("float"):
         return 0
-    return 4 * float(np.finfo(objective.dtype).eps) * abs(float(most))
+    return 4 * _EPSILON[objective.dtype] * abs(float(most))
 
 
 def _interval(low: Answer, high: Answer) -> Answer:

@@ -43,43 +43,54 @@ class Location(Protocol):
 
 
 class LocalFile:
-    """A file on this machine, or a range of one."""
+    """A file on this machine, or a range of one.
 
-    def __init__(self, path: Path | str, offset: int = 0, size: int | None = None) -> None:
+    With `hold` it stays open; otherwise it is opened for each read, so that a table of a
+    thousand layers needs no thousand descriptors.
+    """
+
+    def __init__(
+        self, path: Path | str, offset: int = 0, size: int | None = None, *, hold: bool = True
+    ) -> None:
         self.name = str(path)
-        self._offset = offset
-        self._descriptor = -1
-        try:
-            self._descriptor = os.open(path, os.O_RDONLY)
-        except FileNotFoundError as error:
-            raise MissingLayerError(f"{path} is not there") from error
-        except OSError as error:
-            raise StorageError(f"cannot read {path}: {error.strerror}") from error
+        self._path, self._offset, self._hold = path, offset, hold
+        self._descriptor = self._open()
         self.size = os.fstat(self._descriptor).st_size if size is None else size
+        if not hold:
+            self.close()
+
+    def _open(self) -> int:
+        try:
+            return os.open(self._path, os.O_RDONLY)
+        except FileNotFoundError as error:
+            raise MissingLayerError(f"{self._path} is not there") from error
+        except OSError as error:
+            raise StorageError(f"cannot read {self._path}: {error.strerror}") from error
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes."""
+        descriptor = self._descriptor if self._hold else self._open()
         try:
-            data = os.pread(self._descriptor, size, self._offset + offset)
+            data = os.pread(descriptor, size, self._offset + offset)
             while 0 < len(data) < size:
-                more = os.pread(self._descriptor, size - len(data), self._offset + offset + len(data))
+                more = os.pread(descriptor, size - len(data), self._offset + offset + len(data))
                 if not more:
                     break
                 data += more
         except OSError as error:
             raise StorageError(f"cannot read {self.name}: {error.strerror or error}") from error
+        finally:
+            if not self._hold:
+                os.close(descriptor)
         if len(data) != size:
             raise CorruptError(f"{self.name} ends too early; make it anew")
         return data
 
     def close(self) -> None:
-        """Close the file; reads fail from then on."""
+        """Close the file; one that is held can no longer be read."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
-
-    def __del__(self) -> None:
-        self.close()
 
 
 class Folder:
@@ -91,7 +102,7 @@ class Folder:
 
     def open(self, name: str) -> Source:
         """The file of this name."""
-        return LocalFile(self.path / name)
+        return LocalFile(self.path / name, hold=False)
 
     def close(self) -> None:
         """Nothing is held."""
@@ -128,7 +139,7 @@ class Zip:
         finally:
             whole.close()
         offset = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
-        member = LocalFile(self.path, offset, info.file_size)
+        member = LocalFile(self.path, offset, info.file_size, hold=False)
         member.name = f"{self.path}:{name}"
         return member
 

@@ -1,0 +1,656 @@
+"""Tables: what a probe says against the oracle, wherever the files are, and what damage does."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import fsspec
+import numpy as np
+import pytest
+from hypothesis import given
+
+from strategies import SMALL_GAMES, games_and_boards
+from tilebase import reference, solve
+from tilebase.board import Board
+from tilebase.errors import (
+    BoardError,
+    CorruptError,
+    MissingBoardError,
+    MissingLayerError,
+    StorageError,
+    TilebaseError,
+    UsageError,
+)
+from tilebase.game import Cells, Game
+from tilebase.symmetry import canonical, images
+from tilebase.tables import probe as probing
+from tilebase.tables.format import VALUE_HEADER, LayerWriter, ValueFile, compress, encode_values
+from tilebase.tables.manifest import Manifest
+from tilebase.tables.probe import Answer, Table, open_table
+from tilebase.tables.slides import Slider
+from tilebase.tables.verify import verify_table
+from tilebase.values import Exact, Interval, Lower, Upper, Value
+
+SMALL = Game("2x2", 32)
+TINY = Game("2x2", 16)
+CONTINUED = ("score", "moves", "survival", "longest")
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Folders of tables, each solved once: not to be written to."""
+
+    @cache
+    def make(game: Game, objectives: str = "win", discount: str = "1") -> Path:
+        folder = tmp_path_factory.mktemp("table")
+        solve(game, objectives, discount=discount, table=folder, threads=1)
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def copy(solved: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """A table of one's own, to damage."""
+
+    def make(*arguments: object) -> Path:
+        return Path(shutil.copytree(solved(*arguments), tmp_path / "copy"))
+
+    return make
+
+
+# -- against the oracle ----------------------------------------------------------------------------
+
+
+def agrees(value: Value, exact: Fraction) -> bool:
+    if isinstance(value, Interval):
+        return value.low <= exact <= value.high and value.width < Fraction(1, 10**12)
+    if isinstance(value, Lower):
+        return exact - Fraction(1, 10**12) < value.bound <= exact
+    if isinstance(value, Upper):
+        return exact <= value.bound < exact + Fraction(1, 10**12)
+    if isinstance(value.value, float):
+        return abs(Fraction(value.value) - exact) <= Fraction(1, 10**13) * max(1, exact)
+    return value.value == exact
+
+
+def check(answer: Answer, exact: reference.Values, board: Cells) -> None:
+    """Everything that an answer says of a board."""
+    game = exact.game
+    afters = game.slides(board)
+    worths = {
+        direction: exact.discount
+        * (
+            reference._worth(game, exact.objective, board, after)
+            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+        )
+        for direction, after in afters.items()
+    }
+    most = max(worths.values(), default=Fraction(0))
+    assert answer.board.cells == board
+    assert most == exact.states[canonical(game, board)]
+    assert agrees(answer.value, most)
+    assert {slide.direction: slide.cells for slide in answer.slides} == afters
+    for slide in answer.slides:
+        assert agrees(slide.value, worths[slide.direction])
+        assert slide.wins == game.wins(slide.cells)
+        check_spawns(game, slide.cells, slide.wins, [(b.cells, p) for b, p in slide.spawns()])
+    best = [direction for direction in afters if worths[direction] == most]
+    if isinstance(answer.value, Exact):
+        assert list(answer.best) == best
+    else:
+        assert set(best) <= set(answer.best)
+        assert all(most - worths[direction] < Fraction(1, 10**12) for direction in answer.best)
+
+
+def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells, Fraction]]) -> None:
+    chances = {e: p for e, p in ((1, 1 - game.four), (2, game.four)) if p}
+    free = [cell for cell in range(game.cells) if after[cell] == 0 and cell not in game.walls]
+    expected = {
+        (*after[:cell], e, *after[cell + 1 :]): p / len(free) for cell in free for e, p in chances.items()
+    }
+    assert dict(spawns) == ({} if wins else expected)
+    assert len(dict(spawns)) == len(spawns)
+    assert wins or sum(p for _, p in spawns) == 1
+
+
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_probes_equal_the_oracle(game, solved):
+    asked = ("win", "lower", "upper", "guaranteed") if game.goal else CONTINUED
+    with open_table(solved(game, ",".join(asked))) as table:
+        for label in asked:
+            exact = reference.values(game, "win" if label in ("lower", "upper") else label)
+            assert agrees(table.start(label), exact.start)
+            for state in exact.states:
+                board = images(game, state)[-1]
+                check(table.probe(Board(game, board), label), exact, board)
+                if label == "lower":
+                    answer = table.probe(Board(game, board))
+                    assert isinstance(answer.value, Interval)
+                    check(answer, exact, board)
+                    json.dumps(answer.as_dict())
+
+
+@pytest.mark.parametrize("objective", ["score", "moves", "survival", "longest"])
+def test_other_objectives_with_a_goal(objective, solved):
+    exact = reference.values(SMALL, objective)
+    with open_table(solved(SMALL, objective)) as table:
+        for state in exact.states:
+            check(table.probe(Board(SMALL, state)), exact, state)
+
+
+def test_discounts(solved):
+    folder = solved(SMALL, "win,lower,upper,score", "0.9")
+    for label, name in (
+        ("win", "win"),
+        ("lower", "win"),
+        ("upper", "win"),
+        ("score", "score"),
+        (None, "win"),
+    ):
+        exact = reference.values(SMALL, name, discount="0.9")
+        with open_table(folder) as table:
+            assert agrees(table.start(label), exact.start)
+            for state in exact.states:
+                answer = table.probe(Board(SMALL, state), label)
+                assert answer.meaning.endswith("discount 9/10") or label is None
+                check(answer, exact, state)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("win:float32", 1e-6), ("win:float16", 5e-3), ("lower:uint32", 1e-8)]
+)
+def test_smaller_types(dtype, tolerance, solved):
+    exact = reference.values(SMALL)
+    with open_table(solved(SMALL, dtype)) as table:
+        for state, worth in exact.states.items():
+            assert float(table.probe(Board(SMALL, state)).value) == pytest.approx(float(worth), abs=tolerance)
+
+
+def test_every_board_of_an_orbit(solved):
+    exact = reference.values(SMALL)
+    with open_table(solved(SMALL)) as table:
+        for layer in reference.reachable(SMALL, symmetric=False).values():
+            for state in layer.states:
+                check(table.probe(Board(SMALL, state)), exact, state)
+
+
+def test_boards_that_no_play_makes(solved):
+    """A board is answered if the table holds all that its slides lead to, and only then."""
+    exact = reference.values(TINY)
+    refused = 0
+    with open_table(solved(TINY)) as table:
+        for board in itertools.product(range(4), repeat=4):
+            afters = [canonical(TINY, after) for after in TINY.slides(board).values() if not TINY.wins(after)]
+            answer = table.get(Board(TINY, board), "unknown")
+            if all(after in exact.afterstates for after in afters):
+                assert answer == table.probe(Board(TINY, board))
+                worths = [
+                    1 if TINY.wins(after) else exact.afterstates[canonical(TINY, after)]
+                    for after in TINY.slides(board).values()
+                ]
+                assert agrees(answer.value, max(worths, default=Fraction(0)))
+                continue
+            refused += 1
+            assert answer == "unknown"
+            with pytest.raises(MissingBoardError, match="no play of 2x2, to 16 makes it"):
+                table.probe(Board(TINY, board))
+    assert refused
+
+
+def test_objectives_by_name_and_label(solved):
+    with open_table(solved(SMALL, "win:float32,guaranteed")) as table:
+        assert table.probe("2,2/0,0", "win") == table.probe("2,2/0,0", "win-float32")
+        assert table.probe("2,2/0,0", "guaranteed").value == Exact(False)
+        with pytest.raises(UsageError, match="has no values of score: it has win-float32, guaranteed"):
+            table.probe("2,2/0,0", "score")
+
+
+def test_a_game_that_one_slide_ends(tmp_path):
+    """Every slide wins, so there is no layer at all."""
+    game = Game("1x2", 8, four=1)
+    solve(game, "win,score", table=tmp_path)
+    assert solve(game, "win", down_to=4).complete
+    with open_table(tmp_path) as table:
+        assert table.probe("4,4").value == Exact(1.0)
+        assert table.start("score") == Exact(8.0)
+    assert verify_table(tmp_path).wrong == ()
+
+
+# -- single boards ---------------------------------------------------------------------------------
+
+slider = cache(Slider)
+
+
+@given(games_and_boards())
+def test_slider_equals_the_rules(drawn):
+    game, board = drawn
+    rules = slider(game)
+    assert rules.slides(board) == [
+        (name, after, game.wins(after)) for name, after in game.slides(board).items()
+    ]
+    assert rules.canonical(board) == canonical(game, board)
+    assert rules.key(board) == game.pack(board)
+    assert rules.potential(board) == reference._potential(game, board)
+
+
+FORMS = [
+    "2,4/0,8",
+    " 2 4 ; . 8 ",
+    "0x1203",
+    "1203",
+    "[[2, 4], [0, 8]]",
+    "[2, 4, 0, 8]",
+    ' {"board": [[2, 4], [0, 8]], "moves": 7}',
+    '{"board": [2, 4, 0, 8]}',
+    np.array([[2, 4], [0, 8]]),
+    np.array([[2, 4], [0, 8]], dtype=np.uint16),
+    [[2, 4], [0, 8]],
+    0x1203,
+    np.uint64(0x1203),
+    Board(SMALL, (1, 2, 0, 3)),
+    Board(Game("2x2"), (1, 2, 0, 3)),
+    Board(SMALL, (1, 2, 0, 3)).unicode(),
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=repr)
+def test_forms_of_a_board(form):
+    assert Board.read(SMALL, form) == Board(SMALL, (1, 2, 0, 3))
+
+
+def test_digits_of_an_unmergeable_tile():
+    game = Game("2x3", 16, unmergeable=[4])
+    assert Board.read(game, "1200F1").text == "2,4,0/0,x,2"
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ("2,4/0", "has 3 cells"),
+        ("120", "has 1 cells"),
+        ("1209", "tile 512 on cell 3"),
+        ("0x12030", "does not fit"),
+        ("2,4/0,32", "at most 16"),
+        ("3,4/0,8", "not a power of two"),
+        ("2,4/0,a", "is not a tile"),
+        ("9" * 5000 + ",0/0,0", "tile"),
+        ("", "has 0 cells"),
+        ("[2, 4", "no board in JSON"),
+        ("[" * 100_000, "no board in JSON"),
+        ("[[2, 4], [0]]", "no board in JSON"),
+        ('{"bord": [2, 4, 0, 8]}', "no board in JSON"),
+        ('{"board": null}', "shape"),
+        ("[2, 4, 0]", "shape"),
+        ("[[2, 4, 0, 8]]", "shape"),
+        ("[2, 4, 0, 8.5]", "integers"),
+        ("[2, 4, 0, 5]", "not a power of two"),
+        ("[2, 4, 0, -1]", "not a power of two"),
+        (f"[2, 4, 0, {10**40}]", "integers"),
+        (np.zeros((3, 3), dtype=int), "shape"),
+        (np.array([[2.0, 4.0], [0.0, 8.0]]), "integers"),
+        ([2, 4, 0, 8], "shape"),
+        (None, "shape"),
+        ({"board": [2, 4, 0, 8]}, "shape"),
+        (-1, "does not fit"),
+        (1 << 16, "does not fit"),
+        (0x1209, "tile 512"),
+        (Board(Game("2x3", 16), (1, 1, 0, 0, 0, 0)), "6 cells"),
+        (Board(SMALL, (5, 0, 0, 1)), "32"),
+        (Board(Game("2x2"), (5, 0, 0, 1)), "32"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_what_is_no_board(form, sentence):
+    with pytest.raises(BoardError, match=sentence):
+        Board.read(SMALL, form)
+
+
+def test_boards_that_are_none_of_the_game(solved):
+    with open_table(solved(TINY)) as table:
+        for board in (
+            "16,0/0,2",
+            "2,2,0/0,0,0",
+            "0,32/0,0",
+            Board(TINY, (4, 0, 0, 1)),
+            Board(SMALL, (4, 0, 0, 1)),
+        ):
+            with pytest.raises(BoardError):
+                table.get(board)
+
+
+# -- where tables are ------------------------------------------------------------------------------
+
+
+def all_answers(table: Table) -> list[Answer]:
+    states = reference.values(table.game).states
+    return [table.probe(Board(table.game, state)) for state in states]
+
+
+def zipped(folder: Path, target: Path, prefix: str = "", method: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, prefix + str(path.relative_to(folder)))
+    return target
+
+
+@pytest.mark.parametrize("prefix", ["", "tables/2x2-16/"])
+def test_zip(prefix, solved, tmp_path):
+    with (
+        open_table(solved(TINY)) as folder,
+        open_table(zipped(solved(TINY), tmp_path / "a.zip", prefix)) as table,
+    ):
+        assert all_answers(table) == all_answers(folder)
+    assert verify_table(tmp_path / "a.zip", sample=None).wrong == ()
+
+
+def test_compressed_zip_is_refused(solved, tmp_path):
+    path = zipped(solved(TINY), tmp_path / "a.zip", method=zipfile.ZIP_DEFLATED)
+    with pytest.raises(CorruptError, match="is compressed: zip the table with zip -0 -r"):
+        open_table(path)
+
+
+def test_damaged_zips_give_no_wrong_answer(solved, tmp_path):
+    path = zipped(solved(TINY), tmp_path / "a.zip")
+    data = path.read_bytes()
+    with open_table(path) as table:
+        good = table.probe("4,4/0,2").value
+    for place in [*range(3, len(data), 23), *range(len(data) - 60, len(data))]:
+        damaged = bytearray(data)
+        damaged[place] ^= 0x55
+        path.write_bytes(damaged)
+        assert harmless(path, "4,4/0,2", good)
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(CorruptError, match="no zip file"):
+        open_table(path)
+    path.write_bytes(b"")
+    with pytest.raises(CorruptError, match="no zip file"):
+        open_table(path)
+
+
+def harmless(path: Path, board: str, good: Value) -> bool:
+    """Whether a probe gives the right value or raises an error of ours."""
+    try:
+        with open_table(path) as table:
+            return table.probe(board).value == good
+    except TilebaseError:
+        return True
+
+
+def test_urls(solved):
+    folder = solved(TINY)
+    memory = fsspec.filesystem("memory")
+    for path in folder.rglob("*"):
+        if path.is_file():
+            memory.pipe(f"/tables/2x2/{path.relative_to(folder)}", path.read_bytes())
+    with open_table(folder) as local:
+        for url in ("memory://tables/2x2", "memory://tables/2x2/", f"file://{folder}"):
+            with open_table(url) as table:
+                assert all_answers(table) == all_answers(local)
+    assert verify_table("memory://tables/2x2", sample=None).wrong == ()
+    with open_table("memory://tables/2x2") as table:
+        memory.pipe("/tables/2x2/afterstates/000010.tbl", b"short")
+        with pytest.raises(CorruptError):
+            table.probe("4,4/0,2")
+    with pytest.raises(MissingLayerError, match="holds no finished table"):
+        open_table("memory://tables/3x3")
+    with pytest.raises(StorageError, match="cannot read"):
+        open_table("nonsense://tables")
+    memory.rm("/tables", recursive=True)
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(MissingLayerError, match="name the folder or zip file"):
+        open_table(tmp_path / "missing")
+    with pytest.raises(MissingLayerError, match="holds no finished table"):
+        open_table(tmp_path)
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("letter.txt", "mine")
+    with pytest.raises(MissingLayerError, match="holds no finished table"):
+        open_table(tmp_path / "a.zip")
+
+
+def test_a_missing_file_is_no_missing_board(copy):
+    folder = copy(TINY)
+    (folder / "values/win/000010.val").unlink()
+    with open_table(folder) as table, pytest.raises(MissingLayerError, match="000010"):
+        table.get("4,4/0,2")
+
+
+# -- damage ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda v: v | {"version": 2}, "is of version 2, this program reads 1: update it"),
+        (lambda v: v | {"format": "letter"}, "is not the manifest of a table"),
+        (lambda v: v | {"program": "other"}, "is damaged"),
+        (lambda v: {k: v[k] for k in v if k != "version"}, "is not the manifest"),
+        (lambda v: {k: v[k] for k in v if k != "check"}, "is damaged"),
+        (lambda v: [v], "is not the manifest"),
+        (lambda _: 7, "is not the manifest"),
+    ],
+)
+def test_manifests_that_do_not_fit(change, sentence, copy):
+    path = copy(TINY) / "manifest.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    with pytest.raises(CorruptError, match=sentence):
+        open_table(path.parent)
+
+
+def test_truncated_manifest(copy):
+    path = copy(TINY) / "manifest.json"
+    data = path.read_bytes()
+    for size in range(0, len(data) - 1, 3):
+        path.write_bytes(data[:size])
+        with pytest.raises(CorruptError):
+            open_table(path.parent)
+
+
+@pytest.mark.parametrize("name", ["afterstates/000012.tbl", "values/win/000012.val"])
+@pytest.mark.parametrize("flip", [0x01, 0x80])
+def test_every_flipped_byte_is_noticed(name, flip, copy):
+    folder = copy(TINY)
+    for damaged in flipped(folder / name, flip):
+        with open_table(folder) as table, pytest.raises(CorruptError):
+            table.probe("4,4/0,4")
+        assert damaged
+
+
+def flipped(path: Path, flip: int) -> Iterator[int]:
+    """Write the file with each of its bytes changed, one after the other."""
+    data = path.read_bytes()
+    for place in range(len(data)):
+        path.write_bytes(data[:place] + bytes([data[place] ^ flip]) + data[place + 1 :])
+        yield place + 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("flip", [0x01])
+def test_flipped_manifests_give_no_wrong_answer(flip, copy):
+    folder = copy(TINY)
+    with open_table(folder) as table:
+        good = table.probe("4,4/0,4")
+    for _ in flipped(folder / "manifest.json", flip):
+        try:
+            with open_table(folder) as table:
+                assert table.probe("4,4/0,4") == good
+        except CorruptError:
+            pass
+
+
+@pytest.mark.parametrize("name", ["afterstates/000012.tbl", "values/win/000012.val"])
+def test_every_truncation_is_noticed(name, copy):
+    folder = copy(TINY)
+    data = (folder / name).read_bytes()
+    for size in range(len(data)):
+        (folder / name).write_bytes(data[:size])
+        with open_table(folder) as table, pytest.raises(CorruptError):
+            table.probe("4,4/0,4")
+
+
+def exchange(one: Path, other: Path) -> None:
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+
+
+def test_swapped_layers(copy):
+    folder = copy(TINY)
+    for kind, suffix in (("afterstates", "tbl"), ("values/win", "val")):
+        exchange(folder / kind / f"000012.{suffix}", folder / kind / f"000014.{suffix}")
+    with open_table(folder) as table, pytest.raises(CorruptError, match="layers are mixed"):
+        table.probe("4,4/0,4")
+    assert len(verify_table(folder).wrong) >= 2
+
+
+def test_swapped_objectives(copy):
+    folder = copy(TINY, "win,lower,upper")
+    exchange(folder / "values/lower/000012.val", folder / "values/upper/000012.val")
+    with open_table(folder) as table, pytest.raises(CorruptError, match="layers are mixed"):
+        table.probe("4,4/0,4", "win")
+    assert len(verify_table(folder).wrong) >= 1
+
+
+def test_layers_of_another_game(copy, solved):
+    folder = copy(TINY)
+    other = solved(SMALL)
+    for name in ("afterstates/000012.tbl", "values/win/000012.val"):
+        shutil.copy(other / name, folder / name)
+    with open_table(folder) as table, pytest.raises(CorruptError, match="layers are mixed"):
+        table.probe("4,4/0,4")
+
+
+# -- many at once ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def little_room(monkeypatch):
+    """Tables that keep hardly anything in memory."""
+    monkeypatch.setattr(probing, "CACHED_LAYERS", 2)
+    monkeypatch.setattr(probing, "CACHED_CHUNKS", 2)
+
+
+def test_threads_share_a_table(solved, little_room):
+    exact = reference.values(SMALL)
+    states = list(exact.states)
+    with open_table(solved(SMALL)) as table:
+
+        def ask(seed: int) -> int:
+            mine = states * 3
+            random.Random(seed).shuffle(mine)
+            for state in mine:
+                check(table.probe(Board(SMALL, state)), exact, state)
+            return len(mine)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(ask, range(8))) == [3 * len(states)] * 8
+
+
+def test_files_are_closed(solved, little_room):
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.is_dir():
+        pytest.skip("the system does not list open files")
+    before = len(os.listdir(descriptors))  # noqa: PTH208  (the folder changes while it is read)
+    with open_table(solved(SMALL)) as table:
+        all_answers(table)
+        assert len(os.listdir(descriptors)) <= before + 12  # noqa: PTH208
+    assert len(os.listdir(descriptors)) == before  # noqa: PTH208
+
+
+def test_a_probe_loads_neither_kernels_nor_the_solver(solved):
+    script = (
+        "import sys, tilebase\n"
+        f"table = tilebase.open_table({str(solved(SMALL))!r})\n"
+        "table.probe('2,2/0,0'), table.start()\n"
+        "loaded = [n for n in sys.modules if n.startswith(('numba', 'llvmlite', 'tilebase.solver', "
+        "'tilebase._kernels', 'tilebase.layers'))]\n"
+        "sys.exit(' '.join(loaded) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- verify ----------------------------------------------------------------------------------------
+
+BOUNDS = "lower,lower:uint32,upper,upper:uint32"
+EVERYTHING = f"win,win:float32,win:float16,{BOUNDS},score,score:float32,moves,moves:float32"
+
+
+@pytest.mark.parametrize(
+    ("game", "objectives", "discount"),
+    [
+        (SMALL, f"{EVERYTHING},guaranteed,survival,longest", "1"),
+        (SMALL, EVERYTHING, "0.99"),
+        (Game("2x2", 16, start="empty"), EVERYTHING, "1/3"),
+        (Game("2x2", 32, four=1), f"{EVERYTHING},guaranteed,survival,longest", "1"),
+        (Game("2x2"), ",".join(CONTINUED), "1"),
+        (Game("2x3", 16, unmergeable=[4]), "win,lower,upper", "1"),
+    ],
+    ids=str,
+)
+def test_sound_tables(game, objectives, discount, solved):
+    folder = solved(game, objectives, discount)
+    seen: list[tuple[int, int]] = []
+    found = verify_table(folder, sample=None, progress=lambda done, every: seen.append((done, every)))
+    assert found.wrong == ()
+    assert found.skipped == 0
+    with open_table(folder) as table:
+        assert found.values == table.manifest.counts["afterstates"] * len(objectives.split(","))
+        assert found.layers == len(table.manifest.layers) == len(seen) == seen[-1][0] == seen[-1][1]
+    assert verify_table(folder, sample=5).values == 5 * len(objectives.split(","))
+    assert verify_table(folder, sample=0).values == 0
+
+
+def rewrite(folder: Path, label: str, total: int, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Change the values of a layer, and every checksum with them."""
+    path = folder / "values" / label / f"{total:06d}.val"
+    with ValueFile(path) as file:
+        first, values, meta = int(file.index[0]["first"]), file.values(0).copy(), file.meta
+        bits = file.dtype == "bit"
+    values = change(values)
+    with LayerWriter(path, VALUE_HEADER) as writer:
+        writer.add(compress(first, len(values), encode_values(values, bits)))
+        writer.finish(meta, durable=False)
+    manifest = Manifest.parse((folder / "manifest.json").read_bytes(), "manifest")
+    layers = {s: dict(files) for s, files in manifest.layers.items()}
+    with ValueFile(path) as file:
+        layers[total][label] = file.checksum
+    (folder / "manifest.json").write_text(dataclasses.replace(manifest, layers=layers).text)
+
+
+@pytest.mark.parametrize(
+    ("label", "change"),
+    [
+        ("win", lambda values: values * (1 + 1e-9)),
+        ("win-float32", lambda values: values * np.float32(0.9999)),
+        ("lower", lambda values: values + np.uint64(1)),
+        ("upper", lambda values: values - np.uint64(1)),
+        ("guaranteed", lambda values: 1 - values),
+        ("score", lambda values: values + 1e-6),
+        ("longest", lambda values: values + 1),
+    ],
+)
+def test_a_wrong_value_is_found(label, change, copy):
+    folder = copy(TINY, "win,win:float32,lower,upper,guaranteed,score,longest")
+    rewrite(folder, label, 12, lambda values: values)
+    assert verify_table(folder, sample=None).wrong == ()
+    rewrite(folder, label, 12, change)
+    wrong = verify_table(folder, sample=None).wrong
+    assert wrong
+    assert all(sentence.startswith(f"{label} of ") for sentence in wrong)
+    assert "but its successors make it" in wrong[0]
