@@ -31,7 +31,7 @@ from tilebase.layers.reading import LayerReader
 from tilebase.objectives import Objective
 from tilebase.solver import BackwardPass
 from tilebase.tables.format import LayerFile
-from tilebase.tables.probe import Prober, Table, open_table
+from tilebase.tables.probe import Prober, Table, open_table, rounding
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Folder
 
@@ -150,13 +150,20 @@ def _find_policy(policy: Any) -> Any:
     """A callable, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
     if callable(policy) or isinstance(policy, Table) or policy in BUILT_IN:
         return policy
-    if isinstance(policy, str) and ":" in policy and "://" not in policy and not Path(policy).exists():
-        return _import(policy)
-    if Path(policy).exists():
+    if isinstance(policy, str | Path) and _is_there(policy):
         return open_table(policy)
+    if isinstance(policy, str) and ":" in policy and "://" not in policy:
+        return _import(policy)
     raise UsageError(
         f"policy {policy!r} is none: give random, greedy, the folder of a table, or module:function"
     )
+
+
+def _is_there(path: str | Path) -> bool:
+    try:
+        return bool(str(path)) and Path(path).exists()
+    except (OSError, ValueError):  # too long, or not a name at all
+        return False
 
 
 def _import(name: str) -> Any:
@@ -164,7 +171,7 @@ def _import(name: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module), function)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever the module raises
         raise UsageError(f"policy {name} cannot be imported: {error}") from error
     finally:
         sys.path.pop(0)
@@ -229,11 +236,8 @@ def _start_value(path: Path, values: Path, game: Game, objective: Objective, gui
         else:
             opinions = [0.0] * len(slides)
         most = max(opinions)
-        chosen = [
-            worth
-            for (*_, worth), opinion in zip(slides, opinions, strict=True)
-            if opinion >= most - 1e-12 * abs(most)
-        ]
+        least = most - (rounding(guide.objectives[0], most) if isinstance(guide, Table) else 0)
+        chosen = [worth for (*_, worth), opinion in zip(slides, opinions, strict=True) if opinion >= least]
         total += p * sum((Fraction(worth) for worth in chosen), Fraction(0)) / len(chosen)
     prober.close()
     return float(total)
@@ -314,10 +318,19 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
         raise UsageError(
             f"the policy answers {answer!r} to {game.format(board)}, where {', '.join(slides)} are allowed"
         )
-    numbers = [float(weight) for weight in weights.values()]
-    if min(numbers) < 0 or abs(sum(numbers) - 1) > 1e-9:
-        raise UsageError(f"the policy's probabilities for {game.format(board)} sum to {sum(numbers)}, not 1")
-    return [(*slides[direction], float(weight)) for direction, weight in weights.items()]
+    try:
+        numbers = [float(weight) for weight in weights.values()]
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"the policy's probabilities for {game.format(board)} are no numbers: {answer!r}"
+        ) from error
+    # Written so that a probability that is not a number is refused, too.
+    if not (all(number >= 0 for number in numbers) and abs(sum(numbers) - 1) <= 1e-9):
+        raise UsageError(
+            f"the policy's probabilities for {game.format(board)} are {numbers}: none may be negative, "
+            "and they must sum to 1"
+        )
+    return [(*slides[direction], number) for direction, number in zip(weights, numbers, strict=True)]
 
 
 def _worth(

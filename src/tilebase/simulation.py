@@ -94,10 +94,13 @@ def simulate(
     """Play games by the policy of a table and compare with its exact value.
 
     Of several best slides the first in the order of the game's directions is taken.  Raises
-    `UsageError` unless there is at least one game and the table is a folder on this machine.
+    `UsageError` unless there is at least one game, the seed is not negative and the table is a
+    folder on this machine.
     """
     if games < 1:
         raise UsageError(f"{games} games cannot be played: give at least 1")
+    if seed < 0:
+        raise UsageError(f"seed {seed} is negative: give 0 or more")
     opened = table if isinstance(table, Table) else open_table(table)
     labels = {o.label: o for o in opened.objectives} | {o.name: o for o in reversed(opened.objectives)}
     if objective is not None and objective not in labels:
@@ -122,7 +125,7 @@ def _play(
     keys = np.array([game.pack(board) for board in boards], dtype=np.uint64)
     sums = np.array([game.sum(board) for board in boards])
     picked = rng.choice(len(keys), size=games, p=np.array(chances, dtype=np.float64))
-    for total in np.unique(sums).tolist():
+    for total in np.unique(sums[picked]).tolist():
         states = keys[picked[sums[picked] == total]]
         waiting.setdefault(total, _Games()).add(
             states, np.zeros(len(states), int), np.zeros(len(states), int)

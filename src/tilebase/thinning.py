@@ -124,10 +124,10 @@ def thin(
         raise UsageError(f"{above} is no probability: give one from 0 to 1, as 1e-7")
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = opened._choose(objective)[0] if objective else opened.objectives[0]
-    target = Path(output)
-    _prepare(target, opened)
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     sizes = afterstate_counts(opened)
+    target = Path(output)
+    _prepare(target, opened)
     flow, checks = _starts(reader), {}
     states = visited = kept = 0
     left_out = 0.0
@@ -147,7 +147,7 @@ def thin(
         _advance(reader, chosen, layer, links, visit, np.where(stays, inside, 0.0), flow)
         if progress is not None:
             seconds = time.perf_counter() - began
-            share = (total + 1) / (max(sizes) + 1)
+            share = (total + 1) / (max(sizes, default=total) + 1)
             left = seconds * (1 / share - 1)
             rate = visited / max(seconds, 1e-9)
             progress(Progress(total, "thin", visited, seconds, rate, share, left))
@@ -166,9 +166,9 @@ def _distinct(slots: Array) -> Array:
 
 
 def _prepare(target: Path, table: Table) -> None:
-    if target.exists() and any(target.iterdir()):
-        raise WrongGameError(f"{target} holds files: choose a new folder")
     try:
+        if target.exists() and any(target.iterdir()):
+            raise WrongGameError(f"{target} holds files: choose a new folder")
         for folder in ("afterstates", *(f"values/{label}" for label in table.manifest.labels)):
             (target / folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:

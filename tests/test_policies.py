@@ -1,0 +1,437 @@
+"""Policies, simulation and thinning against plain Python over the same game."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from strategies import SMALL_GAMES
+from tilebase import evaluate, policies, reference, simulate, solve, thin
+from tilebase.board import Board
+from tilebase.errors import MissingBoardError, TilebaseError, UsageError, WrongGameError
+from tilebase.game import Cells, Game
+from tilebase.symmetry import canonical
+from tilebase.tables.probe import open_table
+from tilebase.tables.verify import verify_table
+
+SMALL = Game("2x2", 32)
+CONTINUED = Game("2x2")
+WIDE = Game("2x3", 16)
+SOME = [game for game in SMALL_GAMES if game.cells < 6 or game.obstacles]
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Folders of tables, each solved once: not to be written to."""
+
+    @cache
+    def make(game: Game, objectives: str = "win", discount: str = "1") -> Path:
+        folder = tmp_path_factory.mktemp("table")
+        solve(game, objectives, discount=discount, table=folder, threads=1)
+        return folder
+
+    return make
+
+
+# -- twins in plain Python -------------------------------------------------------------------------
+
+
+def uniform(board: Board) -> dict[str, float]:
+    slides = board.slides()
+    return dict.fromkeys(slides, 1 / len(slides))
+
+
+def greediest(board: Board) -> dict[str, float]:
+    """All slides that make most, by the sum of the tiles that merges make."""
+
+    def made(after: Board) -> int:
+        return reference._potential(board.game, after.cells) - reference._potential(board.game, board.cells)
+
+    gains = {direction: made(after) for direction, after in board.slides().items()}
+    best = [direction for direction, gain in gains.items() if gain == max(gains.values())]
+    return dict.fromkeys(best, 1 / len(best))
+
+
+def first(board: Board) -> str:
+    return next(iter(board.slides()))
+
+
+def asked(game: Game) -> str:
+    return "win,score,moves" if game.goal else "score,moves"
+
+
+@pytest.mark.parametrize("game", SOME, ids=str)
+@pytest.mark.parametrize(("name", "twin"), [("random", uniform), ("greedy", greediest)])
+def test_built_in_policies_equal_their_twins(game, name, twin, solved):
+    folder = solved(game, asked(game))
+    for label in asked(game).split(","):
+        fast = evaluate(folder, name, objective=label, threads=1)
+        slow = evaluate(folder, twin, objective=label)
+        assert fast.value == pytest.approx(slow.value, rel=1e-12, abs=1e-15)
+        assert fast.optimum == slow.optimum
+        assert fast.regret >= -1e-12 * fast.optimum
+        assert fast.states is None
+        assert slow.states == (slow.states or 0) > 0
+
+
+@pytest.mark.parametrize("discount", ["0.9", "1/3"])
+def test_discounted_policies(discount, solved):
+    folder = solved(SMALL, "win,score", discount)
+    for label in ("win", "score"):
+        for name, twin in (("random", uniform), ("greedy", greediest)):
+            fast, slow = (evaluate(folder, policy, objective=label) for policy in (name, twin))
+            assert fast.value == pytest.approx(slow.value, rel=1e-12)
+            assert fast.value < fast.optimum
+
+
+def exact_value(game: Game, policy: Callable[[Board], str]) -> Fraction:
+    """The probability that a policy wins, by recursion with fractions."""
+
+    @cache
+    def worth(state: Cells) -> Fraction:
+        if not game.slides(state):
+            return Fraction(0)
+        after = game.slides(state)[policy(Board(game, state))]
+        if game.wins(after):
+            return Fraction(1)
+        return sum((p * worth(board) for board, p in game.spawns(after)), Fraction(0))
+
+    return sum((p * worth(board) for board, p in game.starts()), Fraction(0))
+
+
+def test_a_callable_equals_fractions(solved):
+    found = evaluate(solved(SMALL), first)
+    assert found.policy == "first"
+    assert found.value == pytest.approx(float(exact_value(SMALL, first)), rel=1e-13)
+
+
+@pytest.mark.parametrize("game", [*SOME, WIDE, Game("2x2x2", 8)], ids=str)
+def test_optimal_play_regrets_nothing(game, solved):
+    for label in asked(game).split(","):
+        folder = solved(game, label)
+        for policy in (folder, str(folder), open_table(folder)):
+            found = evaluate(folder, policy, objective=label, threads=1)
+            assert found.regret == pytest.approx(0, abs=1e-13 * max(1, found.optimum))
+
+
+GUIDES = (
+    ("win", "win:float32", "win:float16", "score", "score:float32", "moves")
+    + ("longest", "survival", "guaranteed", "lower", "upper", "upper:uint32")
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("game", "guide"),
+    [(game, guide) for game in (SMALL, Game("2x2", 16, start="empty")) for guide in GUIDES]
+    + [(WIDE, "win:float16"), (WIDE, "score:float32")],
+    ids=str,
+)
+def test_the_policy_of_another_table(game, guide, solved):
+    """Its best slides, ties shared evenly, as its probes tell them."""
+    with open_table(solved(game, guide)) as other:
+        label = other.manifest.labels[0]
+
+        def told(board: Board) -> dict[str, float]:
+            best = other.probe(board, label).best
+            return dict.fromkeys(best, 1 / len(best))
+
+        folder = solved(game, "win,score")
+        for objective in ("win", "score"):
+            fast = evaluate(folder, other, objective=objective)
+            assert fast.value == pytest.approx(evaluate(folder, told, objective=objective).value, rel=1e-12)
+            assert fast.regret >= -1e-12
+
+
+def test_evaluations_are_plain_data(solved):
+    found = evaluate(solved(SMALL), "random")
+    assert json.loads(json.dumps(found.as_dict()))["regret"] == found.regret == found.optimum - found.value
+    assert found.policy == "random"
+
+
+def test_a_module_and_function(folder, solved):
+    (folder / "clever_policies.py").write_text("def first(board):\n    return next(iter(board.slides()))\n")
+    found = evaluate(solved(SMALL), "clever_policies:first")
+    assert found.value == evaluate(solved(SMALL), first).value
+    assert found.policy == "clever_policies:first"
+
+
+@pytest.mark.parametrize(
+    ("policy", "sentence"),
+    [
+        (lambda _: "sideways", "answers 'sideways' to .* where .* are allowed"),
+        (lambda _: None, "answers None"),
+        (lambda _: 3, "answers 3"),
+        (lambda _: ["left"], "answers"),
+        (lambda _: {}, "probabilities .* must sum to 1"),
+        (lambda board: dict.fromkeys(board.slides(), 1), "must sum to 1"),
+        (lambda board: {next(iter(board.slides())): 0.5}, "must sum to 1"),
+        (lambda board: {next(iter(board.slides())): math.nan}, "nan.*must sum to 1"),
+        (lambda board: {next(iter(board.slides())): "much"}, "are no numbers"),
+        (
+            lambda board: dict(zip(board.slides(), (2.0, -1.0, 0.0, 0.0), strict=False)),
+            "none may be negative",
+        ),
+        ("clever", "policy 'clever' is none: give random, greedy"),
+        ("nowhere:first", "cannot be imported"),
+        ("math:nothing", "cannot be imported"),
+        (":first", "cannot be imported"),
+        (".relative:first", "cannot be imported"),
+        ("math:pi", "is no function"),
+        ("", "is none"),
+        ("x" * 5000, "is none"),
+        (5, "is none"),
+    ],
+    ids=lambda value: str(value)[:20] if isinstance(value, str | int) else "callable",
+)
+def test_policies_that_are_none(policy, sentence, folder, solved):
+    with pytest.raises(UsageError, match=sentence):
+        evaluate(solved(SMALL), policy)
+
+
+def test_a_module_that_is_no_python(folder, solved):
+    (folder / "broken_policies.py").write_text("def first(board:\n")
+    with pytest.raises(UsageError, match="cannot be imported"):
+        evaluate(solved(SMALL), "broken_policies:first")
+
+
+def test_too_many_states(solved, monkeypatch):
+    with pytest.raises(UsageError, match="more than 100 states"):
+        policies.evaluate_callable(WIDE, first, open_table(solved(WIDE)).objectives[0], most_states=100)
+
+
+def test_tables_that_do_not_fit(solved, tmp_path):
+    with pytest.raises(UsageError, match="is a table of 2x3"):
+        evaluate(solved(SMALL), solved(WIDE))
+    with pytest.raises(UsageError, match="has no values of score"):
+        evaluate(solved(SMALL), "random", objective="score")
+    with pytest.raises(UsageError, match="has no values of guaranteed"):
+        evaluate(solved(SMALL, "guaranteed"), "random", objective="guaranteed")
+    archive = shutil.make_archive(str(tmp_path / "table"), "zip", solved(SMALL))
+    with pytest.raises(TilebaseError):
+        evaluate(archive, "random")
+    with pytest.raises(TilebaseError, match="holds no finished table"):
+        evaluate(solved(SMALL), tmp_path)
+
+
+# -- simulation ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "objective", "discount"),
+    [
+        (SMALL, "win", "1"),
+        (SMALL, "win", "0.9"),
+        (SMALL, "score", "1"),
+        (CONTINUED, "score", "1"),
+        (CONTINUED, "moves", "1"),
+        (WIDE, "win:float32", "1"),
+        (Game("2x2", 16, start="empty"), "moves", "1"),
+        (Game("2x2", 64, start="32,0/0,16"), "win", "1"),
+        (Game("2x2", 32, four=1), "win", "1"),
+        (Game("2x3", 16, unmergeable=[4]), "win", "1"),
+        (Game("2x3", 16, walls=[1]), "score", "1"),
+        (Game("2x2x2", 8), "moves", "1"),
+    ],
+    ids=str,
+)
+def test_simulated_games_agree(game, objective, discount, solved):
+    found = simulate(solved(game, objective, discount), 20_000, seed=7)
+    assert found.z is not None
+    assert abs(found.z) < 5
+    assert found.games == 20_000
+    assert found.slides >= found.wins
+    if objective == "win" and discount == "1":
+        assert found.mean == found.wins / found.games
+    if objective == "moves":
+        assert found.mean == found.slides / found.games
+
+
+def test_the_same_seed_gives_the_same_games(solved):
+    folder = solved(SMALL)
+    with open_table(folder) as table:
+        assert simulate(table, 1000, seed=3) == simulate(folder, 1000, seed=3)
+    assert simulate(folder, 1000, seed=3) != simulate(folder, 1000, seed=4)
+
+
+def test_games_under_other_objectives(solved):
+    folder = solved(SMALL, "guaranteed,lower,survival,longest")
+    for label in ("guaranteed", "lower", "survival", "longest"):
+        found = simulate(folder, 500, objective=label)
+        assert found.exact is None
+        assert found.z is None
+        assert json.loads(json.dumps(found.as_dict()))["games"] == 500
+
+
+def test_survival_is_survived(solved):
+    """The slides that can be forced are made in every game."""
+    folder = solved(CONTINUED, "survival")
+    with open_table(folder) as table:
+        forced = int(float(table.start()))
+    assert forced == reference.values(CONTINUED, "survival").start
+    assert simulate(folder, 300).slides >= 300 * forced
+
+
+def test_one_game(solved):
+    found = simulate(solved(SMALL), 1)
+    assert found.error == math.inf
+    assert found.wins in (0, 1)
+
+
+def test_certain_wins(solved):
+    found = simulate(solved(Game("2x2", 8)), 100)
+    assert (found.wins, found.z) == (100, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"games": 0}, "0 games cannot be played"),
+        ({"games": -3}, "-3 games cannot be played"),
+        ({"seed": -1}, "seed"),
+        ({"objective": "score"}, "has no values of score"),
+    ],
+    ids=str,
+)
+def test_games_that_cannot_be_played(arguments, sentence, solved):
+    with pytest.raises(UsageError, match=sentence):
+        simulate(solved(SMALL), **arguments)
+
+
+# -- thinning --------------------------------------------------------------------------------------
+
+
+def visits(game: Game, objective: str) -> tuple[dict[Cells, Fraction], dict[Cells, dict[Cells, Fraction]]]:
+    """By canonical board: the probability of a visit, and where optimal play goes from there."""
+    exact = reference.values(game, objective)
+    moves: dict[Cells, dict[Cells, Fraction]] = {}
+    visit: dict[Cells, Fraction] = {}
+    for board, p in game.starts():
+        state = canonical(game, board)
+        visit[state] = visit.get(state, Fraction(0)) + p
+    waiting = set(visit)
+    while waiting:
+        state = min(waiting, key=game.sum)
+        waiting.remove(state)
+        moves[state] = {}
+        worths = {
+            after: reference._worth(game, exact.objective, state, after)
+            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+            for after in game.slides(state).values()
+        }
+        directions = [after for after in game.slides(state).values() if worths[after] == max(worths.values())]
+        for after in directions:
+            for board, p in [] if game.wins(after) else game.spawns(after):
+                follower = canonical(game, board)
+                chance = p / len(directions)
+                moves[state][follower] = moves[state].get(follower, Fraction(0)) + chance
+                visit[follower] = visit.get(follower, Fraction(0)) + visit[state] * chance
+                waiting.add(follower)
+    return visit, moves
+
+
+def leaving(game: Game, moves: dict[Cells, dict[Cells, Fraction]], kept: set[Cells]) -> Fraction:
+    """The probability that a game comes to a state outside `kept`."""
+
+    @cache
+    def worth(state: Cells) -> Fraction:
+        if state not in kept:
+            return Fraction(1)
+        return sum((p * worth(follower) for follower, p in moves[state].items()), Fraction(0))
+
+    return sum((p * worth(canonical(game, board)) for board, p in game.starts()), Fraction(0))
+
+
+@pytest.mark.parametrize(
+    ("game", "objective"),
+    [
+        (SMALL, "win"),
+        (CONTINUED, "score"),
+        (WIDE, "win"),
+        (Game("2x2", 16, start="empty"), "moves"),
+        (Game("2x3", 16, walls=[1]), "win"),
+        (Game("2x3", 16, unmergeable=[4]), "win"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("above", [0, 1.3e-4, 0.021, 0.3, 1])
+def test_thinned_tables(game, objective, above, solved, tmp_path):
+    folder = solved(game, objective)
+    visit, moves = visits(game, objective)
+    kept = {state for state, p in visit.items() if p >= Fraction(above)}
+    found = thin(folder, tmp_path / "thin", above=above)
+    assert (found.states, found.visited) == (len(kept), len(visit))
+    assert found.left_out == pytest.approx(float(leaving(game, moves, kept)), abs=1e-12)
+    if above == 0:
+        assert found.left_out == 0
+    stored = {
+        canonical(game, after)
+        for state in kept
+        for after in game.slides(state).values()
+        if not game.wins(after)
+    }
+    assert found.afterstates == len(stored)
+    with open_table(folder) as whole, open_table(tmp_path / "thin") as part:
+        assert found.before == len(reference.values(game, objective).afterstates)
+        assert part.manifest.thinned == found.as_dict()
+        for state in kept:
+            assert part.probe(Board(game, state)) == whole.probe(Board(game, state))
+        for state in visit:
+            afters = [canonical(game, after) for after in game.slides(state).values() if not game.wins(after)]
+            if not all(after in stored for after in afters):
+                with pytest.raises(MissingBoardError, match="or it was thinned out"):
+                    part.probe(Board(game, state))
+    assert verify_table(tmp_path / "thin", sample=None).wrong == ()
+
+
+def test_thinned_tables_keep_all_objectives(solved, tmp_path):
+    folder = solved(SMALL, "win:float32,guaranteed,score")
+    thin(folder, tmp_path / "thin", above=0.001, objective="score")
+    visit, _ = visits(SMALL, "score")
+    with open_table(folder) as whole, open_table(tmp_path / "thin") as part:
+        assert part.manifest.labels == whole.manifest.labels
+        for state in (state for state, p in visit.items() if p >= Fraction("0.001")):
+            for label in whole.manifest.labels:
+                assert part.probe(Board(SMALL, state), label) == whole.probe(Board(SMALL, state), label)
+
+
+def test_what_cannot_be_thinned(solved, tmp_path):
+    folder = solved(SMALL)
+    for above in (-0.1, 2, math.nan):
+        with pytest.raises(UsageError, match="is no probability"):
+            thin(folder, tmp_path / "thin", above=above)
+    with pytest.raises(UsageError, match="has no values of score"):
+        thin(folder, tmp_path / "thin", above=0, objective="score")
+    with pytest.raises(WrongGameError, match="holds files"):
+        thin(folder, folder, above=0)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(TilebaseError, match="cannot use"):
+        thin(folder, tmp_path / "file", above=0)
+    with pytest.raises(TilebaseError, match="cannot use"):
+        thin(folder, tmp_path / "file" / "below", above=0)
+    assert (tmp_path / "file").read_text() == "mine"
+    thin(folder, tmp_path / "thin", above=0)
+    for use in (lambda path: thin(path, tmp_path / "other", above=0), simulate):
+        with pytest.raises(UsageError, match="was thinned: name the whole table"):
+            use(tmp_path / "thin")
+    with pytest.raises(UsageError, match="was thinned"):
+        evaluate(tmp_path / "thin", "random")
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_game_that_one_slide_ends(tmp_path):
+    """Every slide wins, so there is no layer at all."""
+    game = Game("1x2", 8, four=1)
+    solve(game, "win", table=tmp_path / "whole")
+    assert evaluate(tmp_path / "whole", "random").value == 1
+    assert simulate(tmp_path / "whole", 10).wins == 10
+    seen = []
+    found = thin(tmp_path / "whole", tmp_path / "thin", above=0, progress=seen.append)
+    assert (found.states, found.afterstates, found.left_out) == (1, 0, 0)
+    assert seen
