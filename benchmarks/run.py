@@ -92,7 +92,8 @@ def report(benchmark: Benchmark, cost: Cost, bare: float) -> bool:
             f"{'':18} {number / cost.cpu / 1e6:8.2f} M {positions[1]} a CPU second, {number:,} {positions[1]}"
         )
         print(
-            "".join(f"{'':18} {line}\n" for line in cost.output.splitlines() if line.startswith("  ")), end=""
+            "".join(f"{'':18} {line}\n" for line in cost.output.splitlines() if re.match(r"  \S", line)),
+            end="",
         )
     return fast and small
 
