@@ -117,7 +117,7 @@ def test_imports_go_downward(module: str) -> None:
 
 @pytest.mark.parametrize("module", ["tilebase", "tilebase.cli"])
 def test_imports_stay_light(module: str) -> None:
-    heavy = {"numba", "matplotlib", "pyarrow"}
+    heavy = {"numba", "numpy", "matplotlib", "pyarrow"}
     show = f"sys.exit(', '.join({heavy} & sys.modules.keys()) or 0)"
     run("-c", f"import sys, {module}; {show}")
 

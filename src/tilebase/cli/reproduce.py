@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import clock
+
+if TYPE_CHECKING:
+    from tilebase.reproduce import Verdict
 
 
 def reproduce(
@@ -46,12 +49,15 @@ def reproduce(
             "published": verdict.fact.published,
             "computed": verdict.computed,
             "verdict": verdict.verdict,
-            "time": f"{'about ' if verdict.verdict == 'over budget' else ''}{clock(verdict.seconds)}"
-            if verdict.seconds >= 60
-            else f"{verdict.seconds:.2f} s",
+            "time": _time(verdict),
         }
         for verdict in verdicts
     ]
     write_rows(rows, rows, chosen, output)
     print(facts.summary(verdicts), file=sys.stderr)
     return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0
+
+
+def _time(verdict: Verdict) -> str:
+    about = "about " if verdict.verdict == "over budget" else ""
+    return about + (clock(verdict.seconds) if verdict.seconds >= 60 else f"{verdict.seconds:.2f} s")
