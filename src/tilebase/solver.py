@@ -156,7 +156,7 @@ class BackwardPass:
         Returns for each objective the summaries of its layers.  Raises `CorruptError`,
         `StorageError` or `ResourceError`.
         """
-        done = [self._resume(journal) for journal in self._journals]
+        done = [self._resume(objective) for objective in self.objectives]
         self._stored = set().union(*done)
         totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
         missing = [s for s in totals if any(s not in layers for layers in done)]
@@ -170,11 +170,12 @@ class BackwardPass:
         self._solved.clear()
         return done
 
-    def _resume(self, journal: Journal) -> dict[int, LayerSummary]:
-        journal.path.parent.mkdir(parents=True, exist_ok=True)
-        for leftover in journal.path.parent.glob(".*.part"):
+    def _resume(self, objective: Objective) -> dict[int, LayerSummary]:
+        folder = self._folder(objective)
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob(".*.part"):
             leftover.unlink()
-        return {line["sum"]: LayerSummary.from_dict(line) for line in journal.read()}
+        return read_summaries(folder)
 
     def _retire(self, total: int) -> None:
         """Let go of what layer `total` and those below do not need."""
@@ -211,19 +212,18 @@ class BackwardPass:
     def _is_lean(self, total: int, sizes: dict[int, int]) -> bool:
         """Whether the layers above do not fit into memory together.  Raises `ResourceError`."""
         above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
-        here = self._bytes(total, sizes[total])
         free = self.memory - OVERHEAD - self._layouts.nbytes
-        if sum(above) + here <= free and self.lean is None:
-            return False
-        accumulators = 8 * len(self.folds) * sizes[total]
-        least = max(above, default=0) + accumulators
-        if least > free and (self.lean is not False or sum(above) + here > free):
-            needed = (least + self.memory - free) / 2**20
+        whole = sum(above) + self._bytes(total, sizes[total])
+        # Accumulators, and a byte for the number of spawns.
+        least = max(above, default=0) + (8 * len(self.folds) + 1) * sizes[total]
+        lean = whole > free if self.lean is None else self.lean
+        needed = least if lean else whole
+        if needed > free:
             raise ResourceError(
-                f"the layer of sum {total} needs at least {needed:,.0f} MiB: give more memory, "
-                "or choose a smaller type of value"
+                f"the layer of sum {total} needs at least {(needed + self.memory - free) / 2**20:,.0f} MiB: "
+                "give more memory, or choose a smaller type of value"
             )
-        return True if self.lean is None else self.lean
+        return lean
 
     # -- one layer ---------------------------------------------------------------------------
 
@@ -274,7 +274,6 @@ class BackwardPass:
 
     def _parts(self, total: int, file: LayerFile, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
         """Solve a layer with both layers above in memory."""
-
         above = {
             exponent: self._above(total + 2**exponent, sizes)
             for exponent in sorted(self.game.spawn_exponents, reverse=True)
@@ -283,7 +282,7 @@ class BackwardPass:
         def work(worker: _Worker, span: range) -> _Part:
             keys = _read(file, span)
             accs = [fold.start(len(keys)) for fold in self.folds]
-            spawns = np.zeros(len(keys), dtype=np.int64)
+            spawns = np.zeros(len(keys), dtype=np.uint8)
             for exponent, layer in above.items():
                 self._add(worker, total, keys, accs, spawns, exponent, layer)
             return self._finish(span, keys, accs, spawns, here)
@@ -294,7 +293,7 @@ class BackwardPass:
         """The same with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
-        spawns = np.zeros(n, dtype=np.int64)
+        spawns = np.zeros(n, dtype=np.uint8)
         for exponent in sorted(self.game.spawn_exponents, reverse=True):
             self._solved.clear()
             above = self._above(total + 2**exponent, sizes)
@@ -451,6 +450,12 @@ class BackwardPass:
         return here
 
 
+def read_summaries(folder: Path) -> dict[int, LayerSummary]:
+    """The layers that a folder of values has, by sum.  Raises `CorruptError` if its journal is damaged."""
+    lines = Journal(folder / "layers.jsonl").read()
+    return {line["sum"]: LayerSummary.from_dict(line) for line in lines}
+
+
 def _read(file: LayerFile, span: range) -> Array:
     return np.concatenate([file.keys(chunk, decode) for chunk in span])
 
@@ -551,14 +556,17 @@ def solve(
     counts = count(game, folder=path, keep="afterstates", memory=memory, threads=threads, progress=progress)
     sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
     with RunFolder(path, Question(game, keep="afterstates")):
-        backward_pass = BackwardPass(
-            path, game, objectives, memory=memory, threads=threads, lean=lean, release=table is None,
-            progress=progress,
-        )  # fmt: skip
-        try:
-            layers = backward_pass.run(sizes, down_to)
-        finally:
-            backward_pass.close()
+        found = {one: read_summaries(path / "values" / one.label) for one in objectives}
+        missing = [one for one in objectives if not sizes.keys() <= found[one].keys()]
+        if missing:
+            backward_pass = BackwardPass(
+                path, game, missing, memory=memory, threads=threads, lean=lean, release=table is None,
+                progress=progress,
+            )  # fmt: skip
+            try:
+                found |= zip(missing, backward_pass.run(sizes, down_to), strict=True)
+            finally:
+                backward_pass.close()
         complete = down_to is None or down_to <= min(sizes, default=down_to)
         prober = Prober(Folder(path), game, objectives)
         starts = [prober.start(one) for one in objectives] if complete else []
@@ -566,7 +574,7 @@ def solve(
         prober.close()
         if complete and table is not None:
             write_manifest(path, game, counts.totals, objectives, values, sizes)
-    summaries = tuple(tuple(found[s] for s in sorted(found)) for found in layers)
+    summaries = tuple(tuple(found[one][s] for s in sorted(found[one])) for one in objectives)
     return Solution(game, objectives, summaries, values, sum(layer.positions for layer in summaries[0]))
 
 
