@@ -128,6 +128,13 @@ def read_number(objective: Objective, raw: Any) -> Number:
     return int(raw) if objective.dtype == "int32" else float(raw)
 
 
+def nothing(objective: Objective) -> Number:
+    """What a state without a slide is worth: the zero of the objective's numbers."""
+    if objective.is_bound:
+        return Fraction(0)
+    return {"bit": False, "int32": 0}.get(objective.dtype, 0.0)
+
+
 def as_value(objective: Objective, number: Number) -> Value:
     """A number as the value that it is under an objective."""
     if objective.is_bound:

@@ -27,7 +27,7 @@ from tilebase.tables.format import LayerFile, ValueFile
 from tilebase.tables.manifest import Manifest
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Location, open_location
-from tilebase.values import Interval, Number, Value, as_value, read_number
+from tilebase.values import Interval, Number, Value, as_value, nothing, read_number
 
 T = TypeVar("T")
 _EPSILON = {name: float(np.finfo(name).eps) for name in ("float64", "float32", "float16")}
@@ -117,7 +117,7 @@ class Prober:
         self.location, self.game, self.objectives = location, game, tuple(objectives)
         self.slider = Slider(game)
         self._checks = layers
-        self._why = f"no play of {game} makes it" + (", or it was thinned out" if thinned else "")
+        self._thinned = thinned
         self._labels = [objective.label for objective in objectives]
         self._layers = _Recent(CACHED_LAYERS)
         self._keys = _Recent(CACHED_CHUNKS)
@@ -157,11 +157,18 @@ class Prober:
             return None
         return layer, chunk, place
 
+    def missing(self, board: Cells) -> MissingBoardError:
+        """The error that says that a board is not there, and why."""
+        why = f"no play of {self.game} makes it"
+        if self._thinned:
+            why += ", or it was thinned out"
+        return MissingBoardError(f"{self.game.format(board)} is not in {self.location.name}: {why}")
+
     def stored(self, after: Cells, objective: Objective) -> Any:
         """The stored value of an afterstate.  Raises `MissingBoardError`."""
         found = self.find(after)
         if found is None:
-            raise MissingBoardError(f"{self.game.format(after)} is not in {self.location.name}: {self._why}")
+            raise self.missing(after)
         layer, chunk, place = found
         label = objective.label
         values = self._values.get((label, layer.total, chunk), layer.values[label].values, chunk)
@@ -197,12 +204,7 @@ class Prober:
 
     def state(self, board: Cells, objective: Objective) -> Number:
         """What a state is worth.  Raises `MissingBoardError`."""
-        nothing: Number = Fraction(0) if objective.is_bound else objective.dtype == "none"
-        if objective.dtype.startswith("float"):
-            nothing = 0.0
-        elif objective.dtype == "int32":
-            nothing = 0
-        return max((worth for *_, worth in self.slides(board, objective)), default=nothing)
+        return max((worth for *_, worth in self.slides(board, objective)), default=nothing(objective))
 
     def start(self, objective: Objective) -> Number:
         """What the start is worth: the mean, the least or the largest over the starts."""
@@ -349,7 +351,10 @@ class Table:
         """
         state = self.read(board)
         chosen = self._choose(objective)
-        answers = [self._answer(state, one) for one in chosen]
+        try:
+            answers = [self._answer(state, one) for one in chosen]
+        except MissingBoardError as error:  # it names a board after a slide
+            raise self.prober.missing(state.cells) from error
         return answers[0] if len(answers) == 1 else _interval(*answers)
 
     def get(self, board: Any, default: Any = None, objective: str | None = None) -> Any:
