@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from facts import facts
-from tilebase import reproduce
+from tilebase import Exact, Lower, Objective, Upper, reproduce, solve
 from tilebase.enumerate import count
 from tilebase.game import Game
 
@@ -24,7 +26,33 @@ def test_4x4_to_64_as_published():
     for fact in facts("state_counts.tsv", board="4x4", goal="64", quantity="states_with_specials"):
         assert result.total("live") + 2 == int(fact["value"]), fact
     for fact in facts("state_counts.tsv", quantity="states_of_sum_348"):
-        assert result.states[result.sums == 348].sum() == int(fact["value"]), fact
+        assert result.live[result.sums == 348].sum() == int(fact["value"]), fact
+
+
+def test_score_of_the_continued_game():
+    assert f"{float(solve(Game('3x3'), 'score').value):.2f}" == "5468.49"
+
+
+def test_interval_of_3x3_to_1024():
+    value, low, high = solve(Game("3x3", 1024), "win,lower,upper").start
+    assert isinstance(low, Lower)
+    assert isinstance(high, Upper)
+    assert low.bound <= Fraction(float(value)) <= high.bound
+    assert high.bound - low.bound < Fraction(1, 10**12)
+
+
+def test_4x4_to_32_is_certain():
+    value, certain = solve(Game("4x4", 32), "win,guaranteed").start
+    assert value == Exact(1.0)
+    assert certain == Exact(True)
+
+
+def test_4x4_to_64():
+    objectives = [Objective("win", "float32"), Objective("win", "float32", "0.99"), Objective("guaranteed")]
+    value, discounted, certain = solve(Game("4x4", 64), objectives).start
+    assert value == Exact(1.0)
+    assert certain == Exact(True)
+    assert f"{float(discounted):.2f}" == "0.72"
 
 
 @pytest.mark.parametrize("board", ["3x7", "3x8", "5x5"])

@@ -193,7 +193,9 @@ def test_certain_wins_stay_exactly_one(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("goal", "value"), [(128, "0.999999805905"), (256, "0.995709643199")], ids=["128", "256"]
+    ("goal", "value"),
+    [(128, "0.999999805905"), (256, "0.995709643199"), (512, "0.736774177023")],
+    ids=["128", "256", "512"],
 )
 def test_known_probabilities(goal, value):
     assert f"{solve(Game('3x3', goal)).value}" == value
