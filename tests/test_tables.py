@@ -467,18 +467,17 @@ def test_truncated_manifest(copy):
 @pytest.mark.parametrize("flip", [0x01, 0x80])
 def test_every_flipped_byte_is_noticed(name, flip, copy):
     folder = copy(TINY)
-    for damaged in flipped(folder / name, flip):
+    for _ in flipped(folder / name, flip):
         with open_table(folder) as table, pytest.raises(CorruptError):
             table.probe("4,4/0,4")
-        assert damaged
 
 
-def flipped(path: Path, flip: int) -> Iterator[int]:
+def flipped(path: Path, flip: int) -> Iterator[None]:
     """Write the file with each of its bytes changed, one after the other."""
     data = path.read_bytes()
     for place in range(len(data)):
         path.write_bytes(data[:place] + bytes([data[place] ^ flip]) + data[place + 1 :])
-        yield place + 1
+        yield
     path.write_bytes(data)
 
 

@@ -109,6 +109,8 @@ def evaluate(
         For a policy that does not exist or returns a slide that is not allowed, a table without
         such an objective, or a callable that reaches more than `MOST_STATES` states.
     """
+    if threads is not None and threads < 1:
+        raise UsageError(f"{threads} threads cannot work: give at least 1")
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = _objective(opened, objective)
     optimum = float(opened.start(chosen.label))

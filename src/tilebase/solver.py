@@ -537,7 +537,7 @@ def solve(
         If a layer cannot be solved within `memory`.
 
     >>> str(solve(Game("2x2", 32)).value)
-    '0.0778277274345'
+    '0.0828872890716'
     """
     objectives = _objectives(objective, discount)
     for one in objectives:

@@ -30,8 +30,8 @@ def play(
     from tilebase.cli.terminal import Screen, Seat
     from tilebase.tables.probe import open_table
 
-    if delay < 0:
-        raise UsageError(f"a delay of {delay} s is none: give 0 or more")
+    if not 0 <= delay <= 3600:
+        raise UsageError(f"a delay of {delay} s is none: give 0 to 3600")
     with open_table(table) as opened:
         seat = Seat(opened, objective, random.Random(seed), start)
         screen = Screen(seat, values=values)

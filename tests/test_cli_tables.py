@@ -1,0 +1,348 @@
+"""The commands about tables: what they print, and how they refuse."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tilebase import reference, solve
+from tilebase.cli import main
+from tilebase.game import Game
+from tilebase.symmetry import canonical
+from tilebase.tables.probe import open_table
+
+SMALL = Game("2x2", 32)
+VALUE = f"{float(reference.values(SMALL).start):.12g}"
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 2x2 to 32 with an interval and a score, not to be written to."""
+    folder = tmp_path_factory.mktemp("solved")
+    solve(SMALL, "win,lower,upper,score", table=folder, threads=1)
+    return folder
+
+
+@pytest.fixture
+def table(solved: Path, folder: Path) -> Path:
+    """The same, as ``t`` in the current folder."""
+    return Path(shutil.copytree(solved, folder / "t"))
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]):
+    """Run a command that must succeed; what it prints."""
+
+    def run(*arguments: object) -> str:
+        assert main([str(argument) for argument in arguments]) == 0
+        found = capsys.readouterr()
+        assert "Traceback" not in found.err
+        return found.out
+
+    return run
+
+
+def type_in(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
+# -- solve -----------------------------------------------------------------------------------------
+
+
+def test_solve_prints_the_value(folder, printed):
+    out = printed("solve", "2x2", 32, "-q")
+    assert "2x2, to 32" in out
+    assert VALUE in out
+    assert list((folder / "runs").iterdir()) == []
+
+
+def test_solve_by_sum(folder, printed):
+    rows = list(csv.DictReader(io.StringIO(printed("solve", "2x2", 32, "-q", "--by", "sum", "-f", "csv"))))
+    exact = reference.values(SMALL)
+    for row in rows:
+        worths = [w for after, w in exact.afterstates.items() if SMALL.sum(after) == int(row["sum"])]
+        assert row["objective"] == "win"
+        assert int(row["positions"]) == len(worths)
+        assert float(row["mean"]) == pytest.approx(float(sum(worths) / len(worths)), abs=1e-15)
+    assert sum(int(row["positions"]) for row in rows) == len(exact.afterstates)
+    table = printed("solve", "2x2", 32, "-q", "--by", "sum")
+    assert len(table.splitlines()) == len(rows) + 1
+
+
+def test_solve_as_json_and_csv(folder, printed):
+    document = json.loads(printed("solve", "2x2", 32, "-q", "--objective", "lower,upper", "-f", "json"))
+    exact = reference.values(SMALL).start
+    assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
+    assert document["complete"]
+    rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
+    assert rows[-1] == ["probability to win", VALUE]
+
+
+def test_solve_saves_rows(folder, printed):
+    assert printed("solve", "2x2", 32, "-q", "--by", "sum", "--save", "rows.json") == ""
+    assert json.loads((folder / "rows.json").read_text())["game"] == SMALL.identity
+
+
+def test_solve_with_a_discount(folder, printed):
+    out = printed("solve", "2x2", 32, "-q", "--discount", "0.99", "--objective", "win,guaranteed")
+    assert "discount 99/100" in out
+    assert f"{float(reference.values(SMALL, discount='0.99').start):.12g}" in out
+    assert out.splitlines()[-1].split() == ["whether", "a", "win", "can", "be", "forced", "no"]
+
+
+def test_solve_makes_a_table_and_stops_on_the_way(folder, capsys):
+    assert main(["solve", "2x2", "32", "-q", "-o", "t", "--down-to", "20"]) == 0
+    assert "not complete: solved down to sum 20" in capsys.readouterr().err
+    assert main(["verify", "t", "-q"]) == 0
+    assert main(["solve", "2x2", "32", "-q", "-o", "t", "--no-lean", "--threads", "2"]) == 0
+    assert VALUE in capsys.readouterr().out
+    assert main(["probe", "t"]) == 0
+    assert capsys.readouterr().out == f"start of 2x2, to 32: {VALUE}\n"
+
+
+# -- probe -----------------------------------------------------------------------------------------
+
+
+def test_probe_in_text(table, printed):
+    lines = printed("probe", "t", "8,16/0,8", "--objective", "win").splitlines()
+    exact = reference.values(SMALL)
+    board = SMALL.parse("8,16/0,8")
+    best = max(exact.afterstates[canonical(SMALL, after)] for after in SMALL.slides(board).values())
+    assert "│" in lines[1]
+    assert f"probability to win: {float(best):.12g}" in lines
+    assert {line[2:].split()[0] for line in lines[-len(SMALL.slides(board)) :]} == set(SMALL.slides(board))
+    assert any(line.startswith("* ") for line in lines)
+
+
+def test_probe_a_lost_and_a_winning_board(table, printed):
+    assert "no slide is allowed: the game is over" in printed("probe", "t", "2,4/4,2")
+    out = printed("probe", "t", "16,16/0,2", "--objective", "win")
+    assert "probability to win: 1\n" in out
+    assert sum(line.endswith("wins") and line.startswith("*") for line in out.splitlines()) == 2
+
+
+def test_probe_in_json(table, printed):
+    with open_table(table) as opened:
+        answer = opened.probe("2,0/0,4")
+    document = json.loads(printed("probe", "t", "1002", "-f", "json"))
+    assert document == json.loads(json.dumps(answer.as_dict()))
+    assert document["value"]["kind"] == "interval"
+
+
+def test_probe_the_start(table, printed):
+    assert printed("probe", "t", "--objective", "win") == f"start of 2x2, to 32: {VALUE}\n"
+    found = json.loads(printed("probe", "t", "-f", "json"))
+    assert Fraction(found["low"]) <= reference.values(SMALL).start <= Fraction(found["high"])
+
+
+# -- play ------------------------------------------------------------------------------------------
+
+
+def test_play_by_hand(table, monkeypatch, printed):
+    type_in(monkeypatch, "?", "h", "left", "sideways", "f", "u", "u", "v", "a", "n", "", "hint", "q", "left")
+    out = printed("play", "t", "--start", "0,2/0,4", "--seed", 1)
+    assert "w a s d or the names of directions slide" in out
+    assert "best: " in out
+    assert "sideways is not allowed here; allowed: left" in out
+    assert "back is not allowed here" in out
+    assert "nothing to take back" in out
+
+
+def test_play_to_a_win_and_back(table, monkeypatch, printed):
+    type_in(monkeypatch, "up", "h", "left", "p", "undo", "p")
+    out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
+    assert out.count("won after 1 slides") >= 1
+    type_in(monkeypatch, "left", "h", "up", "p", "undo", "p")
+    out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
+    assert "the table does not know" in out
+    assert "allowed: none: u takes a slide back, n begins anew" in out
+    assert out.count("won after 1 slides") >= 3
+
+
+def test_play_to_the_end_of_input(table, monkeypatch, printed):
+    type_in(monkeypatch)
+    assert printed("play", "t", "--no-values", "--seed", 1).endswith("> ")
+
+
+def test_the_table_plays(table, printed):
+    first = printed("play", "t", "--auto", "--delay", 0, "--seed", 1)
+    assert first == printed("play", "t", "--auto", "--delay", 0, "--seed", 1)
+    assert first != printed("play", "t", "--auto", "--delay", 0, "--seed", 2)
+    assert "no slide is left after" in first or "won after" in first
+
+
+def test_play_where_the_table_ends(folder, printed, monkeypatch):
+    solve(Game("2x2", 32, start="16,8/4,0"), table=folder / "t")
+    out = printed("play", "t", "--start", "0,2/2,0", "--auto")
+    assert "the table does not hold this position" in out
+    type_in(monkeypatch, "h", "p", "left", "q")
+    assert "the table does not know" in printed("play", "t", "--start", "0,2/2,0")
+
+
+# -- simulate, evaluate, thin, verify --------------------------------------------------------------
+
+
+def test_simulate(table, printed):
+    out = printed("simulate", "t", "--games", 2000, "--seed", 5, "-q")
+    assert "2,000" in out
+    assert VALUE in out
+    document = json.loads(printed("simulate", "t", "--games", 2000, "--seed", 5, "-q", "-f", "json"))
+    assert abs(document["z"]) < 5
+    assert f"{document['wins']:,}" in out
+    assert "z" not in printed("simulate", "t", "--games", 100, "--objective", "lower", "-q").split()
+
+
+def test_evaluate(table, folder, printed):
+    out = printed("evaluate", "t", "random", "-q")
+    assert [line.split()[0] for line in out.splitlines()[1:]] == ["random", "optimal", "regret"]
+    document = json.loads(printed("evaluate", "t", "t", "-q", "-f", "json", "--objective", "score"))
+    assert document["regret"] == pytest.approx(0, abs=1e-9)
+    (folder / "leftward.py").write_text("def left(board):\n    return next(iter(board.slides()))\n")
+    assert "states reached" in printed("evaluate", "t", "leftward:left", "-q")
+    assert printed("evaluate", "t", "greedy", "-q", "-o", "found.csv") == ""
+    assert (folder / "found.csv").read_text().splitlines()[1].startswith("greedy,")
+
+
+def test_thin(table, printed):
+    out = printed("thin", "t", "--above", "1e-3", "-o", "small", "-q")
+    assert "probability left out" in out
+    assert "sound" in printed("verify", "small", "--all", "-q")
+    assert printed("probe", "small", "--objective", "win") == printed("probe", "t", "--objective", "win")
+    document = json.loads(printed("thin", "t", "--above", 0, "-o", "whole", "-q", "-f", "json"))
+    assert document["left_out"] == 0
+
+
+def test_verify(table, capsys):
+    assert main(["verify", "t", "--all", "-q"]) == 0
+    assert "180 values derived again" in capsys.readouterr().out
+    assert main(["verify", "t", "--sample", "3"]) == 0
+    assert "12 values derived again" in capsys.readouterr().out
+    assert main(["verify", str(table / "values/win/000020.val")]) == 0
+    assert "values of sum 20" in capsys.readouterr().out
+    archive = shutil.make_archive("a", "zip", table)
+    assert main(["verify", archive]) == 1
+    assert "is compressed" in capsys.readouterr().err
+    path = table / "values/win/000020.val"
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1
+    path.write_bytes(data)
+    assert main(["verify", "t", "-q"]) == 1
+    found = capsys.readouterr()
+    assert "is damaged in chunk 0" in found.out
+    assert found.out.splitlines()[-1] == "t: 1 damaged"
+    assert main(["verify", str(path)]) == 1
+    assert "is damaged in chunk 0" in capsys.readouterr().err
+    path.unlink()
+    assert main(["verify", "t", "-q"]) == 1
+    assert "is not there" in capsys.readouterr().out
+
+
+# -- graph -----------------------------------------------------------------------------------------
+
+
+def test_graph_with_values(folder, printed):
+    out = printed("graph", "2x2", 16, "--values")
+    assert out.startswith('digraph "2x2, to 16" {')
+    best = printed("graph", "2x2", 16, "--optimal")
+    assert len(best) < len(out)
+    assert best == printed("graph", "2x2", 16, "--values", "--optimal")
+    summary = printed("graph", "2x2", 16, "--values", "--discount", "0.9", "-o", "a.dot")
+    assert summary.startswith("a.dot: ")
+    assert "states" in summary
+    assert (folder / "a.dot").read_text() != out
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "sentence"),
+    [
+        ("solve 2x2 32 -q --objective fun", 2, "objective 'fun' is none of win, lower"),
+        ("solve 2x2 32 -q --objective win,", 2, "objective '' is none of"),
+        ("solve 2x2 32 -q --objective win,win", 2, "names an objective twice"),
+        ("solve 2x2 32 -q --objective win:int8", 2, "cannot be int8: choose float64"),
+        ("solve 2x2 32 -q --objective guaranteed:float64", 2, "cannot be float64: choose bit"),
+        ("solve 2x2 -q", 2, "win needs a goal"),
+        ("solve 3x6 256 -q --objective score", 2, "does not fit"),
+        ("solve 2x2 32 -q --discount 0", 2, "must lie above 0"),
+        ("solve 2x2 32 -q --discount 2", 2, "at most be 1"),
+        ("solve 2x2 32 -q --discount nan", 2, "is not a discount"),
+        ("solve 2x2 32 -q --discount 0.9 --objective guaranteed", 2, "has no discount"),
+        ("solve 2x2 32 -q --discount 0.99999 --objective lower", 2, "smaller denominator"),
+        ("solve 2x2 32 -q --by colour", 2, "--by colour"),
+        ("solve 2x2 32 -q -f xml", 2, "none of table"),
+        ("solve 2x2 32 -q -f parquet", 2, "name one with -o"),
+        ("solve 2x2 32 -q --threads -1", 2, "threads"),
+        ("solve 2x2 32 -q -o full", 1, "holds other files"),
+        ("solve 2x2 16 -q -o t", 1, "t"),
+        ("solve 2x2 32 -q -o full/letter.txt", 1, "full/letter.txt"),
+        ("probe nowhere", 1, "is not there"),
+        ("probe full", 1, "holds no finished table"),
+        ("probe full/letter.txt", 1, "no zip file"),
+        ("probe unfinished 2,2/0,0", 1, "holds no finished table: make one with tilebase solve"),
+        ("probe nonsense://t", 1, "cannot read nonsense://t"),
+        ("probe t 2,2,0/0,0,0", 2, "has 6 cells"),
+        ("probe t 2,2/0,32", 2, "at most 16"),
+        ("probe t 2,2/0,3", 2, "not a power of two"),
+        ("probe t 1209", 2, "tile 512"),
+        ("probe t 0x123456", 2, "does not fit"),
+        ("probe t [2,4", 2, "is no board in JSON"),
+        ("probe t {}", 2, "is no board in JSON"),
+        ("probe t [[2,4],[0,\n8", 2, "is no board in JSON"),
+        ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
+        ("probe t 2,2/0,0 -f csv", 2, "none of table, json"),
+        ("play nowhere --auto", 1, "is not there"),
+        ("play t --delay -1", 2, "a delay of -1.0 s is none"),
+        ("play t --delay nan", 2, "a delay of nan s is none"),
+        ("play t --delay inf", 2, "a delay of inf s is none"),
+        ("play t --start 2,2/0,32 --auto", 2, "at most 16"),
+        ("play t --objective fun --auto", 2, "has no values of fun"),
+        ("simulate t --games 0 -q", 2, "0 games cannot be played"),
+        ("simulate t --seed -1 -q", 2, "seed -1"),
+        ("simulate t --objective fun -q", 2, "has no values of fun"),
+        ("simulate nowhere -q", 1, "is not there"),
+        ("evaluate t clever -q", 2, "policy 'clever' is none"),
+        ("evaluate t math:pi -q", 2, "is no function"),
+        ("evaluate t nowhere:left -q", 2, "cannot be imported"),
+        ("evaluate t :left -q", 2, "cannot be imported"),
+        ("evaluate t full -q", 1, "holds no finished table"),
+        ("evaluate t random --objective lower -q", 2, "has no values of lower"),
+        ("evaluate t random --memory lots -q", 2, "not an amount"),
+        ("evaluate t random --threads -1 -q", 2, "threads"),
+        ("thin t --above 2.5 -o new -q", 2, "2.5 is no probability"),
+        ("thin t --above nan -o new -q", 2, "is no probability"),
+        ("thin t --above 0 -o full -q", 1, "holds files: choose a new folder"),
+        ("thin t --above 0 -o t -q", 1, "holds files"),
+        ("thin t --above 0 -o full/letter.txt -q", 1, "cannot use full/letter.txt"),
+        ("thin t --above 0 -o new -f parquet -q", 2, "Parquet"),
+        ("thin t --above 0 -o new --objective fun -q", 2, "has no values of fun"),
+        ("thin unfinished --above 0 -o new -q", 1, "holds no finished table"),
+        ("verify nowhere", 1, "is not there"),
+        ("verify full", 1, "holds no finished table"),
+        ("verify full/letter.txt", 1, "is no layer file"),
+        ("verify t --sample -1", 2, "a sample of -1"),
+        ("graph 2x2 --values", 2, "need a goal"),
+        ("graph 2x2 32 --values --group", 2, "leave out --group"),
+        ("graph 2x2 32 --values --discount 0", 2, "must lie above 0"),
+        ("graph 4x4 2048 --optimal", 2, "states"),
+        ("graph 2x2 32 --values --max-states 3", 2, "states"),
+    ],
+    ids=str,
+)
+def test_refusals_are_one_sentence(command, status, sentence, table, folder, refused, capsys):
+    (folder / "full").mkdir()
+    (folder / "full/letter.txt").write_text("mine")
+    if "unfinished" in command:
+        assert main(["solve", "2x2", "32", "-q", "-o", "unfinished", "--down-to", "20"]) == 0
+        capsys.readouterr()
+    refused(command.split(" "), status, sentence)
+    assert (folder / "full/letter.txt").read_text() == "mine"
+    assert not (folder / "new").exists()
