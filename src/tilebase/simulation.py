@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase.enumerate import Progress
-from tilebase.errors import UsageError
+from tilebase.enumerate import Progress, available_memory
+from tilebase.errors import ResourceError, UsageError
 from tilebase.layers.folds import NONE, WON
 from tilebase.layers.reading import LayerReader, Links, ReadLayer
 from tilebase.objectives import Objective
@@ -26,6 +26,8 @@ from tilebase.policies import local_folder
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
+GAME_BYTES = 200
+"""What a game takes while all are played together, at most."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,16 @@ def simulate(
 
     Of several best slides the first in the order of the game's directions is taken.  Raises
     `UsageError` unless there is at least one game, the seed is not negative and the table is a
-    folder on this machine.
+    folder on this machine; `ResourceError` if the games do not fit into memory.
     """
     if games < 1:
         raise UsageError(f"{games} games cannot be played: give at least 1")
     if seed < 0:
         raise UsageError(f"seed {seed} is negative: give 0 or more")
+    if games * GAME_BYTES > available_memory():
+        raise ResourceError(
+            f"{games:,} games do not fit into memory together: play fewer, with several seeds"
+        )
     opened = table if isinstance(table, Table) else open_table(table)
     labels = {o.label: o for o in opened.objectives} | {o.name: o for o in reversed(opened.objectives)}
     if objective is not None and objective not in labels:
