@@ -314,7 +314,12 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
     slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
     if not slides:
         return []
-    answer: Any = policy(Board(game, board))
+    try:
+        answer: Any = policy(Board(game, board))
+    except Exception as error:  # whatever the user's function may raise
+        raise UsageError(
+            f"the policy fails on {game.format(board)}: {type(error).__name__}: {error}"
+        ) from error
     weights = {answer: 1.0} if isinstance(answer, str) else answer
     if not isinstance(weights, Mapping) or not set(weights) <= set(slides):
         raise UsageError(

@@ -593,7 +593,7 @@ def write_manifest(
     sizes: dict[int, int],
 ) -> None:
     """Declare a table finished; objectives that it had before stay."""
-    starts = {one.label: value.as_dict() for one, value in zip(objectives, values, strict=True)}
+    starts = {one.label: value for one, value in zip(objectives, values, strict=True)}
     known = {one.label: one for one in objectives}
     layers: dict[int, dict[str, str]] = {}
     old = path / "manifest.json"

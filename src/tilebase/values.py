@@ -103,6 +103,18 @@ class Interval:
 Value: TypeAlias = Exact | Lower | Upper | Interval
 
 
+def value_from_dict(values: Any) -> Value:
+    """The value of which `as_dict` made these.  Raises ValueError, KeyError or TypeError."""
+    kind = values["kind"]
+    if kind == "exact":
+        return Exact(values["value"])
+    if kind in ("lower", "upper"):
+        return (Lower if kind == "lower" else Upper)(Fraction(values["bound"]))
+    if kind == "interval":
+        return Interval(Fraction(values["low"]), Fraction(values["high"]))
+    raise ValueError(f"{kind!r} is no kind of value")
+
+
 def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
     """A proved number in decimals, rounded the safe way.
 

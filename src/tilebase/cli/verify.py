@@ -14,7 +14,12 @@ from tilebase.errors import UsageError
 
 
 def verify(
-    path: Annotated[Path, Parameter(help="A table, the folder of a run, a layer file or a value file.")],
+    location: Annotated[
+        str,
+        Parameter(
+            name="PATH", help="A table (folder, zip file or URL), the folder of a run, a layer or value file."
+        ),
+    ],
     *,
     sample: Annotated[int, Parameter(help="Values of a table to derive again from their successors.")] = 1000,
     every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False,
@@ -31,6 +36,10 @@ def verify(
     """
     if sample < 0:
         raise UsageError(f"a sample of {sample} values is none: give 0 or more")
+    path = Path(location)
+    if "://" in location:
+        with share_progress("layers", quiet=quiet) as progress:
+            return _verify_table(location, None if every else sample, seed, progress)
     if path.is_dir() and (path / "run.json").exists() and not (path / "manifest.json").exists():
         return _verify_run(path)
     if path.is_dir() or path.suffix == ".zip":
@@ -46,22 +55,23 @@ def _verify_run(path: Path) -> int:
 
 
 def _verify_table(
-    path: Path, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
+    location: Path | str, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
 ) -> int:
     from tilebase.layers.run import verify_run
     from tilebase.tables.verify import verify_table
 
-    found = verify_table(path, sample=sample, seed=seed, progress=progress)
+    found = verify_table(location, sample=sample, seed=seed, progress=progress)
     wrong = list(found.wrong)
+    path = Path(location)
     if (path / "run.json").exists():
         wrong += [sentence for sentence in verify_run(path) if sentence not in wrong]
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
         sound += f", {found.skipped:,} left out because the table was thinned"
-    return _say(path, wrong, sound)
+    return _say(location, wrong, sound)
 
 
-def _say(path: Path, wrong: list[str], sound: str) -> int:
+def _say(path: Path | str, wrong: list[str], sound: str) -> int:
     for sentence in wrong:
         print(sentence)
     print(f"{path}: {f'{len(wrong)} damaged' if wrong else sound}")

@@ -15,6 +15,7 @@ from tilebase._version import __version__
 from tilebase.errors import CorruptError, UsageError
 from tilebase.game import Game
 from tilebase.objectives import Objective
+from tilebase.values import Value, value_from_dict
 
 VERSION = 1
 
@@ -30,7 +31,7 @@ class Manifest:
     counts:
         States, afterstates and so on, in total.
     objectives:
-        Those with values; ``starts[label]`` is the value of the start as JSON values.
+        Those with values; ``starts[label]`` is the value of the start.
     layers:
         ``layers[s]``: checksums of the files of sum s by folder: ``afterstates``, then labels.
     thinned:
@@ -40,7 +41,7 @@ class Manifest:
     game: Game
     counts: Mapping[str, int]
     objectives: tuple[Objective, ...]
-    starts: Mapping[str, Any]
+    starts: Mapping[str, Value]
     layers: Mapping[int, Mapping[str, str]]
     thinned: Mapping[str, Any] | None = None
     version: str = __version__
@@ -55,7 +56,7 @@ class Manifest:
             "game": self.game.identity,
             "counts": dict(self.counts),
             "objectives": {
-                o.label: o.identity | {"start": self.starts.get(o.label)} for o in self.objectives
+                o.label: o.identity | {"start": self.starts[o.label].as_dict()} for o in self.objectives
             },
             "layers": {str(total): dict(files) for total, files in sorted(self.layers.items())},
         }
@@ -82,7 +83,7 @@ class Manifest:
                 Game.from_identity(values["game"]),
                 values["counts"],
                 tuple(Objective.from_identity(identity) for identity in labels.values()),
-                {label: identity["start"] for label, identity in labels.items()},
+                {label: value_from_dict(identity["start"]) for label, identity in labels.items()},
                 {int(total): files for total, files in values["layers"].items()},
                 values.get("thinned"),
                 values["program"],

@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -371,14 +370,10 @@ class Table:
     def start(self, objective: str | None = None) -> Value:
         """The value of the start."""
         chosen = self._choose(objective)
-        values = [as_value(one, self._starts[one.label]) for one in chosen]
+        values = [self.manifest.starts[one.label] for one in chosen]
         if len(values) == 1:
             return values[0]
         return Interval(values[0].bound, values[1].bound)  # type: ignore[union-attr]
-
-    @cached_property
-    def _starts(self) -> dict[str, Number]:
-        return {one.label: self.prober.start(one) for one in self.objectives}
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:

@@ -19,7 +19,7 @@ from tilebase.game import Cells
 from tilebase.objectives import ONE, Objective
 from tilebase.tables.format import LayerFile, ValueFile
 from tilebase.tables.probe import Table, open_table
-from tilebase.values import Number, read_number
+from tilebase.values import Number, as_value, read_number
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
 """How far a float may be from what its successors give, relative to the larger of it and 1."""
@@ -51,6 +51,7 @@ def verify_table(
         wrong = list(_check_files(table, progress))
         values = skipped = 0
         if not wrong:
+            wrong += _check_starts(table)
             for after in _choose(table, sample, seed):
                 for objective in table.objectives:
                     sentence = _check_value(table, after, objective)
@@ -83,6 +84,20 @@ def _check_files(table: Table, progress: Callable[[int, int], None] | None) -> I
             yield str(error)
         if progress is not None:
             progress(done + 1, len(table.manifest.layers))
+
+
+def _check_starts(table: Table) -> Iterator[str]:
+    """A sentence for each objective whose start is not what its layers say; a thinned table may lack them."""
+    for objective in table.objectives:
+        try:
+            found = as_value(objective, table.prober.start(objective))
+        except MissingBoardError:
+            if table.manifest.thinned is None:
+                raise
+            continue
+        recorded = table.manifest.starts[objective.label]
+        if found != recorded:
+            yield f"the start under {objective.label} is {found}, but the manifest says {recorded}"
 
 
 def _choose(table: Table, sample: int | None, seed: int) -> Iterator[Cells]:
