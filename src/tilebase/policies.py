@@ -28,6 +28,7 @@ from tilebase.errors import UsageError
 from tilebase.game import Cells, Game
 from tilebase.layers.folds import PolicyFold
 from tilebase.layers.reading import LayerReader
+from tilebase.layers.spaces import Reachable
 from tilebase.objectives import Objective
 from tilebase.solver import BackwardPass
 from tilebase.tables.format import LayerFile
@@ -129,7 +130,7 @@ def evaluate(
             threads=threads or len(os.sched_getaffinity(0)),
         )  # fmt: skip
         try:
-            backward_pass.run(afterstate_counts(opened))
+            backward_pass.run(Reachable(path, afterstate_counts(opened)))
         finally:
             backward_pass.close()
         value = _start_value(path, values, opened.game, chosen, guide)

@@ -38,7 +38,8 @@ from tilebase.layers.maps import Layout, Layouts
 from tilebase.layers.reading import potentials
 from tilebase.layers.rules import Rules
 from tilebase.layers.run import Journal, Question, RunFolder, delete_run, write_whole
-from tilebase.layers.store import decode, in_order
+from tilebase.layers.spaces import All, Boards, RankProber, Reachable, Space
+from tilebase.layers.store import in_order
 from tilebase.objectives import Objective, parse_objectives
 from tilebase.results import LayerSummary, Piece, Solution
 from tilebase.tables.format import (
@@ -150,12 +151,13 @@ class BackwardPass:
 
     # -- the whole pass ----------------------------------------------------------------------
 
-    def run(self, sizes: dict[int, int], down_to: int | None = None) -> list[dict[int, LayerSummary]]:
-        """Solve the layers of `sizes` (afterstates by sum), continuing where the journals end.
+    def run(self, space: Space, down_to: int | None = None) -> list[dict[int, LayerSummary]]:
+        """Solve the layers of a space, continuing where the journals end.
 
         Returns for each objective the summaries of its layers.  Raises `CorruptError`,
         `StorageError` or `ResourceError`.
         """
+        self._space, sizes = space, space.sizes
         done = [self._resume(objective) for objective in self.objectives]
         self._stored = set().union(*done)
         totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
@@ -207,7 +209,7 @@ class BackwardPass:
         """What a layer takes in memory once it is solved."""
         if total not in self._ranks:
             self._ranks[total] = self._layouts.at(total).layer.size
-        return self._ranks[total] // int(backward.GROUP) * 16 + sum(fold.nbytes(n) for fold in self.folds)
+        return 16 * self._space.records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
 
     def _is_lean(self, total: int, sizes: dict[int, int]) -> bool:
         """Whether the layers above do not fit into memory together.  Raises `ResourceError`."""
@@ -229,12 +231,7 @@ class BackwardPass:
 
     def _layer(self, total: int, sizes: dict[int, int]) -> list[LayerSummary]:
         """Solve the layer of one sum, write its values, and declare it finished."""
-        with LayerFile(self.path / "afterstates" / f"{total:06d}.tbl") as keys:
-            if len(keys) != sizes[total]:
-                raise CorruptError(
-                    f"{keys.path} holds {len(keys)} keys where {sizes[total]} were counted: delete "
-                    f"{self.path} and solve again"
-                )
+        with self._space.boards(total, self._layouts) as keys:
             if self._is_lean(total, sizes):
                 parts, here = self._lean_parts(total, keys, sizes), None
             else:
@@ -247,12 +244,10 @@ class BackwardPass:
 
     def _room(self, total: int, n: int) -> _Solved:
         layout = self._layouts.at(total)
-        records = layout.layer.size // int(backward.GROUP) + 1
-        return _Solved(
-            layout, np.zeros((records, 2), dtype=np.uint64), [fold.values(n, total) for fold in self.folds]
-        )
+        directory = np.zeros((self._space.records(layout.layer.size), 2), dtype=np.uint64)
+        return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
 
-    def _spans(self, keys: LayerFile) -> list[range]:
+    def _spans(self, keys: Boards) -> list[range]:
         """The chunks of a layer in parts, several for each thread if there are many."""
         step = min(max(keys.chunks // (4 * self.threads), 1), PART_CHUNKS)
         return [range(at, min(at + step, keys.chunks)) for at in range(0, keys.chunks, step)]
@@ -272,7 +267,7 @@ class BackwardPass:
 
         yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
 
-    def _parts(self, total: int, file: LayerFile, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
+    def _parts(self, total: int, file: Boards, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
         """Solve a layer with both layers above in memory."""
         above = {
             exponent: self._above(total + 2**exponent, sizes)
@@ -280,7 +275,7 @@ class BackwardPass:
         }
 
         def work(worker: _Worker, span: range) -> _Part:
-            keys = _read(file, span)
+            keys = file.read(span)
             accs = [fold.start(len(keys)) for fold in self.folds]
             spawns = np.zeros(len(keys), dtype=np.uint8)
             for exponent, layer in above.items():
@@ -289,7 +284,7 @@ class BackwardPass:
 
         return self._map(work, self._spans(file))
 
-    def _lean_parts(self, total: int, file: LayerFile, sizes: dict[int, int]) -> Iterator[_Part]:
+    def _lean_parts(self, total: int, file: Boards, sizes: dict[int, int]) -> Iterator[_Part]:
         """The same with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
@@ -299,7 +294,7 @@ class BackwardPass:
             above = self._above(total + 2**exponent, sizes)
 
             def work(worker: _Worker, span: range, exponent: int = exponent, above: _Solved = above) -> None:
-                keys = _read(file, span)
+                keys = file.read(span)
                 at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
                 self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
 
@@ -310,7 +305,7 @@ class BackwardPass:
         self._solved.clear()
 
         def finish(_: _Worker, span: range) -> _Part:
-            keys = _read(file, span)
+            keys = file.read(span)
             at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
             return self._finish(span, keys, [acc[at] for acc in accs], spawns[at], None)
 
@@ -357,9 +352,8 @@ class BackwardPass:
     def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: all that leads there is decided at once."""
         layout = self._layouts.at(total) if total <= self._highest else self._layouts.at(self._highest)
-        return _Solved(
-            layout, np.zeros((1, 2), dtype=np.uint64), [fold.values(0, total) for fold in self.folds]
-        )
+        directory = np.zeros((self._space.records(0), 2), dtype=np.uint64)
+        return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
 
     @property
     def _highest(self) -> int:
@@ -385,12 +379,11 @@ class BackwardPass:
             )
             part.summaries.append([_summary(fold.objective, piece) for piece in pieces])
         if here is not None:
-            ranks = here.layout.index.rank(here.layout.layer, keys)
-            backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, part.edge)
+            _enter(here, keys, first, part.edge)
         return part
 
     def _write(
-        self, total: int, keys: LayerFile, parts: Iterable[_Part], here: _Solved | None
+        self, total: int, keys: Boards, parts: Iterable[_Part], here: _Solved | None
     ) -> list[LayerSummary]:
         """Write the values of a layer, one file an objective, and a line in each journal."""
         summaries: list[list[Piece]] = [[] for _ in self.folds]
@@ -426,20 +419,19 @@ class BackwardPass:
         """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._room(total, n)
         with ExitStack() as stack:
-            keys = stack.enter_context(LayerFile(self.path / "afterstates" / f"{total:06d}.tbl"))
+            keys = stack.enter_context(self._space.boards(total, self._layouts))
             files = [
                 stack.enter_context(ValueFile(self._folder(objective) / f"{total:06d}.val"))
                 for objective in self.objectives
             ]
             for file in files:
-                file.check_pair(keys)
+                keys.check(file)
 
             def work(_: _Worker, span: range) -> Array:
                 edge = np.zeros(3, dtype=np.uint64)
-                found = _read(keys, span)
-                ranks = here.layout.index.rank(here.layout.layer, found)
+                found = keys.read(span)
                 first = span.start * CHUNK_KEYS
-                backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
+                _enter(here, found, first, edge)
                 for fold, file, values in zip(self.folds, files, here.values, strict=True):
                     stored = np.concatenate([file.values(chunk) for chunk in span])
                     fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
@@ -456,12 +448,17 @@ def read_summaries(folder: Path) -> dict[int, LayerSummary]:
     return {line["sum"]: LayerSummary.from_dict(line) for line in lines}
 
 
-def _read(file: LayerFile, span: range) -> Array:
-    return np.concatenate([file.keys(chunk, decode) for chunk in span])
+def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:
+    """Enter boards into a layer's directory, if it has one."""
+    if len(here.directory):
+        ranks = here.layout.index.rank(here.layout.layer, keys)
+        backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
 
 
 def _join(directory: Array, edge: Array) -> None:
     """Enter a record that the part before may have begun."""
+    if not len(directory):
+        return
     group = int(edge[0])
     if directory[group].any():
         directory[group, 0] |= edge[1] >> np.uint64(32) << np.uint64(32)
@@ -491,6 +488,7 @@ def solve(
     threads: int | None = None,
     lean: bool | None = None,
     down_to: int | None = None,
+    space: str = "reachable",
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """Solve a game: what every reachable position is worth, exactly or in proved bounds.
@@ -519,6 +517,10 @@ def solve(
         twice.  None: only where memory is too small otherwise.  The values are the same.
     down_to:
         Stop after the layer of this sum; then the start has no value and no table is finished.
+    space:
+        ``"reachable"``: the positions that occur, counted first; ``"all"``: every board within
+        the limits, by perfect index, without a forward pass and without stored keys: for
+        games with limits, of whose boards many are reachable.  It makes no table.
     progress:
         Called with a `Progress` several times a second.
 
@@ -542,40 +544,69 @@ def solve(
     objectives = _objectives(objective, discount)
     for one in objectives:
         one.check(game)
+    if space not in ("reachable", "all"):
+        raise UsageError(f"space {space!r} is none of reachable, all")
+    if space == "all" and table is not None:
+        raise UsageError("a table holds reachable positions: leave out the space, or the table")
     if table is not None and folder is not None:
         raise UsageError("a table needs no other folder: give one of the two")
     if table is None and folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
             return solve(
                 game, objectives, folder=Path(temporary) / "run", memory=memory, threads=threads, lean=lean,
-                down_to=down_to, progress=progress,
+                down_to=down_to, space=space, progress=progress,
             )  # fmt: skip
     path = Path(table if table is not None else folder)  # type: ignore[arg-type]
     threads = threads or len(os.sched_getaffinity(0))
     memory = available_memory() * 3 // 4 if memory is None else memory
-    counts = count(game, folder=path, keep="afterstates", memory=memory, threads=threads, progress=progress)
-    sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
-    with RunFolder(path, Question(game, keep="afterstates")):
+    if memory < OVERHEAD:
+        raise UsageError(f"{memory >> 20} MiB of memory is too little: give at least {OVERHEAD >> 20} MiB")
+    here, counts = _space(space, game, path, memory, threads, progress)
+    keep = "afterstates" if space == "reachable" else "counts"
+    with RunFolder(path, Question(game, keep=keep)):
         found = {one: read_summaries(path / "values" / one.label) for one in objectives}
-        missing = [one for one in objectives if not sizes.keys() <= found[one].keys()]
+        missing = [one for one in objectives if not here.sizes.keys() <= found[one].keys()]
         if missing:
             backward_pass = BackwardPass(
                 path, game, missing, memory=memory, threads=threads, lean=lean, release=table is None,
                 progress=progress,
             )  # fmt: skip
             try:
-                found |= zip(missing, backward_pass.run(sizes, down_to), strict=True)
+                found |= zip(missing, backward_pass.run(here, down_to), strict=True)
             finally:
                 backward_pass.close()
-        complete = down_to is None or down_to <= min(sizes, default=down_to)
-        prober = Prober(Folder(path), game, objectives)
-        starts = [prober.start(one) for one in objectives] if complete else []
-        values = tuple(as_value(one, start) for one, start in zip(objectives, starts, strict=complete))
-        prober.close()
+        complete = down_to is None or down_to <= min(here.sizes, default=down_to)
+        values = _start_values(here, path, game, objectives) if complete else ()
         if complete and table is not None:
-            write_manifest(path, game, counts.totals, objectives, values, sizes)
+            write_manifest(path, game, counts, objectives, values, here.sizes)
     summaries = tuple(tuple(found[one][s] for s in sorted(found[one])) for one in objectives)
     return Solution(game, objectives, summaries, values, sum(layer.positions for layer in summaries[0]))
+
+
+def _space(
+    name: str,
+    game: Game,
+    path: Path,
+    memory: int,
+    threads: int,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Space, dict[str, int]]:
+    """The boards to solve, counted first if they are the reachable ones; and the counts."""
+    if name == "all":
+        return All(game), {}
+    counts = count(game, folder=path, keep="afterstates", memory=memory, threads=threads, progress=progress)
+    sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
+    return Reachable(path, sizes), counts.totals
+
+
+def _start_values(space: Space, path: Path, game: Game, objectives: Sequence[Objective]) -> tuple[Value, ...]:
+    """What the start is worth under each objective, by probing."""
+    kind = RankProber if isinstance(space, All) else Prober
+    prober = kind(Folder(path), game, objectives)
+    try:
+        return tuple(as_value(one, prober.start(one)) for one in objectives)
+    finally:
+        prober.close()
 
 
 def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:

@@ -31,6 +31,7 @@ LOW = np.uint64(0xFFFFFFFF)
 NONE, WON = 0, 1
 """The first two positions are no afterstates: a slide that is not allowed, and one that wins."""
 FIRST = 64
+FIRST64 = np.uint64(FIRST)
 """Position of the first afterstate of a layer: a multiple of 64, so that threads share no word of bits."""
 
 
@@ -76,6 +77,11 @@ def index_keys(ranks, n, position, directory, edge):
 def _locate(ranks, n, directory, where, out_slots):
     """Write the position of each rank to its place in `out_slots`; return whether all are there."""
     missing = U0
+    if len(directory) == 0:
+        # All boards of the layer are there: a rank is a position.
+        for j in range(n):
+            out_slots[where[j]] = np.uint32(ranks[j] + FIRST64)
+        return True
     for j in range(n):
         g = ranks[j] // GROUP
         place = ranks[j] - g * GROUP

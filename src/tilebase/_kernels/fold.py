@@ -91,7 +91,7 @@ def mix_means(values, spawns, mix, weight, out):
         for _ in range(spawns[a]):
             total += values[x]
             x += 1
-        mean = total / spawns[a]
+        mean = total / max(spawns[a], 1)  # full boards are no afterstates, but have a rank
         out[a] = mean + weight * (out[a] - mean) if mix else mean
 
 

@@ -154,7 +154,9 @@ class BoundFold(_Plain):
         acc += sums * np.uint64(self.weights[exponent])
 
     def finish(self, acc: Array, spawns: Array) -> Array:
-        found = self._divide(acc, spawns.astype(np.uint64) * np.uint64(self.game.four.denominator))
+        found = self._divide(
+            acc, np.maximum(spawns, 1).astype(np.uint64) * np.uint64(self.game.four.denominator)
+        )
         return np.minimum(found, np.uint64(self.most)).astype(self.dtype)
 
     def _divide(self, above: Array, below: Any) -> Array:
@@ -187,6 +189,7 @@ class ExtremeFold(_Plain):
         fold.extremes(found, spawns, self.objective.name == "longest", acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
+        acc[spawns == 0] = 0
         return acc
 
 
@@ -217,6 +220,7 @@ class BitFold:
         fold.extremes(found, spawns, False, acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
+        acc[spawns == 0] = 0
         return acc
 
     def put(self, values: Array, place: int, found: Array) -> None:
