@@ -54,6 +54,13 @@ def solve(
             "add objectives.",
         ),
     ] = None,
+    space: Annotated[
+        str,
+        Parameter(
+            help="reachable: the positions that occur, counted first; all: every board within the limits, "
+            "by perfect index, without counting."
+        ),
+    ] = "reachable",
     by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
     memory: MemoryOption = None,
@@ -89,12 +96,12 @@ def solve(
         raise UsageError(f"--by {by}: rows can be by sum")
     chosen = choose_format(form, save)
     objectives = parse_objectives(objective, discount)
-    labels = "+".join(one.label for one in objectives)
-    folder = None if table else runs_folder() / f"{question.shape_text}-{question.digest}-solve-{labels}"
+    name = "-".join([question.shape_text, question.digest, space, *(one.label for one in objectives)])
+    folder = None if table else runs_folder() / name
     with counting_progress(quiet=quiet) as progress:
         solution = engine.solve(
             question, objectives, table=table, folder=folder, memory=parse_bytes(memory), threads=threads,
-            lean=lean, down_to=down_to, progress=progress,
+            lean=lean, down_to=down_to, space=space, progress=progress,
         )  # fmt: skip
     rows = list(solution.rows()) if by else _totals(solution)
     write_rows(rows, solution.as_dict(), chosen, save)
