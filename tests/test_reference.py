@@ -165,6 +165,7 @@ def made(before: Cells, after: Cells) -> int:
 
 def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction]:
     """The value of a state by recursion over boards as they come, without layers and symmetry."""
+    pick = max if objective == "longest" else min
 
     @cache
     def value(state: Cells) -> Fraction:
@@ -172,12 +173,13 @@ def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cell
 
     def of_slide(state: Cells, after: Cells) -> Fraction:
         won = game.wins(after)
-        worth = {"score": made(state, after), "moves": 1}.get(objective, int(won))
+        slides = {"moves": 1, "survival": 1, "longest": 1}
+        worth = ({"score": made(state, after)} | slides).get(objective, int(won))
         return worth + (Fraction(0) if won else of_spawns(after))
 
     def of_spawns(after: Cells) -> Fraction:
-        if objective == "guaranteed":
-            return min(value(state) for state, _ in game.spawns(after))
+        if objective in ("guaranteed", "survival", "longest"):
+            return pick(value(state) for state, _ in game.spawns(after))
         return sum((p * value(state) for state, p in game.spawns(after)), Fraction(0))
 
     return value
@@ -191,8 +193,10 @@ def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) ->
     value = bare(game, objective, discount)
     found = {board: value(board) for board, _ in game.starts()}
     assert {board: result.states[canonical(game, board)] for board in found} == found
-    if objective == "guaranteed":
+    if objective in ("guaranteed", "survival"):
         assert result.start == min(found.values())
+    elif objective == "longest":
+        assert result.start == max(found.values())
     else:
         assert result.start == sum(p * found[board] for board, p in game.starts())
 
