@@ -6,13 +6,14 @@ import csv
 import io
 import json
 import shutil
+import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from tilebase import reference, solve
+from tilebase import reference, solve, thinning
 from tilebase.cli import main
 from tilebase.game import Game
 from tilebase.symmetry import canonical
@@ -82,7 +83,9 @@ def test_solve_as_json_and_csv(folder, printed):
     assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
     assert document["complete"]
     rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
-    assert rows[-1] == ["probability to win", VALUE]
+    assert rows[0] == ["objective", "kind", "value"]
+    assert rows[1][:2] == ["win", "exact"]
+    assert float(rows[1][2]) == pytest.approx(float(VALUE))
 
 
 def test_solve_saves_rows(folder, printed):
@@ -178,10 +181,10 @@ def test_the_table_plays(table, printed):
     assert "no slide is left after" in first or "won after" in first
 
 
-def test_play_where_the_table_ends(folder, printed, monkeypatch):
+def test_play_where_the_table_ends(folder, printed, monkeypatch, capsys):
     solve(Game("2x2", 32, start="16,8/4,0"), table=folder / "t")
-    out = printed("play", "t", "--start", "0,2/2,0", "--auto")
-    assert "the table does not hold this position" in out
+    assert main(["play", "t", "--start", "0,2/2,0", "--auto"]) == 1
+    assert "the table does not hold this position" in capsys.readouterr().out
     type_in(monkeypatch, "h", "p", "left", "q")
     assert "the table does not know" in printed("play", "t", "--start", "0,2/2,0")
 
@@ -236,7 +239,7 @@ def test_verify(table, capsys):
     assert main(["verify", "t", "-q"]) == 1
     found = capsys.readouterr()
     assert "is damaged in chunk 0" in found.out
-    assert found.out.splitlines()[-1] == "t: 1 damaged"
+    assert found.out.splitlines()[-1] == "t: 1 damaged; delete the folder and make it anew"
     assert main(["verify", str(path)]) == 1
     assert "is damaged in chunk 0" in capsys.readouterr().err
     path.unlink()
@@ -346,3 +349,73 @@ def test_refusals_are_one_sentence(command, status, sentence, table, folder, ref
     refused(command.split(" "), status, sentence)
     assert (folder / "full/letter.txt").read_text() == "mine"
     assert not (folder / "new").exists()
+
+
+# -- found by people who tried it -------------------------------------------------------------------
+
+
+def test_an_unfinished_table_is_not_called_sound(folder, printed):
+    assert main(["solve", "2x2", "32", "-q", "-o", "t", "--down-to", "20"]) == 0
+    assert "the table is not finished" in printed("verify", "t")
+    path = folder / "t/values/win/000028.val"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert main(["verify", "t"]) == 1
+
+
+def test_down_to_says_how_far_it_came(folder, capsys):
+    assert main(["solve", "2x2", "32", "-q", "--down-to", "9"]) == 0
+    assert "solved down to sum 10" in capsys.readouterr().err
+    assert main(["solve", "2x2", "32", "-q", "--down-to", "23", "--by", "sum"]) == 0
+    printed = capsys.readouterr()
+    assert "solved down to sum 24" in printed.err
+    assert len(printed.out.splitlines()) == 1 + 6
+    assert main(["solve", "2x2", "32", "-q", "--down-to", "1000"]) == 0
+    assert "no layer was solved" in capsys.readouterr().err
+
+
+def test_a_stopped_thinning_leaves_nothing(table, monkeypatch):
+    real = thinning._write
+
+    def interrupted(whole, target, total, slots):
+        if total > 12:
+            raise KeyboardInterrupt
+        return real(whole, target, total, slots)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(thinning, "_write", interrupted)
+        assert main(["thin", "t", "--above", "0.001", "-o", "small", "-q"]) == 130
+    assert list(Path("small").iterdir()) == []
+    assert main(["thin", "t", "--above", "0.001", "-o", "small", "-q"]) == 0
+
+
+def test_a_missing_file_of_values_says_what_to_do(table, refused):
+    (table / "values/win/000020.val").unlink()
+    (table / "manifest.json").unlink()
+    refused(["solve", "2x2", "32", "-q", "-o", "t"], 1, "delete t and solve again")
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "sentence"),
+    [
+        ("solve 2x2 16 --threads 100000", 2, "give 1 to 256"),
+        ("solve 2x2 16 --threads 0", 2, "give 1 to 256"),
+        ("evaluate t random --threads -1", 2, "give 1 to 256"),
+        ("evaluate t random --memory 10", 2, "too little"),
+        ("evaluate t random --objective guaranteed", 2, "under win, score or moves"),
+        ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),
+        ("solve 2x2 16 --four 1e-400", 2, "too many digits"),
+        ("solve 2x2 16 -q --save rows.foo", 2, "names no format"),
+        ("count 2x2 16 --keep foo", 2, "none of counts"),
+        ("probe t 0,0/0,0", 1, "no play of"),
+    ],
+)
+def test_what_new_users_tried(command, status, sentence, table, refused):
+    refused(command.split(), status, sentence)
+
+
+def test_a_full_disk_behind_standard_output():
+    command = [sys.executable, "-m", "tilebase", "count", "2x2", "32", "--bound", "-f", "json"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "tilebase: cannot write the output: No space left on device\n"

@@ -49,6 +49,8 @@ KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
 DURABLE_BYTES = 1 << 20
 """Layers of at least this size are flushed to disk; smaller ones survive a kill, not a power cut."""
+MOST_THREADS = 256
+"""More help nobody, and each takes a megabyte or two."""
 OVERHEAD = 400 << 20
 """Bytes for Python, the libraries, compiled code and buffers of a run."""
 
@@ -432,6 +434,16 @@ def available_memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
+def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
+    """Bytes and threads to use: those asked for, else what there is.  Raises `UsageError`."""
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"{threads} threads cannot work: give 1 to {MOST_THREADS}")
+    memory = available_memory() * 3 // 4 if memory is None else memory
+    if memory < OVERHEAD:
+        raise UsageError(f"{memory >> 20} MiB of memory is too little: give at least {OVERHEAD >> 20} MiB")
+    return memory, threads or len(os.sched_getaffinity(0))
+
+
 def remove_run(folder: Path | str) -> None:
     """Delete the folder of a finished run and everything in it.
 
@@ -495,11 +507,7 @@ def count(
     """
     if keep not in KEEP:
         raise UsageError(f"keep {keep!r} is none of {', '.join(KEEP)}")
-    if threads is not None and threads < 1:
-        raise UsageError(f"{threads} threads cannot work: give at least 1")
-    memory = available_memory() * 3 // 4 if memory is None else memory
-    if memory < OVERHEAD:
-        raise UsageError(f"{memory >> 20} MiB of memory is too little: give at least {OVERHEAD >> 20} MiB")
+    memory, threads = check_resources(memory, threads)
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
             return count(
@@ -508,7 +516,6 @@ def count(
             )  # fmt: skip
     run = RunFolder(Path(folder), Question(game, lookahead, keep))
     try:
-        threads = threads or len(os.sched_getaffinity(0))
         forward_pass = ForwardPass(run, memory=memory, threads=threads, progress=progress)
         try:
             result = forward_pass.run(up_to)

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import index
 from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
@@ -66,6 +67,13 @@ def exponent_of(tile: int, what: str = "tile") -> int:
     return tile.bit_length() - 1
 
 
+def _integer(value: Any, what: str) -> int:
+    try:
+        return index(value)
+    except TypeError as error:
+        raise GameError(f"{what} {value!r} is not a number: write 2, 4, 8 and so on") from error
+
+
 def _fraction(value: Any) -> Fraction:
     try:
         result = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
@@ -73,6 +81,8 @@ def _fraction(value: Any) -> Fraction:
         raise GameError(
             f"{value!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
         ) from error
+    if result.denominator > 10**18:
+        raise GameError(f"the probability {value} has too many digits: at most eighteen behind the point")
     if not 0 <= result <= 1:
         raise GameError(f"the probability of a 4 is {value}, but must lie between 0 and 1")
     return result
@@ -143,9 +153,9 @@ class Game:
             object.__setattr__(self, name, value)
 
         put("shape", parse_shape(shape))
-        put("goal", goal)
+        put("goal", None if goal is None else _integer(goal, "goal"))
         put("four", _fraction(four))
-        put("largest", largest)
+        put("largest", None if largest is None else _integer(largest, "largest tile"))
         put("walls", self._cell_set(walls, "wall"))
         put("unmergeable", self._cell_set(unmergeable, "unmergeable tile"))
         put("fixed", bool(fixed) and bool(self.unmergeable))

@@ -44,6 +44,9 @@ TYPES = {
 }
 """The value types of each objective, the one used unless asked first."""
 
+MOST_DENOMINATOR = 10**12
+"""Of a discount; it is part of the name of a folder."""
+
 MEANINGS = {
     "win": "probability to win",
     "lower": "proved lower bound of the probability to win",
@@ -164,6 +167,8 @@ def parse_discount(value: Any) -> Fraction:
         discount = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, TypeError, ZeroDivisionError) as error:
         raise UsageError(f"{value!r} is not a discount: write 0.99 or 99/100") from error
+    if discount.denominator > MOST_DENOMINATOR:
+        raise UsageError(f"the discount {value} has too many digits: at most twelve behind the point")
     if not 0 < discount <= 1:
         raise UsageError(f"the discount is {value}, but must lie above 0 and at most be 1")
     return discount

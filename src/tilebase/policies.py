@@ -10,7 +10,6 @@ the states that it can reach, in plain Python: for small games.
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -23,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.board import Board
-from tilebase.enumerate import Progress, available_memory
+from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import UsageError
 from tilebase.game import Cells, Game
 from tilebase.layers.folds import PolicyFold
@@ -110,8 +109,7 @@ def evaluate(
         For a policy that does not exist or returns a slide that is not allowed, a table without
         such an objective, or a callable that reaches more than `MOST_STATES` states.
     """
-    if threads is not None and threads < 1:
-        raise UsageError(f"{threads} threads cannot work: give at least 1")
+    memory, threads = check_resources(memory, threads)
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = _objective(opened, objective)
     optimum = float(opened.start(chosen.label))
@@ -125,9 +123,8 @@ def evaluate(
     with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
         values = Path(temporary)
         backward_pass = BackwardPass(
-            path, opened.game, [chosen], folds=[fold], values=values, release=True, progress=progress,
-            memory=available_memory() * 3 // 4 if memory is None else memory,
-            threads=threads or len(os.sched_getaffinity(0)),
+            path, opened.game, [chosen], folds=[fold], values=values, release=True, memory=memory,
+            threads=threads, progress=progress,
         )  # fmt: skip
         try:
             backward_pass.run(Reachable(path, afterstate_counts(opened)))
@@ -143,9 +140,9 @@ def _objective(table: Table, label: str | None) -> Objective:
     for objective in fit:
         if label in (None, objective.label, objective.name):
             return Objective(objective.name, objective.dtype, objective.discount)
-    asked = label or "win, score or moves"
     raise UsageError(
-        f"{table.location.name} has no values of {asked}, so a policy cannot be compared with it"
+        f"a policy is evaluated under win, score or moves, and {table.location.name} has no values of "
+        + (f"{label} that are such" if label else "these")
     )
 
 

@@ -8,6 +8,7 @@ A number agrees if it equals the published one, to the digits that were publishe
 from __future__ import annotations
 
 import math
+import os
 import re
 import tempfile
 import time
@@ -34,6 +35,8 @@ SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edi
 SECONDS_A_STATE = 8e-8
 """One thread, rough; only for estimates."""
 SECONDS_A_RANK = 1.5e-10
+LARGE = 10.0
+"""Counts that take as many seconds have layers large enough for all processors."""
 REACHABLE_SHARE = 0.12
 """Of the boards up to symmetry, rough; only for estimates."""
 
@@ -74,7 +77,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Claim:
-    """A way to compute a fact, and what it takes on one processor."""
+    """A way to compute a fact, and about what it takes."""
 
     compute: Callable[[], Any]
     seconds: float
@@ -151,12 +154,14 @@ def _game(fact: Fact, **options: Any) -> Game:
 
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
-    """What counting a game may take on one processor: rough, from the sizes of its layers."""
+    """What counting a game may take here: rough, from the sizes of its layers."""
     sizes = boards_by_sum(game)
     boards = sum(n for total, n in sizes.items() if up_to is None or total <= up_to)
-    return boards / len(symmetries(game)) * (REACHABLE_SHARE * SECONDS_A_STATE + SECONDS_A_RANK) + 2e-3 * len(
-        sizes
-    )
+    each = REACHABLE_SHARE * SECONDS_A_STATE + SECONDS_A_RANK
+    seconds = boards / len(symmetries(game)) * each
+    if seconds > LARGE:
+        seconds /= len(os.sched_getaffinity(0))
+    return seconds + 2e-3 * len(sizes)
 
 
 class _Counts:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilebase.game import Game
 from tilebase.objectives import Objective
-from tilebase.values import Value
+from tilebase.values import Interval, Lower, Upper, Value
 
 Piece = tuple[float, float, float, int, int]
 """Least, largest, sum, won for certain, lost for certain: of some positions."""
@@ -93,9 +93,16 @@ class Solution:
 
     @property
     def value(self) -> Value:
-        """The value of the start under the first objective.  Raises LookupError if not complete."""
+        """The value of the start under the first objective; an interval if the first two are its bounds.
+
+        Raises LookupError if not complete.
+        """
         if not self.start:
             raise LookupError("the start has no value: the pass stopped before it")
+        if len(self.start) > 1 and self.objectives[0].discount == self.objectives[1].discount:
+            low, high = self.start[:2]
+            if isinstance(low, Lower) and isinstance(high, Upper):
+                return Interval(low.bound, high.bound)
         return self.start[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:

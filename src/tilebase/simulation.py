@@ -40,7 +40,8 @@ class Simulation:
         How many were played and won, and their slides in total.
     mean, error:
         The mean of what the objective counts (discounted wins, score, slides), and its
-        standard error.
+        standard error: from the exact value for wins without a discount, else from the games;
+        None for a single game.
     exact:
         The table's value of the start; None where it is no mean (bounds, forced wins).
     """
@@ -50,22 +51,26 @@ class Simulation:
     wins: int
     slides: int
     mean: float
-    error: float
+    error: float | None
     exact: float | None
     seed: int
 
     @property
     def z(self) -> float | None:
-        """Standard errors between the mean and the exact value; None if there is none."""
-        if self.exact is None:
+        """Standard errors between the mean and the exact value; None if either is not known.
+
+        Infinite if chance has no part in the game and the mean is not the exact value.
+        """
+        if self.exact is None or self.error is None:
             return None
-        if self.error == 0:
+        if not self.error:
             return 0.0 if math.isclose(self.mean, self.exact, abs_tol=1e-12) else math.inf
         return (self.mean - self.exact) / self.error
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return self.__dict__ | {"objective": self.objective.identity, "z": self.z}
+        z = None if self.z == math.inf else self.z  # JSON has no infinity; mean and exact say it
+        return self.__dict__ | {"objective": self.objective.identity, "z": z}
 
 
 class _Games:
@@ -116,9 +121,15 @@ def simulate(
     payoffs, wins, slides = _play(reader, chosen, games, np.random.default_rng(seed), progress)
     exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None
     return Simulation(
-        chosen, games, wins, slides, float(payoffs.mean()),
-        float(payoffs.std(ddof=1) / math.sqrt(games)) if games > 1 else math.inf, exact, seed,
-    )  # fmt: skip
+        chosen, games, wins, slides, float(payoffs.mean()), _error(chosen, payoffs, exact), exact, seed
+    )
+
+
+def _error(objective: Objective, payoffs: Array, exact: float | None) -> float | None:
+    """The standard error of the mean."""
+    if exact is not None and objective.name == "win" and objective.discount == 1:
+        return math.sqrt(max(exact * (1 - exact), 0.0) / len(payoffs))
+    return float(payoffs.std(ddof=1) / math.sqrt(len(payoffs))) if len(payoffs) > 1 else None
 
 
 def _play(

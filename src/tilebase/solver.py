@@ -15,7 +15,6 @@ the same to the last bit.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,8 +29,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase.enumerate import DURABLE_BYTES, OVERHEAD, Progress, available_memory, count
-from tilebase.errors import CorruptError, ResourceError, UsageError
+from tilebase.enumerate import DURABLE_BYTES, OVERHEAD, Progress, check_resources, count
+from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError
 from tilebase.game import Game
 from tilebase.layers.folds import FIRST, Fold, as_floats, make_fold
 from tilebase.layers.maps import Layout, Layouts
@@ -222,7 +221,7 @@ class BackwardPass:
         needed = least if lean else whole
         if needed > free:
             raise ResourceError(
-                f"the layer of sum {total} needs at least {(needed + self.memory - free) / 2**20:,.0f} MiB: "
+                f"the layer of sum {total} needs at least {1 + (needed + self.memory - free >> 20):,} MiB: "
                 "give more memory, or choose a smaller type of value"
             )
         return lean
@@ -557,10 +556,7 @@ def solve(
                 down_to=down_to, space=space, progress=progress,
             )  # fmt: skip
     path = Path(table if table is not None else folder)  # type: ignore[arg-type]
-    threads = threads or len(os.sched_getaffinity(0))
-    memory = available_memory() * 3 // 4 if memory is None else memory
-    if memory < OVERHEAD:
-        raise UsageError(f"{memory >> 20} MiB of memory is too little: give at least {OVERHEAD >> 20} MiB")
+    memory, threads = check_resources(memory, threads)
     here, counts = _space(space, game, path, memory, threads, progress)
     keep = "afterstates" if space == "reachable" else "counts"
     with RunFolder(path, Question(game, keep=keep)):
@@ -578,8 +574,9 @@ def solve(
         complete = down_to is None or down_to <= min(here.sizes, default=down_to)
         values = _start_values(here, path, game, objectives) if complete else ()
         if complete and table is not None:
-            write_manifest(path, game, counts, objectives, values, here.sizes)
-    summaries = tuple(tuple(found[one][s] for s in sorted(found[one])) for one in objectives)
+            _finish_table(path, game, counts, objectives, values, here.sizes)
+    least = 0 if down_to is None else down_to
+    summaries = tuple(tuple(found[one][s] for s in sorted(found[one]) if s >= least) for one in objectives)
     return Solution(game, objectives, summaries, values, sum(layer.positions for layer in summaries[0]))
 
 
@@ -612,7 +609,17 @@ def _start_values(space: Space, path: Path, game: Game, objectives: Sequence[Obj
 def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:
     if isinstance(objective, str):
         return parse_objectives(objective, discount)
-    return (objective,) if isinstance(objective, Objective) else tuple(objective)
+    if isinstance(objective, Objective):
+        return (objective,)
+    found = [one if isinstance(one, Objective) else parse_objectives(one, discount) for one in objective]
+    return tuple(one for group in found for one in (group if isinstance(group, tuple) else (group,)))
+
+
+def _finish_table(path: Path, *arguments: Any) -> None:
+    try:
+        write_manifest(path, *arguments)
+    except (CorruptError, MissingLayerError) as error:
+        raise CorruptError(f"{error}; delete {path} and solve again") from error
 
 
 def write_manifest(

@@ -9,6 +9,7 @@ Where several slides are best, play is taken to choose evenly among them.
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -128,7 +129,30 @@ def thin(
     sizes = afterstate_counts(opened)
     target = Path(output)
     _prepare(target, opened)
-    flow, checks = _starts(reader), {}
+    try:
+        thinning, checks = _run(opened, reader, chosen, target, above, sizes, progress)
+        old = opened.manifest
+        fields = (old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version)
+        write_whole(target / "manifest.json", Manifest(*fields).text)
+    except BaseException:
+        for folder in ("afterstates", "values"):  # they were not there before
+            shutil.rmtree(target / folder, ignore_errors=True)
+        raise
+    return thinning
+
+
+def _run(
+    table: Table,
+    reader: LayerReader,
+    objective: Objective,
+    target: Path,
+    above: float,
+    sizes: dict[int, int],
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Thinning, dict[int, dict[str, str]]]:
+    """Write the layers; return what they hold, and the checksums of their files."""
+    flow = _starts(reader)
+    checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
     began = time.perf_counter()
@@ -142,22 +166,16 @@ def thin(
         allowed = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
         wanted = _distinct(links.slots[:, stays][allowed])
         if len(wanted):
-            checks[total] = _write(opened, target, total, wanted)
+            checks[total] = _write(table, target, total, wanted)
             kept += len(wanted)
-        _advance(reader, chosen, layer, links, visit, np.where(stays, inside, 0.0), flow)
+        _advance(reader, objective, layer, links, visit, np.where(stays, inside, 0.0), flow)
         if progress is not None:
             seconds = time.perf_counter() - began
             share = (total + 1) / (max(sizes, default=total) + 1)
             left = seconds * (1 / share - 1)
             rate = visited / max(seconds, 1e-9)
             progress(Progress(total, "thin", visited, seconds, rate, share, left))
-    thinning = Thinning(above, states, visited, kept, sum(sizes.values()), left_out)
-    old = opened.manifest
-    text = Manifest(
-        old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version
-    ).text
-    write_whole(target / "manifest.json", text)
-    return thinning
+    return Thinning(above, states, visited, kept, sum(sizes.values()), left_out), checks
 
 
 def _distinct(slots: Array) -> Array:

@@ -45,7 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
-        return int(app(arguments, print_error=False, exit_on_error=False, result_action="return_value") or 0)
+        status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
+        sys.stdout.flush()
+        return int(status or 0)
     except CycloptsError as error:
         errors.print(f"tilebase: {' '.join(str(error).split())}", markup=False)
         return UsageError.exit_status
@@ -53,11 +55,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print(f"tilebase: {error}", markup=False)
         return error.exit_status
     except BrokenPipeError:
-        # The reader of our output has gone; Python would complain again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # its reader has gone
+        return 1
+    except OSError as error:
+        _drop_output()
+        errors.print(f"tilebase: cannot write the output: {error.strerror or error}", markup=False)
         return 1
     except KeyboardInterrupt:
-        errors.print("tilebase: stopped; the same command continues after the last finished layer")
+        errors.print("tilebase: stopped; count and solve go on after the last finished layer if called again")
         return 130
     except SystemExit as stop:
         return int(stop.code or 0)
+
+
+def _drop_output() -> None:
+    """Let Python's last flush of standard output succeed: what is left cannot be written anyway."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -117,6 +117,8 @@ def _count(
         work
         or runs_folder() / f"{game.shape_text}-{game.digest}-{options['keep']}{'-l' * options['lookahead']}"
     )
+    if options["keep"] not in ("counts", "afterstates", "states"):
+        raise UsageError(f"keep {options['keep']!r} is none of counts, afterstates, states")
     if work is None and options["keep"] != "counts":
         raise UsageError(f"--keep {options['keep']} needs a folder: name one with --work")
     with counting_progress(quiet=quiet) as progress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
@@ -15,12 +15,12 @@ from tilebase.cli.options import (
     parse_bytes,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
 
 
 def evaluate(
-    table: TableArgument,
+    table: LocalTableArgument,
     policy: Annotated[
         str,
         Parameter(help="random, greedy, the folder of another table of the same game, or module:function."),
@@ -48,12 +48,15 @@ def evaluate(
             table, policy, objective=objective, memory=parse_bytes(memory), threads=threads, progress=progress
         )
     title = str(found.objective)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"": found.policy, title: f"{found.value:.12g}"},
         {"": "optimal", title: f"{found.optimum:.12g}"},
         {"": "regret", title: f"{found.regret:.12g}"},
     ]
     if found.states is not None:
         rows.append({"": "states reached", title: f"{found.states:,}"})
-    write_rows(rows, found.as_dict(), chosen, output)
+    data = found.as_dict()
+    if chosen in ("csv", "parquet"):
+        rows = [data | {"objective": found.objective.label}]
+    write_rows(rows, data, chosen, output)
     return 0

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from tilebase.errors import UsageError
+
 
 def export(
     layer: Annotated[Path, Parameter(help="A layer file (*.tbl).")],
@@ -18,6 +20,8 @@ def export(
     """
     from tilebase.layers.exchange import export_parquet
 
+    if output.suffix.lower() not in ("", ".parquet", ".pq"):
+        raise UsageError(f"{output} would hold Parquet: end it in .parquet")
     rows = export_parquet(layer, output)
     print(f"{output}: {rows:,} boards")
     return 0

@@ -18,8 +18,10 @@ Row = Mapping[str, Any]
 
 def choose_format(chosen: str | None, file: Path | None) -> str:
     """The format asked for, or that of the file's suffix.  Raises `UsageError`."""
-    by_suffix = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
-    form = chosen or (by_suffix.get(file.suffix, "table") if file else "table")
+    by_suffix = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
+    form = chosen or (by_suffix.get(file.suffix.lower(), "") if file else "table")
+    if not form:
+        raise UsageError(f"{file} names no format: end it in .txt, .csv, .json or .parquet, or give -f")
     if form not in FORMATS:
         raise UsageError(f"format {form!r} is none of {', '.join(FORMATS)}")
     if form == "parquet" and file is None:

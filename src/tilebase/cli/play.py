@@ -36,7 +36,6 @@ def play(
         seat = Seat(opened, objective, random.Random(seed), start)
         screen = Screen(seat, values=values)
         if auto:
-            screen.play_on(delay)
-        else:
-            screen.converse(delay)
+            return 0 if screen.play_on(delay) else 1
+        screen.converse(delay)
     return 0

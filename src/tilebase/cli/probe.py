@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tilebase.tables.probe import Answer
 
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
+LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
 LabelOption = Annotated[
     str | None,
     Parameter(help="Which of the table's objectives; left out: the first, or the interval."),

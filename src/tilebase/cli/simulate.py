@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
 
 
 def simulate(
-    table: TableArgument,
+    table: LocalTableArgument,
     *,
     games: Annotated[int, Parameter(help="How many games to play.")] = 100_000,
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
@@ -24,7 +24,8 @@ def simulate(
 ) -> int:
     """Play random games by a table's policy and compare their mean with the exact value.
 
-    z is the difference in standard errors: beyond 4 something is wrong.
+    z is the difference in standard errors: beyond 4 something is wrong. Bounds, forced wins and
+    numbers of slides that are no means have no exact value to compare with.
 
     tilebase simulate 3x3-512/ --games 100000
     """
@@ -34,13 +35,19 @@ def simulate(
     with counting_progress(quiet=quiet) as progress:
         found = simulation.simulate(table, games, seed=seed, objective=objective, progress=progress)
     title = str(found.objective)
-    rows = [
+    error = "" if found.error is None else f" ± {found.error:.2g}"
+    rows: list[dict[str, Any]] = [
         {"": "games", title: f"{found.games:,}"},
         {"": "won", title: f"{found.wins:,}"},
         {"": "slides a game", title: f"{found.slides / found.games:.6g}"},
-        {"": "mean", title: f"{found.mean:.6g} ± {found.error:.2g}"},
+        {"": "mean", title: f"{found.mean:.6g}{error}"},
     ]
     if found.exact is not None:
-        rows += [{"": "exact", title: f"{found.exact:.12g}"}, {"": "z", title: f"{found.z:.2f}"}]
-    write_rows(rows, found.as_dict(), chosen, output)
+        rows.append({"": "exact", title: f"{found.exact:.12g}"})
+    if found.z is not None:
+        rows.append({"": "z", title: f"{found.z:.2f}"})
+    data = found.as_dict()
+    if chosen in ("csv", "parquet"):
+        rows = [data | {"objective": found.objective.label}]
+    write_rows(rows, data, chosen, output)
     return 0

@@ -103,19 +103,36 @@ def solve(
             question, objectives, table=table, folder=folder, memory=parse_bytes(memory), threads=threads,
             lean=lean, down_to=down_to, space=space, progress=progress,
         )  # fmt: skip
-    rows = list(solution.rows()) if by else _totals(solution)
+    if by:
+        rows = list(solution.rows())
+    elif chosen in ("csv", "parquet"):
+        rows = _values(solution)
+    else:
+        rows = _totals(solution)
     write_rows(rows, solution.as_dict(), chosen, save)
     if folder is not None and solution.complete:
         engine.remove_solution(folder)
     if not solution.complete:
-        print(f"not complete: solved down to sum {down_to}", file=sys.stderr)
+        lowest = min((layer.sum for layer in solution.layers[0]), default=None)
+        reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"
+        print(f"not complete: {reached}", file=sys.stderr)
     return 0
 
 
 def _totals(solution: Solution) -> list[dict[str, Any]]:
     title = str(solution.game)
     rows = [{"": "afterstates", title: f"{solution.positions:,}"}]
+    names = [one.name for one in solution.objectives]
     for one, value in zip(solution.objectives, solution.start, strict=solution.complete):
         words = MEANINGS[one.name] + (f", discount {one.discount}" if one.discount != 1 else "")
+        if names.count(one.name) > 1:
+            words += f" ({one.dtype})"
         rows.append({"": words, title: str(value)})
     return rows
+
+
+def _values(solution: Solution) -> list[dict[str, Any]]:
+    return [
+        {"objective": one.label, "kind": value.kind, "value": float(value)}
+        for one, value in zip(solution.objectives, solution.start, strict=solution.complete)
+    ]

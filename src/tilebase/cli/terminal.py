@@ -72,7 +72,7 @@ class Seat:
         """How the game ended; empty while it goes on."""
         if self.board.won:
             return f"won after {len(self.history)} slides"
-        return "" if self.board.slides() else f"no slide is left after {len(self.history)}"
+        return "" if self.board.slides() else f"no slide is left after {len(self.history)} slides"
 
 
 class Screen:
@@ -98,17 +98,20 @@ class Screen:
             sys.stdout.write(self.seat.over + "\n")
         sys.stdout.flush()
 
-    def play_on(self, delay: float) -> None:
-        """Play by the table until the game is over."""
+    def play_on(self, delay: float) -> bool:
+        """Play by the table until the game is over; whether the table knew all positions."""
         self.show()
         while not self.seat.over:
             answer = self.seat.answer()
             if answer is None or not answer.best:
-                return
-            self.seat.slide(answer.best[0])
+                return False
+            wins = [slide.direction for slide in answer.slides if slide.wins]
+            chosen = next((direction for direction in answer.best if direction in wins), answer.best[0])
+            self.seat.slide(chosen)
             time.sleep(delay)
-            sys.stdout.write(f"{answer.best[0]}\n")
+            sys.stdout.write(f"{chosen}\n")
             self.show()
+        return True
 
     def converse(self, delay: float) -> None:
         """Read commands until the end of input or ``q``."""

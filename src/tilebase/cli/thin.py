@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
 
 
 def thin(
-    table: TableArgument,
+    table: LocalTableArgument,
     *,
     above: Annotated[float, Parameter(help="Keep states visited with at least this probability: 1e-7.")],
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="A new folder for the smaller table.")],
@@ -35,12 +35,13 @@ def thin(
     with counting_progress(quiet=quiet) as progress:
         found = thinning.thin(table, output, above=above, objective=objective, progress=progress)
     title = f"above {above:g}"
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"": "states kept", title: f"{found.states:,}"},
         {"": "states optimal play can visit", title: f"{found.visited:,}"},
         {"": "afterstates kept", title: f"{found.afterstates:,}"},
         {"": "afterstates before", title: f"{found.before:,}"},
         {"": "probability left out", title: f"{found.left_out:.6g}"},
     ]
-    write_rows(rows, found.as_dict(), chosen, None)
+    data = found.as_dict()
+    write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None)
     return 0

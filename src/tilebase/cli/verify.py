@@ -21,7 +21,7 @@ def verify(
         ),
     ],
     *,
-    sample: Annotated[int, Parameter(help="Values of a table to derive again from their successors.")] = 1000,
+    sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000,
     every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False,
     seed: Annotated[int, Parameter(help="Of the random sample.")] = 0,
     quiet: QuietOption = False,
@@ -49,9 +49,20 @@ def verify(
 
 
 def _verify_run(path: Path) -> int:
+    from tilebase.errors import TilebaseError
     from tilebase.layers.run import verify_run
+    from tilebase.tables.format import ValueFile
 
-    return _say(path, verify_run(path), "sound")
+    wrong = verify_run(path)
+    values = sorted((path / "values").glob("*/*.val"))
+    for file in values:
+        try:
+            with ValueFile(file) as stored:
+                stored.verify()
+        except TilebaseError as error:
+            wrong.append(str(error))
+    unfinished = "sound so far; the table is not finished: the same tilebase solve goes on"
+    return _say(path, wrong, unfinished if values else "sound")
 
 
 def _verify_table(
@@ -74,7 +85,8 @@ def _verify_table(
 def _say(path: Path | str, wrong: list[str], sound: str) -> int:
     for sentence in wrong:
         print(sentence)
-    print(f"{path}: {f'{len(wrong)} damaged' if wrong else sound}")
+    damaged = f"{len(wrong)} damaged; delete the folder and make it anew"
+    print(f"{path}: {damaged if wrong else sound}")
     return 1 if wrong else 0
 
 

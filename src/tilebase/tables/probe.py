@@ -350,6 +350,8 @@ class Table:
         """
         state = self.read(board)
         chosen = self._choose(objective)
+        if not self.game.sum(state.cells) and self.game.start in ("two-tiles", "empty"):
+            raise self.prober.missing(state.cells)  # a spawn comes first: no slide is to be made there
         try:
             answers = [self._answer(state, one) for one in chosen]
         except MissingBoardError as error:  # it names a board after a slide
@@ -378,7 +380,7 @@ class Table:
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:
             for objective in self.objectives:
-                if label in (objective.label, objective.name):
+                if label in (objective.label, f"{objective.name}:{objective.dtype}", objective.name):
                     return (objective,)
             raise UsageError(
                 f"{self.location.name} has no values of {label}: it has {', '.join(self.manifest.labels)}"
