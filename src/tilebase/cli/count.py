@@ -25,6 +25,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import skip_linear_algebra
 from tilebase.errors import UsageError
 from tilebase.game import Game
 from tilebase.paths import runs_folder
@@ -110,6 +111,7 @@ def _count(
     game: Game, work: Path | None, quiet: bool, **options: Any
 ) -> tuple[CountResult, Work | None, Path]:
     """Count in the folder asked for, or in one of our own; return it, too."""
+    skip_linear_algebra()
     from tilebase import enumerate as engine
 
     costs: list[Work] = []

@@ -23,6 +23,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import skip_linear_algebra
 from tilebase.errors import UsageError
 from tilebase.objectives import MEANINGS, parse_objectives
 from tilebase.paths import runs_folder
@@ -89,8 +90,6 @@ def solve(
 
     tilebase solve 3x3 1024 --objective lower,upper
     """
-    from tilebase import solver as engine
-
     question = make_game(shape, goal, game)
     if by not in (None, "sum"):
         raise UsageError(f"--by {by}: rows can be by sum")
@@ -98,6 +97,9 @@ def solve(
     objectives = parse_objectives(objective, discount)
     name = "-".join([question.shape_text, question.digest, space, *(one.label for one in objectives)])
     folder = None if table else runs_folder() / name
+    skip_linear_algebra()
+    from tilebase import solver as engine
+
     with counting_progress(quiet=quiet) as progress:
         solution = engine.solve(
             question, objectives, table=table, folder=folder, memory=parse_bytes(memory), threads=threads,
