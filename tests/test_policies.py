@@ -441,3 +441,10 @@ def test_a_game_that_one_slide_ends(tmp_path):
     found = thin(tmp_path / "whole", tmp_path / "thin", above=0, progress=seen.append)
     assert (found.states, found.afterstates, found.left_out) == (1, 0, 0)
     assert seen
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("policy", ["random", "greedy"])
+def test_a_policy_is_worth_the_same_whatever_type_the_table_has(policy, dtype, solved):
+    expected = evaluate(solved(SMALL), policy).value
+    assert evaluate(solved(SMALL, f"win:{dtype}"), policy).value == expected

@@ -119,18 +119,19 @@ def evaluate(
         value, states = evaluate_callable(opened.game, guide, chosen)
         return Evaluation(name, chosen, value, optimum, states)
     path = local_folder(opened)
-    fold = _policy_fold(opened, chosen, guide)
+    exact = Objective(chosen.name, "float64", chosen.discount)  # whatever type the table's values have
+    fold = _policy_fold(opened, exact, guide)
     with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
         values = Path(temporary)
         backward_pass = BackwardPass(
-            path, opened.game, [chosen], folds=[fold], values=values, release=True, memory=memory,
+            path, opened.game, [exact], folds=[fold], values=values, release=True, memory=memory,
             threads=threads, progress=progress,
         )  # fmt: skip
         try:
             backward_pass.run(Reachable(path, afterstate_counts(opened)))
         finally:
             backward_pass.close()
-        value = _start_value(path, values, opened.game, chosen, guide)
+        value = _start_value(path, values, opened.game, exact, guide)
     name = guide.location.name if isinstance(guide, Table) else guide
     return Evaluation(name, chosen, value, optimum)
 
@@ -139,7 +140,7 @@ def _objective(table: Table, label: str | None) -> Objective:
     fit = [o for o in table.objectives if o.is_mean and not o.is_bound]
     for objective in fit:
         if label in (None, objective.label, objective.name):
-            return Objective(objective.name, objective.dtype, objective.discount)
+            return objective
     raise UsageError(
         f"a policy is evaluated under win, score or moves, and {table.location.name} has no values of "
         + (f"{label} that are such" if label else "these")
