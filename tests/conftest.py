@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tilebase import solve
 from tilebase.cli import main
+from tilebase.game import Game
 
 
 @pytest.fixture
@@ -31,3 +34,16 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Callable[[Sequence[str], int,
         assert sentence in printed.err
 
     return check
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Folders of tables, each solved once: not to be written to."""
+
+    @cache
+    def make(game: Game, objectives: str = "win", discount: str = "1") -> Path:
+        folder = tmp_path_factory.mktemp("table")
+        solve(game, objectives, discount=discount, table=folder, threads=1)
+        return folder
+
+    return make

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -25,19 +24,6 @@ SMALL = Game("2x2", 32)
 CONTINUED = Game("2x2")
 WIDE = Game("2x3", 16)
 SOME = [game for game in SMALL_GAMES if game.cells < 6 or game.obstacles]
-
-
-@pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Folders of tables, each solved once: not to be written to."""
-
-    @cache
-    def make(game: Game, objectives: str = "win", discount: str = "1") -> Path:
-        folder = tmp_path_factory.mktemp("table")
-        solve(game, objectives, discount=discount, table=folder, threads=1)
-        return folder
-
-    return make
 
 
 # -- twins in plain Python -------------------------------------------------------------------------

@@ -51,19 +51,6 @@ GAMES = [g for g in SMALL_GAMES if g not in (Game("1x2x3", 16), Game("2x3", 16, 
 CONTINUED = ("score", "moves", "survival", "longest")
 
 
-@pytest.fixture(scope="module")
-def solved(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Folders of tables, each solved once: not to be written to."""
-
-    @cache
-    def make(game: Game, objectives: str = "win", discount: str = "1") -> Path:
-        folder = tmp_path_factory.mktemp("table")
-        solve(game, objectives, discount=discount, table=folder, threads=1)
-        return folder
-
-    return make
-
-
 @pytest.fixture
 def copy(solved: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
     """A table of one's own, to damage."""

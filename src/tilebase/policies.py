@@ -15,11 +15,9 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
 
 from tilebase.board import Board
 from tilebase.enumerate import Progress, check_resources
@@ -209,13 +207,8 @@ def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> Poli
             "wrap it in a function to evaluate its policy here"
         )
     by = guide.objectives[0]
-    reader = LayerReader(local_folder(guide), guide.game, (by,))
-
-    def values(total: int) -> npt.NDArray[np.float64]:
-        found: npt.NDArray[np.float64] = reader.layer(total).values[0]
-        return found
-
-    return PolicyFold(table.game, objective, guide=values, guide_objective=by)
+    reader = LayerReader(local_folder(guide), guide.game)
+    return PolicyFold(table.game, objective, guide=partial(reader.values, by), guide_objective=by)
 
 
 def _start_value(path: Path, values: Path, game: Game, objective: Objective, guide: Table | str) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tilebase.game import Game
 from tilebase.objectives import Objective
-from tilebase.values import Interval, Lower, Upper, Value
+from tilebase.values import Lower, Upper, Value, join_bounds
 
 Piece = tuple[float, float, float, int, int]
 """Least, largest, sum, won for certain, lost for certain: of some positions."""
@@ -102,7 +102,7 @@ class Solution:
         if len(self.start) > 1 and self.objectives[0].discount == self.objectives[1].discount:
             low, high = self.start[:2]
             if isinstance(low, Lower) and isinstance(high, Upper):
-                return Interval(low.bound, high.bound)
+                return join_bounds(low, high)
         return self.start[0]
 
     def rows(self) -> Iterator[dict[str, Any]]:

@@ -113,10 +113,7 @@ def simulate(
             f"{games:,} games do not fit into memory together: play fewer, with several seeds"
         )
     opened = table if isinstance(table, Table) else open_table(table)
-    labels = {o.label: o for o in opened.objectives} | {o.name: o for o in reversed(opened.objectives)}
-    if objective is not None and objective not in labels:
-        raise UsageError(f"{opened.location.name} has no values of {objective}")
-    chosen = opened.objectives[0] if objective is None else labels[objective]
+    chosen = opened.objective(objective)
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     payoffs, wins, slides = _play(reader, chosen, games, np.random.default_rng(seed), progress)
     exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None

@@ -72,11 +72,6 @@ class _Solved:
     directory: Array
     values: list[Array]  # one array an objective, sentinels first
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that it holds."""
-        return self.directory.nbytes + sum(values.nbytes for values in self.values)
-
 
 @dataclass
 class _Part:
@@ -120,7 +115,6 @@ class BackwardPass:
         self._values = path / "values" if values is None else values
         self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
         self.folds = list(folds) if folds else [make_fold(game, objective) for objective in objectives]
-        self.bytes_written = 0
         self._rules = Rules(game)
         self._layouts = Layouts(game)
         gains = any(fold.wants_gains for fold in self.folds)
@@ -350,13 +344,9 @@ class BackwardPass:
 
     def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: all that leads there is decided at once."""
-        layout = self._layouts.at(total) if total <= self._highest else self._layouts.at(self._highest)
+        layout = self._layouts.at(total)
         directory = np.zeros((self._space.records(0), 2), dtype=np.uint64)
         return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
-
-    @property
-    def _highest(self) -> int:
-        return self.game.cells << max(self.game.tops)
 
     def _finish(
         self, span: range, keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
@@ -407,7 +397,7 @@ class BackwardPass:
             ):
                 meta = keys.meta | {"objective": objective.identity}
                 durable = len(keys) * 8 >= DURABLE_BYTES
-                self.bytes_written += writer.finish(meta, durable=durable)
+                writer.finish(meta, durable=durable)
                 found.append(LayerSummary.of(total, len(keys), mine))
                 journal.append(found[-1].as_dict(), durable=durable)
         return found
@@ -607,12 +597,10 @@ def _start_values(space: Space, path: Path, game: Game, objectives: Sequence[Obj
 
 
 def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:
-    if isinstance(objective, str):
-        return parse_objectives(objective, discount)
-    if isinstance(objective, Objective):
-        return (objective,)
-    found = [one if isinstance(one, Objective) else parse_objectives(one, discount) for one in objective]
-    return tuple(one for group in found for one in (group if isinstance(group, tuple) else (group,)))
+    found: list[Objective] = []
+    for one in [objective] if isinstance(objective, str | Objective) else objective:
+        found += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
+    return tuple(found)
 
 
 def _finish_table(path: Path, *arguments: Any) -> None:

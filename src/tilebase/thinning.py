@@ -124,7 +124,7 @@ def thin(
     if not 0 <= above <= 1:
         raise UsageError(f"{above} is no probability: give one from 0 to 1, as 1e-7")
     opened = table if isinstance(table, Table) else open_table(table)
-    chosen = opened._choose(objective)[0] if objective else opened.objectives[0]
+    chosen = opened.objective(objective)
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     sizes = afterstate_counts(opened)
     target = Path(output)

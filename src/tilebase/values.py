@@ -115,6 +115,13 @@ def value_from_dict(values: Any) -> Value:
     raise ValueError(f"{kind!r} is no kind of value")
 
 
+def join_bounds(low: Value, high: Value) -> Interval:
+    """The interval between two bounds."""
+    assert isinstance(low, Lower)
+    assert isinstance(high, Upper)
+    return Interval(low.bound, high.bound)
+
+
 def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
     """A proved number in decimals, rounded the safe way.
 

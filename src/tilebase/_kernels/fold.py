@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.backward import NONE
-from tilebase._kernels.jit import kernel
+from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U1, U63
 
 U6 = np.uint64(6)
@@ -48,6 +48,14 @@ def best_with_gain(slots, n, gains, values, out):
         out[x] = max(out[x], 0.0)
 
 
+@scalar
+def _opinion(place, k, x, gains, guide, guide_gain):
+    opinion = guide[place] if len(guide) else 0.0
+    if guide_gain != 0.0:
+        opinion += guide_gain * gains[k // 2, x]
+    return opinion
+
+
 @kernel()
 def follow(slots, n, gains, guide, guide_gain, slack, values, gain, step, out):
     """``out[x]``: the mean of `values` over the slides that a guide holds best, all if it holds nothing.
@@ -61,20 +69,14 @@ def follow(slots, n, gains, guide, guide_gain, slack, values, gain, step, out):
         for k in range(len(slots)):
             place = slots[k, x]
             if place != NONE:
-                opinion = guide[place] if len(guide) else 0.0
-                if guide_gain != 0.0:
-                    opinion += guide_gain * gains[k // 2, x]
-                best_opinion = max(best_opinion, opinion)
+                best_opinion = max(best_opinion, _opinion(place, k, x, gains, guide, guide_gain))
         least = best_opinion - slack * abs(best_opinion)
         total = 0.0
         ties = 0
         for k in range(len(slots)):
             place = slots[k, x]
             if place != NONE:
-                opinion = guide[place] if len(guide) else 0.0
-                if guide_gain != 0.0:
-                    opinion += guide_gain * gains[k // 2, x]
-                if opinion >= least:
+                if _opinion(place, k, x, gains, guide, guide_gain) >= least:
                     ties += 1
                     total += values[place] + step
                     if gain != 0.0:

@@ -82,9 +82,8 @@ class MeanFold(_Plain):
         self.four = float(game.four)
 
     def values(self, n: int, total: int) -> Array:
-        worths = {"win": (0.0, 1.0), "score": (-np.inf, 0.0), "moves": (-1.0, 0.0)}
         values = np.empty(FIRST + n, dtype=self.dtype)
-        values[NONE], values[WON] = worths[self.objective.name]
+        values[NONE], values[WON] = sentinels(self.objective)
         return values.view(np.uint16) if self.half else values
 
     def start(self, n: int) -> Array:
@@ -173,7 +172,7 @@ class ExtremeFold(_Plain):
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=np.int32)
-        values[NONE], values[WON] = -1, 0
+        values[NONE], values[WON] = sentinels(self.objective)
         return values
 
     def start(self, n: int) -> Array:
@@ -287,6 +286,14 @@ def make_fold(game: Game, objective: Objective) -> Fold:
     if objective.is_bound:
         return BoundFold(game, objective)
     return (MeanFold if objective.is_mean else ExtremeFold)(game, objective)
+
+
+def sentinels(objective: Objective) -> tuple[float, float]:
+    """What a slide that is not allowed and one that wins are worth, so that the best is a plain maximum."""
+    if objective.is_win:
+        return 0.0, 1.0
+    # A slide adds what it earns afterwards: without one nothing must remain.
+    return (-np.inf if objective.name == "score" else -1.0), 0.0
 
 
 def as_floats(objective: Objective, stored: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from tilebase._kernels import backward
 from tilebase.errors import CorruptError
 from tilebase.game import Game
-from tilebase.layers.folds import FIRST, as_floats
+from tilebase.layers.folds import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.layers.maps import Layouts
 from tilebase.layers.rules import Rules
 from tilebase.layers.store import decode
@@ -40,28 +40,16 @@ class ReadLayer:
     def __init__(self, reader: LayerReader, total: int) -> None:
         self.total = total
         self._reader = reader
-        layout = reader.layouts.at(min(total, reader.highest))
+        layout = reader.layouts.at(total)
         self._ranking = layout.ranking
         self.directory = np.zeros((layout.layer.size // int(backward.GROUP) + 1, 2), dtype=np.uint64)
         self.keys = np.empty(0, dtype=np.uint64)
-        name = f"{total:06d}"
-        path = reader.path / "afterstates" / f"{name}.tbl"
+        path = reader.keys_path(total)
         if path.exists():
             with LayerFile(path) as file:
                 self.keys = np.concatenate([file.keys(chunk, decode) for chunk in range(file.chunks)])
-        self.values = [self._read(objective, path, name) for objective in reader.objectives]
+        self.values = [reader.values(objective, total) for objective in reader.objectives]
         self._index(layout)
-
-    def _read(self, objective: Objective, path: Path, name: str) -> Array:
-        values = np.empty(FIRST + len(self.keys))
-        values[:2] = SENTINELS.get(objective.name, (0.0, 1.0))
-        if len(self.keys):
-            file = self._reader.path / "values" / objective.label / f"{name}.val"
-            with LayerFile(path) as layer, ValueFile(file) as stored:
-                stored.check_pair(layer)
-                found = [as_floats(objective, stored.values(chunk)) for chunk in range(stored.chunks)]
-            values[FIRST:] = np.concatenate(found)
-        return values
 
     def _index(self, layout: Any) -> None:
         if not len(self.keys):
@@ -90,10 +78,6 @@ class ReadLayer:
         return Links(slots, gains, afters)
 
 
-SENTINELS = {"score": (-np.inf, 0.0), "moves": (-1.0, 0.0), "survival": (-1.0, 0.0), "longest": (-1.0, 0.0)}
-"""What a slide that is not allowed and one that wins are worth; 0 and 1 where the goal is what counts."""
-
-
 class LayerReader:
     """The layers of a run or table on this machine, one by one."""
 
@@ -102,7 +86,22 @@ class LayerReader:
         self.rules = Rules(game)
         self.layouts = Layouts(game)
         self.potential = potentials(game)
-        self.highest = game.cells << max(game.tops)
+
+    def keys_path(self, total: int) -> Path:
+        """Where the afterstates of one sum are, if there are any."""
+        return self.path / "afterstates" / f"{total:06d}.tbl"
+
+    def values(self, objective: Objective, total: int) -> Array:
+        """The values of one layer as floats, sentinels first."""
+        found = [np.zeros(FIRST)]
+        found[0][[NONE, WON]] = sentinels(objective)
+        path = self.keys_path(total)
+        if path.exists():
+            file = self.path / "values" / objective.label / f"{total:06d}.val"
+            with LayerFile(path) as layer, ValueFile(file) as stored:
+                stored.check_pair(layer)
+                found += [as_floats(objective, stored.values(chunk)) for chunk in range(stored.chunks)]
+        return np.concatenate(found)
 
     def layer(self, total: int) -> ReadLayer:
         """The layer of one sum; one without afterstates if there are none."""

@@ -26,7 +26,7 @@ from tilebase.tables.format import LayerFile, ValueFile
 from tilebase.tables.manifest import Manifest
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Location, open_location
-from tilebase.values import Interval, Number, Value, as_value, nothing, read_number
+from tilebase.values import Number, Value, as_value, join_bounds, nothing, read_number
 
 T = TypeVar("T")
 _EPSILON = {name: float(np.finfo(name).eps) for name in ("float64", "float32", "float16")}
@@ -373,9 +373,11 @@ class Table:
         """The value of the start."""
         chosen = self._choose(objective)
         values = [self.manifest.starts[one.label] for one in chosen]
-        if len(values) == 1:
-            return values[0]
-        return Interval(values[0].bound, values[1].bound)  # type: ignore[union-attr]
+        return values[0] if len(values) == 1 else join_bounds(*values)
+
+    def objective(self, label: str | None = None) -> Objective:
+        """The objective of a label or name; the first if there is none.  Raises `UsageError`."""
+        return self.objectives[0] if label is None else self._choose(label)[0]
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:
@@ -402,7 +404,7 @@ class Table:
         best = tuple(
             direction for direction, _, _, worth in found if most is not None and worth >= most - slack
         )
-        value = as_value(objective, self.prober.state(board.cells, objective) if most is None else most)
+        value = as_value(objective, nothing(objective) if most is None else most)
         return Answer(board, _meaning(objective), value, slides, best)
 
 
@@ -421,16 +423,15 @@ def rounding(objective: Objective, most: Number | None) -> Number:
 def _interval(low: Answer, high: Answer) -> Answer:
     """Two answers with bounds as one with intervals."""
 
-    def join(one: Any, other: Any) -> Interval:
-        return Interval(one.bound, other.bound)
-
+    values = [join_bounds(a.value, b.value) for a, b in zip(low.slides, high.slides, strict=True)]
     slides = tuple(
-        SlideAnswer(a.game, a.direction, a.cells, join(a.value, b.value), a.wins)
-        for a, b in zip(low.slides, high.slides, strict=True)
+        SlideAnswer(slide.game, slide.direction, slide.cells, value, slide.wins)
+        for slide, value in zip(low.slides, values, strict=True)
     )
-    proved = max((slide.value.low for slide in slides), default=Fraction(0))  # type: ignore[union-attr]
-    best = tuple(slide.direction for slide in slides if slide.value.high >= proved)  # type: ignore[union-attr]
-    return Answer(low.board, "probability to win, proved", join(low.value, high.value), slides, best)
+    proved = max((value.low for value in values), default=Fraction(0))
+    best = tuple(slide.direction for slide, value in zip(slides, values, strict=True) if value.high >= proved)
+    value = join_bounds(low.value, high.value)
+    return Answer(low.board, "probability to win, proved", value, slides, best)
 
 
 def open_table(location: Path | str) -> Table:
