@@ -36,6 +36,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("tables.verify",),
     ("_kernels", "layers"),
     ("adversary", "bounds", "enumerate", "patterns", "symbolic"),
+    ("backward",),
     ("solver",),
     ("policies",),
     ("simulation",),

@@ -10,7 +10,7 @@ import pytest
 
 import tilebase.solver as engine
 from strategies import SMALL_GAMES
-from tilebase import reference, solve
+from tilebase import backward, reference, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.game import Game
 from tilebase.layers.maps import Layouts
@@ -158,8 +158,8 @@ def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path):
 
 def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
     game, files = whole
-    monkeypatch.setattr(engine, "ROOM", 1 << 11)
-    monkeypatch.setattr(engine, "PART_CHUNKS", 1)
+    monkeypatch.setattr(backward, "ROOM", 1 << 11)
+    monkeypatch.setattr(backward, "PART_CHUNKS", 1)
     solve(game, MANY, table=tmp_path)
     assert files_of(tmp_path) == files
 
@@ -301,9 +301,9 @@ def test_folders(tmp_path):
 
 
 def test_too_little_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(engine, "OVERHEAD", engine.OVERHEAD * 2)
+    monkeypatch.setattr(backward, "OVERHEAD", backward.OVERHEAD * 2)
     with pytest.raises(ResourceError, match="give more memory"):
-        solve(SMALL, memory=engine.OVERHEAD // 2)
+        solve(SMALL, memory=backward.OVERHEAD // 2)
 
 
 def test_memory_that_forces_lean(whole, tmp_path, monkeypatch):
@@ -317,7 +317,7 @@ def test_memory_that_forces_lean(whole, tmp_path, monkeypatch):
 
     monkeypatch.setattr(engine.BackwardPass, "_lean_parts", seen)
     largest = max(len(data) for name, data in files.items() if name.endswith(".tbl"))
-    monkeypatch.setattr(engine, "OVERHEAD", (1 << 30) - (1 << 20) - largest)
+    monkeypatch.setattr(backward, "OVERHEAD", (1 << 30) - (1 << 20) - largest)
     solve(game, MANY, table=tmp_path, memory=1 << 30)
     assert used
     assert files_of(tmp_path) == files

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tilebase.backward import BackwardPass
 from tilebase.board import Board
 from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import UsageError
@@ -27,7 +28,6 @@ from tilebase.layers.folds import PolicyFold
 from tilebase.layers.reading import LayerReader
 from tilebase.layers.spaces import Reachable
 from tilebase.objectives import Objective
-from tilebase.solver import BackwardPass
 from tilebase.tables.format import LayerFile
 from tilebase.tables.probe import Prober, Table, open_table, rounding
 from tilebase.tables.slides import Slider

@@ -1,0 +1,456 @@
+"""The backward pass: what every reachable position is worth.
+
+    W[s](a) = fold over spawns of V[s + 2](a + 2), V[s + 4](a + 4)     (objectives.py)
+    V[s](x) = best over slides of W[s](slide(x)); a win or no slide are worth what the objective says
+
+Layers are done from the largest sum down.  Only afterstates have values, and no state is ever
+stored: each state that a spawn leads to is slid at once, and what it can become is looked up
+in the layer above by rank (`_kernels.backward`).  A state is reached by 1.4 (4x4) to 2.5 (3x3)
+spawns, so this costs less than finding each state once and looking it up.
+
+A finished layer is on disk before the next one needs it: keys as the forward pass wrote them,
+values beside them.  Nothing depends on the number of threads or on the memory: the values are
+the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward
+from tilebase.enumerate import DURABLE_BYTES, OVERHEAD, Progress
+from tilebase.errors import CorruptError, ResourceError
+from tilebase.game import Game
+from tilebase.layers.folds import FIRST, Fold, as_floats, make_fold
+from tilebase.layers.maps import Layout, Layouts
+from tilebase.layers.reading import potentials
+from tilebase.layers.rules import Rules
+from tilebase.layers.run import Journal
+from tilebase.layers.spaces import Boards, Space
+from tilebase.layers.store import in_order
+from tilebase.objectives import Objective
+from tilebase.results import LayerSummary, Piece
+from tilebase.tables.format import (
+    CHUNK_KEYS,
+    VALUE_HEADER,
+    Chunk,
+    LayerWriter,
+    ValueFile,
+    compress,
+    encode_values,
+)
+
+Array = npt.NDArray[Any]
+
+ROOM = 1 << 15
+"""Spawns that are linked before they are folded: their positions stay in the second-level cache."""
+PART_CHUNKS = 32
+"""Chunks of keys in a part of a large layer."""
+
+
+@dataclass
+class _Solved:
+    """A finished layer in memory."""
+
+    layout: Layout
+    directory: Array
+    values: list[Array]  # one array an objective, sentinels first
+
+
+@dataclass
+class _Part:
+    """What one part of a layer gives."""
+
+    chunks: list[list[Chunk]]  # for each objective the encoded values
+    summaries: list[list[Piece]]  # for each objective, of each chunk
+    edge: Array  # the record that may be shared with the part before
+
+
+class _Worker:
+    """Buffers of one thread."""
+
+    def __init__(self, axes: int, gains: bool) -> None:
+        width = 2 * backward.BATCH + 2
+        self.scratch = np.zeros((9, width), dtype=np.uint64)
+        self.where = np.zeros(width, dtype=np.int64)
+        self.slots = np.zeros((2 * axes, ROOM), dtype=np.uint32)
+        self.gains = np.zeros((axes, ROOM if gains else 0), dtype=np.int32)
+        self.afters = np.zeros((1, 0), dtype=np.uint64)
+
+
+class BackwardPass:
+    """One run of the backward pass over the layers in a folder.  Use `solve` unless you need more."""
+
+    def __init__(
+        self,
+        path: Path,
+        game: Game,
+        objectives: Sequence[Objective],
+        *,
+        memory: int,
+        threads: int,
+        lean: bool | None = None,
+        release: bool = False,
+        values: Path | None = None,
+        folds: Sequence[Fold] | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.path, self.game, self.objectives = path, game, tuple(objectives)
+        self._values = path / "values" if values is None else values
+        self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
+        self.folds = list(folds) if folds else [make_fold(game, objective) for objective in objectives]
+        self._rules = Rules(game)
+        self._layouts = Layouts(game)
+        gains = any(fold.wants_gains for fold in self.folds)
+        self._workers = [_Worker(self._rules.axes, gains) for _ in range(threads)]
+        self._idle = list(self._workers)
+        self._pool = ThreadPoolExecutor(threads)
+        self._potential = potentials(game)
+        self._journals = [Journal(self._folder(o) / "layers.jsonl") for o in self.objectives]
+        self._progress = progress
+        self._reported = self._began = 0.0
+        self._done = self._most = 0  # afterstates solved in this run, and to be solved
+        self._starts = {game.sum(board) for board, _ in game.starts()}
+        self._ranks: dict[int, int] = {}  # boards of a layer
+        self._stored: set[int] = set()  # sums whose values are on disk
+        # The layers above: in memory by default, one at a time if lean.
+        self._solved: dict[int, _Solved] = {}
+
+    def _folder(self, objective: Objective) -> Path:
+        return self._values / objective.label
+
+    def close(self) -> None:
+        """Stop the threads and let go of memory."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for journal in self._journals:
+            journal.close()
+        self._solved.clear()
+
+    # -- the whole pass ----------------------------------------------------------------------
+
+    def run(self, space: Space, down_to: int | None = None) -> list[dict[int, LayerSummary]]:
+        """Solve the layers of a space, continuing where the journals end.
+
+        Returns for each objective the summaries of its layers.  Raises `CorruptError`,
+        `StorageError` or `ResourceError`.
+        """
+        self._space, sizes = space, space.sizes
+        done = [self._resume(objective) for objective in self.objectives]
+        self._stored = set().union(*done)
+        totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
+        missing = [s for s in totals if any(s not in layers for layers in done)]
+        self._began, self._done = time.perf_counter(), 0
+        self._most = sum(sizes[s] for s in missing)
+        for total in missing:
+            self._retire(total)
+            for layers, summary in zip(done, self._layer(total, sizes), strict=True):
+                layers[total] = summary
+            self._stored.add(total)
+        self._solved.clear()
+        return done
+
+    def _resume(self, objective: Objective) -> dict[int, LayerSummary]:
+        folder = self._folder(objective)
+        folder.mkdir(parents=True, exist_ok=True)
+        for leftover in folder.glob(".*.part"):
+            leftover.unlink()
+        return read_summaries(folder)
+
+    def _retire(self, total: int) -> None:
+        """Let go of what layer `total` and those below do not need."""
+        for old in [s for s in self._solved if s > total + 4]:
+            del self._solved[old]
+        if self.release:
+            for old in [s for s in self._stored if s > total + 4 and s not in self._starts]:
+                for objective in self.objectives:
+                    (self._folder(objective) / f"{old:06d}.val").unlink(missing_ok=True)
+                self._stored.remove(old)
+
+    def _report(self, total: int, more: int) -> None:
+        """Say how far the pass is, after `more` afterstates."""
+        self._done += more
+        now = time.perf_counter()
+        if self._progress is None or (now - self._reported < 0.1 and self._done < self._most):
+            return
+        self._reported = now
+        rate = self._done / max(now - self._began, 1e-9)
+        left = (self._most - self._done) / rate
+        share = self._done / self._most
+        self._progress(
+            Progress(total, "solve", self._done, now - self._began, rate, share, left, "afterstates")
+        )
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def _bytes(self, total: int, n: int) -> int:
+        """What a layer takes in memory once it is solved."""
+        if total not in self._ranks:
+            self._ranks[total] = self._layouts.at(total).layer.size
+        return 16 * self._space.records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
+
+    def _is_lean(self, total: int, sizes: dict[int, int]) -> bool:
+        """Whether the layers above do not fit into memory together.  Raises `ResourceError`."""
+        above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
+        free = self.memory - OVERHEAD - self._layouts.nbytes
+        whole = sum(above) + self._bytes(total, sizes[total])
+        # Accumulators, and a byte for the number of spawns.
+        least = max(above, default=0) + (8 * len(self.folds) + 1) * sizes[total]
+        lean = whole > free if self.lean is None else self.lean
+        needed = least if lean else whole
+        if needed > free:
+            raise ResourceError(
+                f"the layer of sum {total} needs at least {1 + (needed + self.memory - free >> 20):,} MiB: "
+                "give more memory, or choose a smaller type of value"
+            )
+        return lean
+
+    # -- one layer ---------------------------------------------------------------------------
+
+    def _layer(self, total: int, sizes: dict[int, int]) -> list[LayerSummary]:
+        """Solve the layer of one sum, write its values, and declare it finished."""
+        with self._space.boards(total, self._layouts) as keys:
+            if self._is_lean(total, sizes):
+                parts, here = self._lean_parts(total, keys, sizes), None
+            else:
+                here = self._room(total, len(keys))
+                parts = self._parts(total, keys, sizes, here)
+            summaries = self._write(total, keys, parts, here)
+        if here is not None:
+            self._solved[total] = here
+        return summaries
+
+    def _room(self, total: int, n: int) -> _Solved:
+        layout = self._layouts.at(total)
+        directory = np.zeros((self._space.records(layout.layer.size), 2), dtype=np.uint64)
+        return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
+
+    def _spans(self, keys: Boards) -> list[range]:
+        """The chunks of a layer in parts, several for each thread if there are many."""
+        step = min(max(keys.chunks // (4 * self.threads), 1), PART_CHUNKS)
+        return [range(at, min(at + step, keys.chunks)) for at in range(0, keys.chunks, step)]
+
+    def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
+        """``work(worker, span)`` for all spans, in order; a single one stays in this thread."""
+        if len(spans) == 1:
+            yield work(self._workers[0], spans[0])
+            return
+
+        def run(span: range) -> Any:
+            worker = self._idle.pop()
+            try:
+                return work(worker, span)
+            finally:
+                self._idle.append(worker)
+
+        yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
+
+    def _parts(self, total: int, file: Boards, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
+        """Solve a layer with both layers above in memory."""
+        above = {
+            exponent: self._above(total + 2**exponent, sizes)
+            for exponent in sorted(self.game.spawn_exponents, reverse=True)
+        }
+
+        def work(worker: _Worker, span: range) -> _Part:
+            keys = file.read(span)
+            accs = [fold.start(len(keys)) for fold in self.folds]
+            spawns = np.zeros(len(keys), dtype=np.uint8)
+            for exponent, layer in above.items():
+                self._add(worker, total, keys, accs, spawns, exponent, layer)
+            return self._finish(span, keys, accs, spawns, here)
+
+        return self._map(work, self._spans(file))
+
+    def _lean_parts(self, total: int, file: Boards, sizes: dict[int, int]) -> Iterator[_Part]:
+        """The same with one layer above in memory at a time."""
+        n = len(file)
+        accs = [fold.start(n) for fold in self.folds]
+        spawns = np.zeros(n, dtype=np.uint8)
+        for exponent in sorted(self.game.spawn_exponents, reverse=True):
+            self._solved.clear()
+            above = self._above(total + 2**exponent, sizes)
+
+            def work(worker: _Worker, span: range, exponent: int = exponent, above: _Solved = above) -> None:
+                keys = file.read(span)
+                at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
+                self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
+
+            for _ in self._map(work, self._spans(file)):
+                pass
+            del above, work
+
+        self._solved.clear()
+
+        def finish(_: _Worker, span: range) -> _Part:
+            keys = file.read(span)
+            at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
+            return self._finish(span, keys, [acc[at] for acc in accs], spawns[at], None)
+
+        yield from self._map(finish, self._spans(file))
+
+    def _add(
+        self,
+        worker: _Worker,
+        total: int,
+        keys: Array,
+        accs: list[Array],
+        spawns: Array,
+        exponent: int,
+        above: _Solved,
+    ) -> None:
+        """Fold in what spawns of one exponent lead to."""
+        rules = self._rules
+        place = 0
+        while place < len(keys):
+            count, n, sound = backward.link(
+                keys, place, exponent, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules,
+                rules.tables, rules.obstacles, rules.limited, rules.limits, rules.sym, above.layout.ranking,
+                above.directory, self._potential, worker.scratch, worker.where, spawns[place:], worker.slots,
+                worker.gains, worker.afters,
+            )  # fmt: skip
+            if not sound:
+                raise CorruptError(
+                    f"{self.path} lacks afterstates of sum {total + 2**exponent}: layers are mixed; "
+                    "delete it and solve again"
+                )
+            end = place + count
+            for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
+                fold.add(acc[place:end], exponent, worker.slots, n, worker.gains, values, spawns[place:end])
+            place = end
+
+    def _above(self, total: int, sizes: dict[int, int]) -> _Solved:
+        """A finished layer: in memory, from disk after an interruption or if lean, or empty."""
+        if not sizes.get(total):
+            return self._nothing(total)
+        if total not in self._solved:
+            self._solved[total] = self._load(total, sizes[total])
+        return self._solved[total]
+
+    def _nothing(self, total: int) -> _Solved:
+        """A layer without afterstates: all that leads there is decided at once."""
+        layout = self._layouts.at(total)
+        directory = np.zeros((self._space.records(0), 2), dtype=np.uint64)
+        return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
+
+    def _finish(
+        self, span: range, keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
+    ) -> _Part:
+        """Values of a part: into memory, encoded, and summed up."""
+        part = _Part([], [], np.zeros(3, dtype=np.uint64))
+        first = span.start * CHUNK_KEYS
+        for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
+            found = fold.finish(acc, spawns)
+            if here is not None:
+                fold.put(here.values[i], first, found)
+            pieces = [found[at : at + CHUNK_KEYS] for at in range(0, len(found), CHUNK_KEYS)]
+            bits = fold.objective.dtype == "bit"
+            part.chunks.append(
+                [
+                    compress(int(keys[k * CHUNK_KEYS]), len(piece), encode_values(piece, bits))
+                    for k, piece in enumerate(pieces)
+                ]
+            )
+            part.summaries.append([_summary(fold.objective, piece) for piece in pieces])
+        if here is not None:
+            _enter(here, keys, first, part.edge)
+        return part
+
+    def _write(
+        self, total: int, keys: Boards, parts: Iterable[_Part], here: _Solved | None
+    ) -> list[LayerSummary]:
+        """Write the values of a layer, one file an objective, and a line in each journal."""
+        summaries: list[list[Piece]] = [[] for _ in self.folds]
+        with ExitStack() as stack:
+            writers = [
+                stack.enter_context(LayerWriter(self._folder(o) / f"{total:06d}.val", VALUE_HEADER))
+                for o in self.objectives
+            ]
+            for part in parts:
+                for writer, chunks, mine, new in zip(
+                    writers, part.chunks, summaries, part.summaries, strict=True
+                ):
+                    for chunk in chunks:
+                        writer.add(chunk)
+                    mine += new
+                if here is not None:
+                    _join(here.directory, part.edge)
+                self._report(total, sum(chunk.keys for chunk in part.chunks[0]))
+            found = []
+            for writer, objective, journal, mine in zip(
+                writers, self.objectives, self._journals, summaries, strict=True
+            ):
+                meta = keys.meta | {"objective": objective.identity}
+                durable = len(keys) * 8 >= DURABLE_BYTES
+                writer.finish(meta, durable=durable)
+                found.append(LayerSummary.of(total, len(keys), mine))
+                journal.append(found[-1].as_dict(), durable=durable)
+        return found
+
+    # -- layers from disk --------------------------------------------------------------------
+
+    def _load(self, total: int, n: int) -> _Solved:
+        """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
+        here = self._room(total, n)
+        with ExitStack() as stack:
+            keys = stack.enter_context(self._space.boards(total, self._layouts))
+            files = [
+                stack.enter_context(ValueFile(self._folder(objective) / f"{total:06d}.val"))
+                for objective in self.objectives
+            ]
+            for file in files:
+                keys.check(file)
+
+            def work(_: _Worker, span: range) -> Array:
+                edge = np.zeros(3, dtype=np.uint64)
+                found = keys.read(span)
+                first = span.start * CHUNK_KEYS
+                _enter(here, found, first, edge)
+                for fold, file, values in zip(self.folds, files, here.values, strict=True):
+                    stored = np.concatenate([file.values(chunk) for chunk in span])
+                    fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
+                return edge
+
+            for edge in self._map(work, self._spans(keys)):
+                _join(here.directory, edge)
+        return here
+
+
+def read_summaries(folder: Path) -> dict[int, LayerSummary]:
+    """The layers that a folder of values has, by sum.  Raises `CorruptError` if its journal is damaged."""
+    lines = Journal(folder / "layers.jsonl").read()
+    return {line["sum"]: LayerSummary.from_dict(line) for line in lines}
+
+
+def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:
+    """Enter boards into a layer's directory, if it has one."""
+    if len(here.directory):
+        ranks = here.layout.index.rank(here.layout.layer, keys)
+        backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
+
+
+def _join(directory: Array, edge: Array) -> None:
+    """Enter a record that the part before may have begun."""
+    if not len(directory):
+        return
+    group = int(edge[0])
+    if directory[group].any():
+        directory[group, 0] |= edge[1] >> np.uint64(32) << np.uint64(32)
+        directory[group, 1] |= edge[2]
+    else:
+        directory[group] = edge[1:]
+
+
+def _summary(objective: Objective, found: Array) -> Piece:
+    """Of one chunk, so that no partition shows."""
+    values = as_floats(objective, found.view(np.float16) if found.dtype == np.uint16 else found)
+    won = int((values == 1).sum()) if objective.is_win else 0
+    return float(values.min()), float(values.max()), float(values.sum()), won, int((values == 0).sum())
