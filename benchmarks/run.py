@@ -39,6 +39,11 @@ def solve(*arguments: str) -> list[str]:
     return [*TILEBASE, "solve", *arguments, "--quiet"]
 
 
+def bound(limits: str) -> list[str]:
+    options = ["--pattern", "lemma1", "--start", "empty", "--type", "uint32", "--stats", "--quiet"]
+    return [*TILEBASE, "bound", "3x4", "512", "--limits", limits, *options]
+
+
 BENCHMARKS = [
     Benchmark("import tilebase", [sys.executable, "-c", "import tilebase"], 0.2),
     Benchmark("tilebase --help", [*TILEBASE, "--help"], 0.2),
@@ -48,6 +53,9 @@ BENCHMARKS = [
     Benchmark("solve 3x3 1024", solve("3x3", "1024"), 5),
     Benchmark("solve 3x3 score", solve("3x3", "--objective", "score"), 12),
     Benchmark("solve 4x4 32", solve("4x4", "32", "--memory", "8GiB"), 300, 8 * 2**30),
+    # 1.65e9 boards; the goal of the line below it at the same rate.
+    Benchmark("bound 3x4 512", bound("256,128,16,16/64,64,32,16/16,16,16,16"), 98),
+    Benchmark("bound 3x4 512 wide", bound("256,128,64,64/64,64,64,64/64,64,64,64"), 1200, slow=True),
     Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
 ]
 
@@ -85,12 +93,10 @@ def report(benchmark: Benchmark, cost: Cost, bare: float) -> bool:
         f"{'reached' if fast else 'MISSED'})  {cost.cpu:8.2f} CPU s  {cost.memory / 2**20:7.0f} MiB"
         + ("" if benchmark.goal_bytes == float("inf") else f" ({'reached' if small else 'MISSED'})")
     )
-    positions = re.search(r"^(states|afterstates) +([\d,]+)", cost.output, re.MULTILINE)
+    positions = re.search(r"^(states|afterstates) +([\d,]+)|^([\d,]+) (boards)", cost.output, re.MULTILINE)
     if positions:
-        number = int(positions[2].replace(",", ""))
-        print(
-            f"{'':18} {number / cost.cpu / 1e6:8.2f} M {positions[1]} a CPU second, {number:,} {positions[1]}"
-        )
+        unit, number = positions[1] or positions[4], int((positions[2] or positions[3]).replace(",", ""))
+        print(f"{'':18} {number / cost.cpu / 1e6:8.2f} M {unit} a CPU second, {number:,} {unit}")
         print(
             "".join(f"{'':18} {line}\n" for line in cost.output.splitlines() if re.match(r"  \S", line)),
             end="",

@@ -249,7 +249,7 @@ def test_what_can_be_forced_is_certain(game: Game) -> None:
     for state, value in chance.states.items():
         assert 0 <= forced.states[state] <= value <= 1
         assert forced.states[state] in (0, 1)
-        assert (value > 0) <= (game.goal is not None)
+        assert (value > 0) <= game.can_win
 
 
 def test_empty_start_has_an_afterstate_of_sum_0() -> None:

@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 
 from tilebase.errors import UsageError
-from tilebase.reproduce import agrees, read_facts, reproduce, summary
+from tilebase.game import Game
+from tilebase.reference import values
+from tilebase.reproduce import Fact, agrees, judge, read_facts, reproduce, summary
 
 
 @pytest.mark.parametrize("source", ["lees-miller", "slizkov", "edixhoven"])
@@ -41,6 +43,32 @@ def test_every_line_of_every_file_is_read():
 )
 def test_agreeing_means_the_published_digits(published, computed, same):
     assert agrees(published, computed) is same
+
+
+def test_proved_bounds_agree_improve_or_differ():
+    """Lines made up for a small game, whose value the oracle gives."""
+    limits = "16,16,8/16,8,8"
+    value = float(values(Game("2x3", 32, limits=limits, start="empty")).start)
+    verdicts = {}
+    for dtype, published in (
+        ("uint32", f"{value - 1e-9:.8f}"),
+        ("uint32", f"{value - 0.01:.8f}"),
+        ("uint32", f"{value + 0.01:.8f}"),
+        ("float32", f"{value:.6f}"),
+        ("float32", f"{value + 5e-7:.8f}"),
+        ("float32", f"{value - 0.01:.6f}"),
+    ):
+        columns = {
+            "board": "2x3", "goal": "32", "limits": limits, "value_type": dtype, "lower_bound": published,
+        }  # fmt: skip
+        fact = Fact("win_probability_bounds.tsv", 1, "made up", columns)
+        verdicts[dtype, published] = judge(fact, 10.0)
+    found = [(v.verdict, abs(float(v.computed) - value) < 1e-6) for v in verdicts.values()]
+    assert [verdict for verdict, _ in found] == [
+        "agrees", "improves", "differs", "agrees", "within rounding", "differs",
+    ]  # fmt: skip
+    assert all(near for _, near in found)
+    assert judge(fact, 1e-9).verdict == "over budget"
 
 
 def test_unknown_source():

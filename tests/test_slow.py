@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from facts import facts
-from tilebase import Exact, Lower, Objective, Upper, reproduce, solve
+from tilebase import Exact, Lower, Objective, Upper, check_pattern, prove, reference, reproduce, solve
 from tilebase.enumerate import count
 from tilebase.game import Game
 
@@ -27,6 +27,33 @@ def test_4x4_to_64_as_published():
         assert result.total("live") + 2 == int(fact["value"]), fact
     for fact in facts("state_counts.tsv", quantity="states_of_sum_348"):
         assert result.live[result.sums == 348].sum() == int(fact["value"]), fact
+
+
+@pytest.mark.parametrize(
+    ("limits", "published", "value"),
+    [
+        ("256,128,64,64/64,64,64,64/64,64,64,64", "0.99999617", 4294957917),
+        ("256,128,16,16/64,64,32,16/16,16,16,16", "0.99996", 4294820595),
+    ],
+)
+def test_bounds_of_3x4_to_512_in_both_spaces(limits, published, value):
+    """2,872,813,328 and 212,096,795 reachable afterstates of 20,338,217,928 and 1,653,750,000 boards."""
+    game = Game("3x4", 512, limits=limits, start="empty", pattern="lemma1")
+    for space in ("all", "reachable"):
+        found = prove(game, dtype="uint32", space=space)
+        assert found.value == value
+        assert found.bound > Fraction(published)
+
+
+def test_lemma_1_fails_on_3x4_for_some_fillings():
+    """By the pass over all boards, and by the oracle from the board that it names."""
+    found = check_pattern(Game("3x4", 64, pattern="lemma1"))
+    assert not found.holds
+    game = Game("3x4", 64)
+    start = Game("3x4", 64, start=game.format(found.board))
+    assert reference.values(start, "guaranteed").start == 0
+    fillings = "32,16,8,8/8,4,4,8/8,8,8,8"
+    assert check_pattern(Game("3x4", 64, pattern="lemma1"), fillings=fillings).slides == 12
 
 
 def test_score_of_the_continued_game():

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import tilebase.solver as engine
+from judging import check, objectives_of
 from strategies import SMALL_GAMES
 from tilebase import backward, reference, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.game import Game
-from tilebase.layers.maps import Layouts
-from tilebase.layers.spaces import All, AllBoards
 from tilebase.objectives import Objective, parse_objectives
 from tilebase.tables.format import LayerFile, ValueFile
 from tilebase.tables.probe import open_table
@@ -36,13 +35,6 @@ def stored(folder: Path, game: Game, objective: Objective) -> dict[tuple[int, ..
     return found
 
 
-def objectives_of(game: Game) -> str:
-    always = "score,moves,survival,longest"
-    if game.goal is None:
-        return always
-    return f"win,win:float32,win:float16,lower,upper,lower:uint32,upper:uint32,guaranteed,{always}"
-
-
 @pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
 def test_equals_the_oracle(game: Game, tmp_path: Path) -> None:
     solution = solve(game, objectives_of(game), table=tmp_path)
@@ -58,67 +50,12 @@ def test_equals_the_oracle(game: Game, tmp_path: Path) -> None:
         check(objective, number, exact.start)
 
 
-def check(objective: Objective, value: object, exact: Fraction) -> None:
-    number = Fraction(value)  # type: ignore[arg-type]
-    if objective.name == "lower":
-        assert exact - Fraction(1, 10**8) <= number <= exact
-        if objective.dtype == "uint64":
-            assert exact - number < Fraction(1, 10**13)
-    elif objective.name == "upper":
-        assert exact <= number <= exact + Fraction(1, 10**8)
-        if objective.dtype == "uint64":
-            assert number - exact < Fraction(1, 10**13)
-    elif objective.dtype in ("bit", "int32"):
-        assert number == exact
-    else:
-        tolerance = {"float64": 1e-13, "float32": 1e-6, "float16": 5e-3}[objective.dtype]
-        assert abs(number - exact) <= tolerance * max(1, exact)
-
-
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
-def test_all_boards_give_the_same_as_the_reachable_ones(game: Game) -> None:
-    reachable = solve(game, objectives_of(game))
-    everything = solve(game, objectives_of(game), space="all")
-    assert everything.start == reachable.start
-    assert everything.positions >= reachable.positions
-
-
-def test_every_board_has_one_rank():
-    game = Game("2x3", 16, limits="8,8,4/8,4,4")
-    layouts = Layouts(game)
-    for total, size in All(game).sizes.items():
-        keys = AllBoards(game, layouts.at(total)).read(range(1))
-        layout = layouts.at(total)
-        assert len(keys) == size
-        assert layout.index.rank(layout.layer, keys).tolist() == list(range(size))
-        boards = [game.unpack(int(key)) for key in keys]
-        assert all(game.sum(board) == total and game.allowed(board) for board in boards)
-    assert sum(All(game).sizes.values()) == 4 * 4 * 3 * 4 * 3 * 3
-
-
-def test_all_boards_after_an_interruption_and_lean(tmp_path, monkeypatch):
-    game = Game("2x3", 32, limits="16,16,8/16,8,8")
-    whole = solve(game, "win,lower", space="all")
-    real, calls = engine.BackwardPass._layer, []
-
-    def interrupted(self, total, sizes):
-        calls.append(total)
-        if len(calls) == 9:
-            raise KeyboardInterrupt
-        return real(self, total, sizes)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(engine.BackwardPass, "_layer", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            solve(game, "win,lower", space="all", folder=tmp_path)
-    assert solve(game, "win,lower", space="all", folder=tmp_path, lean=True) == whole
-
-
 def test_spaces_that_do_not_exist(tmp_path):
     with pytest.raises(UsageError, match="none of reachable, all"):
         solve(SMALL, space="most")
-    with pytest.raises(UsageError, match="leave out the space"):
-        solve(SMALL, space="all", table=tmp_path)
+    solve(SMALL, space="all", table=tmp_path / "dense")
+    with pytest.raises(WrongGameError, match='keep "counts", not keep "afterstates"'):
+        solve(SMALL, table=tmp_path / "dense")
 
 
 @pytest.mark.parametrize("discount", ["0.99", "1/3", "1"])

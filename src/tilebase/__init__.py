@@ -16,6 +16,8 @@ from tilebase._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tilebase.board import Board as Board
+    from tilebase.bounds import ProvedBound as ProvedBound
+    from tilebase.bounds import prove as prove
     from tilebase.combinatorics import BoundResult as BoundResult
     from tilebase.combinatorics import bound as bound
     from tilebase.counts import CountResult as CountResult
@@ -35,9 +37,14 @@ if TYPE_CHECKING:
     from tilebase.errors import UsageError as UsageError
     from tilebase.errors import WrongGameError as WrongGameError
     from tilebase.game import Game as Game
+    from tilebase.limits import Search as Search
+    from tilebase.limits import search_limits as search_limits
     from tilebase.mdp import MDP as MDP
     from tilebase.mdp import to_mdp as to_mdp
     from tilebase.objectives import Objective as Objective
+    from tilebase.patterns import PatternCheck as PatternCheck
+    from tilebase.patterns import check_pattern as check_pattern
+    from tilebase.perfect import PerfectIndex as PerfectIndex
     from tilebase.policies import Evaluation as Evaluation
     from tilebase.policies import evaluate as evaluate
     from tilebase.results import LayerSummary as LayerSummary
@@ -65,6 +72,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "board": ("Board",),
+    "bounds": ("ProvedBound", "prove"),
     "combinatorics": ("BoundResult", "bound"),
     "counts": ("CountResult",),
     "enumerate": ("Progress", "Work", "count", "remove_run"),
@@ -82,8 +90,11 @@ _HOMES = {
         "WrongGameError",
     ),
     "game": ("Game",),
+    "limits": ("Search", "search_limits"),
     "mdp": ("MDP", "to_mdp"),
     "objectives": ("Objective",),
+    "patterns": ("PatternCheck", "check_pattern"),
+    "perfect": ("PerfectIndex",),
     "policies": ("Evaluation", "evaluate"),
     "results": ("LayerSummary", "Solution"),
     "simulation": ("Simulation", "simulate"),

@@ -30,12 +30,12 @@ from tilebase._kernels import backward
 from tilebase.enumerate import DURABLE_BYTES, OVERHEAD, Progress
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.game import Game
-from tilebase.layers.folds import FIRST, Fold, as_floats, make_fold
+from tilebase.layers.folds import FIRST, Fold, make_fold, summarise
 from tilebase.layers.maps import Layout, Layouts
 from tilebase.layers.reading import potentials
 from tilebase.layers.rules import Rules
 from tilebase.layers.run import Journal
-from tilebase.layers.spaces import Boards, Space
+from tilebase.layers.spaces import Reachable, StoredBoards
 from tilebase.layers.store import in_order
 from tilebase.objectives import Objective
 from tilebase.results import LayerSummary, Piece
@@ -137,7 +137,7 @@ class BackwardPass:
 
     # -- the whole pass ----------------------------------------------------------------------
 
-    def run(self, space: Space, down_to: int | None = None) -> list[dict[int, LayerSummary]]:
+    def run(self, space: Reachable, down_to: int | None = None) -> list[dict[int, LayerSummary]]:
         """Solve the layers of a space, continuing where the journals end.
 
         Returns for each objective the summaries of its layers.  Raises `CorruptError`,
@@ -195,7 +195,7 @@ class BackwardPass:
         """What a layer takes in memory once it is solved."""
         if total not in self._ranks:
             self._ranks[total] = self._layouts.at(total).layer.size
-        return 16 * self._space.records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
+        return 16 * records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
 
     def _is_lean(self, total: int, sizes: dict[int, int]) -> bool:
         """Whether the layers above do not fit into memory together.  Raises `ResourceError`."""
@@ -217,7 +217,7 @@ class BackwardPass:
 
     def _layer(self, total: int, sizes: dict[int, int]) -> list[LayerSummary]:
         """Solve the layer of one sum, write its values, and declare it finished."""
-        with self._space.boards(total, self._layouts) as keys:
+        with self._space.boards(total) as keys:
             if self._is_lean(total, sizes):
                 parts, here = self._lean_parts(total, keys, sizes), None
             else:
@@ -230,10 +230,10 @@ class BackwardPass:
 
     def _room(self, total: int, n: int) -> _Solved:
         layout = self._layouts.at(total)
-        directory = np.zeros((self._space.records(layout.layer.size), 2), dtype=np.uint64)
+        directory = np.zeros((records(layout.layer.size), 2), dtype=np.uint64)
         return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
 
-    def _spans(self, keys: Boards) -> list[range]:
+    def _spans(self, keys: StoredBoards) -> list[range]:
         """The chunks of a layer in parts, several for each thread if there are many."""
         step = min(max(keys.chunks // (4 * self.threads), 1), PART_CHUNKS)
         return [range(at, min(at + step, keys.chunks)) for at in range(0, keys.chunks, step)]
@@ -253,7 +253,7 @@ class BackwardPass:
 
         yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
 
-    def _parts(self, total: int, file: Boards, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
+    def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
         """Solve a layer with both layers above in memory."""
         above = {
             exponent: self._above(total + 2**exponent, sizes)
@@ -270,7 +270,7 @@ class BackwardPass:
 
         return self._map(work, self._spans(file))
 
-    def _lean_parts(self, total: int, file: Boards, sizes: dict[int, int]) -> Iterator[_Part]:
+    def _lean_parts(self, total: int, file: StoredBoards, sizes: dict[int, int]) -> Iterator[_Part]:
         """The same with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
@@ -313,9 +313,9 @@ class BackwardPass:
         while place < len(keys):
             count, n, sound = backward.link(
                 keys, place, exponent, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules,
-                rules.tables, rules.obstacles, rules.limited, rules.limits, rules.sym, above.layout.ranking,
-                above.directory, self._potential, worker.scratch, worker.where, spawns[place:], worker.slots,
-                worker.gains, worker.afters,
+                rules.tables, rules.obstacles, rules.limited, rules.limits, rules.patterns, rules.sym,
+                above.layout.ranking, above.directory, self._potential, worker.scratch, worker.where,
+                spawns[place:], worker.slots, worker.gains, worker.afters,
             )  # fmt: skip
             if not sound:
                 raise CorruptError(
@@ -338,7 +338,7 @@ class BackwardPass:
     def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: all that leads there is decided at once."""
         layout = self._layouts.at(total)
-        directory = np.zeros((self._space.records(0), 2), dtype=np.uint64)
+        directory = np.zeros((records(0), 2), dtype=np.uint64)
         return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
 
     def _finish(
@@ -359,13 +359,13 @@ class BackwardPass:
                     for k, piece in enumerate(pieces)
                 ]
             )
-            part.summaries.append([_summary(fold.objective, piece) for piece in pieces])
+            part.summaries.append([summarise(fold.objective, piece) for piece in pieces])
         if here is not None:
             _enter(here, keys, first, part.edge)
         return part
 
     def _write(
-        self, total: int, keys: Boards, parts: Iterable[_Part], here: _Solved | None
+        self, total: int, keys: StoredBoards, parts: Iterable[_Part], here: _Solved | None
     ) -> list[LayerSummary]:
         """Write the values of a layer, one file an objective, and a line in each journal."""
         summaries: list[list[Piece]] = [[] for _ in self.folds]
@@ -401,13 +401,13 @@ class BackwardPass:
         """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._room(total, n)
         with ExitStack() as stack:
-            keys = stack.enter_context(self._space.boards(total, self._layouts))
+            keys = stack.enter_context(self._space.boards(total))
             files = [
                 stack.enter_context(ValueFile(self._folder(objective) / f"{total:06d}.val"))
                 for objective in self.objectives
             ]
             for file in files:
-                keys.check(file)
+                file.check_pair(keys.file)
 
             def work(_: _Worker, span: range) -> Array:
                 edge = np.zeros(3, dtype=np.uint64)
@@ -424,6 +424,11 @@ class BackwardPass:
         return here
 
 
+def records(ranks: int) -> int:
+    """Records of the directory of a layer of so many ranks."""
+    return ranks // int(backward.GROUP) + 1
+
+
 def read_summaries(folder: Path) -> dict[int, LayerSummary]:
     """The layers that a folder of values has, by sum.  Raises `CorruptError` if its journal is damaged."""
     lines = Journal(folder / "layers.jsonl").read()
@@ -431,26 +436,16 @@ def read_summaries(folder: Path) -> dict[int, LayerSummary]:
 
 
 def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:
-    """Enter boards into a layer's directory, if it has one."""
-    if len(here.directory):
-        ranks = here.layout.index.rank(here.layout.layer, keys)
-        backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
+    """Enter boards into a layer's directory."""
+    ranks = here.layout.index.rank(here.layout.layer, keys)
+    backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
 
 
 def _join(directory: Array, edge: Array) -> None:
     """Enter a record that the part before may have begun."""
-    if not len(directory):
-        return
     group = int(edge[0])
     if directory[group].any():
         directory[group, 0] |= edge[1] >> np.uint64(32) << np.uint64(32)
         directory[group, 1] |= edge[2]
     else:
         directory[group] = edge[1:]
-
-
-def _summary(objective: Objective, found: Array) -> Piece:
-    """Of one chunk, so that no partition shows."""
-    values = as_floats(objective, found.view(np.float16) if found.dtype == np.uint16 else found)
-    won = int((values == 1).sum()) if objective.is_win else 0
-    return float(values.min()), float(values.max()), float(values.sum()), won, int((values == 0).sum())

@@ -183,7 +183,7 @@ class Board:
     @property
     def won(self) -> bool:
         """Whether the board holds the goal."""
-        return self.game.wins(self.cells)
+        return self.game.holds_goal(self.cells)
 
     def canonical(self) -> Board:
         """The canonical board of the orbit."""

@@ -66,7 +66,7 @@ def decision_diagram(
     >>> len(diagram.values), str(diagram.values[(0, 0, 1, 1)])
     (15, '1')
     """
-    if game.goal is None:
+    if not game.can_win:
         raise UsageError("values need a goal: name one")
     states = live_states(game, max_states=max_states)
     solved = reference.values(game, discount=Fraction(discount))

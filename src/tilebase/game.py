@@ -9,7 +9,8 @@ that changes nothing is not a move.  Then a tile, 2 or 4, is spawned in an empty
 
 Three things may forbid a slide or end the game:
 
-* the *goal*: a slide that makes a tile of the goal wins, whatever else it does;
+* the *goal*: a slide that makes a tile of the goal wins, whatever else it does; so does a
+  slide after which the board holds a *pattern* of tiles on cells, if it breaks no limit;
 * the *limits*: a slide whose result exceeds the limit of a cell is not allowed
   (Slizkov, arXiv:2303.07266, section 3);
 * the *largest* tile that may ever be made: the same limit on every cell (the bounded
@@ -37,6 +38,9 @@ from tilebase.errors import BoardError, GameError
 
 Cells: TypeAlias = tuple[int, ...]
 """The exponents of a board in row-major order."""
+
+Pattern: TypeAlias = tuple[int | None, ...]
+"""The exponents of a pattern in row-major order; None where any will do."""
 
 _AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 MAX_CELLS = 32
@@ -109,6 +113,13 @@ class Game:
         (``"16,16/16,8"``) or numbers; None for no limits.
     largest:
         The largest tile that may ever be made; None for no bound.
+    pattern:
+        Tiles on cells that win as the goal does, looked for after each slide (one that a spawn
+        completes has to outlast the next): a board with
+        ``*`` for any tile or none, as ``"64,32,*/*,*,*"``; several, one of which is enough,
+        with ``|`` between them.  ``"lemma1"`` are the tiles T/2, T/4 that begin the first row and
+        T/8, T/16, T/16 that begin the second, for the goal T of 64 or more (Slizkov, lemma 1);
+        ``"pair"`` any two neighbours T/2.  None for no pattern.
     walls:
         Indexes of cells that no tile enters.
     unmergeable:
@@ -135,6 +146,7 @@ class Game:
     walls: tuple[int, ...] = ()
     unmergeable: tuple[int, ...] = ()
     fixed: bool = False
+    pattern: str | None = None
 
     def __init__(
         self,
@@ -148,6 +160,7 @@ class Game:
         walls: Iterable[int] = (),
         unmergeable: Iterable[int] = (),
         fixed: bool = False,
+        pattern: str | None = None,
     ) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -161,9 +174,13 @@ class Game:
         put("fixed", bool(fixed) and bool(self.unmergeable))
         put("limits", self._parse_limits(limits))
         put("start", str(start).strip())
+        put("pattern", None if pattern is None else str(pattern).strip().lower())
         self._check_fit()
         self._check_tiles()
         self._check_start()
+        patterns = self.patterns  # here is where a pattern is refused that cannot be
+        if self.pattern not in (None, "lemma1", "pair"):
+            put("pattern", "|".join(self._pattern_text(pattern) for pattern in patterns))
 
     # -- checks ---------------------------------------------------------------------------
 
@@ -308,6 +325,99 @@ class Game:
         """Exponent of the goal tile, or None in a continued game."""
         return None if self.goal is None else self.goal.bit_length() - 1
 
+    @property
+    def can_win(self) -> bool:
+        """Whether anything wins: a goal or a pattern."""
+        return self.goal is not None or self.pattern is not None
+
+    @property
+    def goal_fits(self) -> bool:
+        """Whether the limits leave room for a win: a pattern, or two tiles of half the goal in one line."""
+        if any(self.patterns):
+            return True
+        if self.goal_exponent is None:
+            return False
+        half = self.goal_exponent - 1
+        lines = [line for direction in self.directions[::2] for line in self.lines[direction]]
+        return any(sum(self.tops[cell] >= half for cell in line) >= 2 for line in lines)
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns of which one is enough to win: an exponent for each cell, None for any."""
+        if self.pattern is None:
+            return ()
+        if self.pattern == "lemma1":
+            return (self._lemma(),)
+        if self.pattern == "pair":
+            return self._pairs()
+        return tuple(self._parse_pattern(text) for text in self.pattern.split("|"))
+
+    def _half_goal(self, least: int) -> int:
+        """The exponent of half the goal.  Raises `GameError` unless the goal is at least `least`."""
+        if self.goal_exponent is None or self.goal_exponent < exponent_of(least):
+            raise GameError(f"the pattern {self.pattern} needs a goal of at least {least}")
+        return self.goal_exponent - 1
+
+    def _lemma(self) -> Pattern:
+        half = self._half_goal(64)
+        if len(self.shape) != 2 or self.shape[0] < 2 or self.shape[1] < 3:
+            raise GameError(
+                f"the pattern lemma1 needs two rows of three cells, which {self.shape_text} has not"
+            )
+        pattern: list[int | None] = [None] * self.cells
+        second = self.shape[1]
+        pattern[:2] = half, half - 1
+        pattern[second : second + 3] = half - 2, half - 3, half - 3
+        return self._check_pattern(tuple(pattern))
+
+    def _pairs(self) -> tuple[Pattern, ...]:
+        half = self._half_goal(4)
+        lines = [line for direction in self.directions[::2] for line in self.lines[direction]]
+        return tuple(
+            tuple(half if cell in pair else None for cell in range(self.cells))
+            for line in lines
+            for pair in itertools.pairwise(line)
+            if all(self.tops[cell] >= half for cell in pair)
+        )
+
+    def _parse_pattern(self, text: str) -> Pattern:
+        words = split_cells(text)
+        if len(words) != self.cells:
+            raise GameError(
+                f"the pattern {text!r} has {len(words)} cells; a {self.shape_text} board has {self.cells}: "
+                "write * where any tile may be"
+            )
+        try:
+            pattern = tuple(
+                None if word == "*" else self._parse_cell(word, cell) for cell, word in enumerate(words)
+            )
+        except BoardError as error:
+            raise GameError(f"the pattern {text!r} cannot be: {error}") from error
+        return self._check_pattern(pattern)
+
+    def _check_pattern(self, pattern: Pattern) -> Pattern:
+        for cell, exponent in enumerate(pattern):
+            if exponent is not None and not self._is_x(exponent) and exponent > self.tops[cell]:
+                raise GameError(
+                    f"the pattern needs {2**exponent} on cell {cell}, where {self} allows "
+                    f"{f'at most {2 ** self.tops[cell]}' if self.tops[cell] else 'no tile'}"
+                )
+        if not any(pattern):
+            raise GameError("the pattern holds no tile: it would be won from the start")
+        return pattern
+
+    @property
+    def limits_text(self) -> str:
+        """The limits as they are written, rows apart; empty without."""
+        return "" if self.limits is None else self._by_rows([str(limit) for limit in self.limits])
+
+    def _by_rows(self, words: Sequence[str]) -> str:
+        width = self.shape[-1]
+        return "/".join(",".join(words[i : i + width]) for i in range(0, len(words), width))
+
+    def _pattern_text(self, pattern: Pattern) -> str:
+        return self._by_rows(["*" if exponent is None else self.word(exponent) for exponent in pattern])
+
     @cached_property
     def tops(self) -> tuple[int, ...]:
         """The largest exponent each cell may hold in a board that is neither won nor forbidden."""
@@ -354,6 +464,7 @@ class Game:
     @property
     def identity(self) -> dict[str, Any]:
         """What makes this game this game, as plain JSON values; equal games, equal identities."""
+        pattern = {} if self.pattern is None else {"pattern": self.pattern}
         return {
             "shape": self.shape_text,
             "goal": self.goal,
@@ -364,6 +475,7 @@ class Game:
             "walls": list(self.walls),
             "unmergeable": list(self.unmergeable),
             "fixed": self.fixed,
+            **pattern,
         }
 
     @classmethod
@@ -387,7 +499,7 @@ class Game:
             words.append(f"four {self.four}")
         if self.start != "two-tiles":
             words.append(f"start {self.start}")
-        for name in ("limits", "largest", "walls", "unmergeable"):
+        for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
             value = getattr(self, name)
             if value:
                 words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
@@ -460,9 +572,9 @@ class Game:
 
     def format(self, cells: Sequence[int]) -> str:
         """A board as text that `parse` reads: ``2,4/0,8``; a box has a slash between planes too."""
-        words = ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
-        width = self.shape[-1]
-        return "/".join(",".join(words[i : i + width]) for i in range(0, len(words), width))
+        return self._by_rows(
+            ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
+        )
 
     def word(self, exponent: int) -> str:
         """A tile as it is written: its number, ``x`` if it is unmergeable, 0 for none."""
@@ -516,10 +628,21 @@ class Game:
             if not blocked:
                 yield tuple(group)
 
-    def wins(self, cells: Sequence[int]) -> bool:
-        """Whether the board holds the goal."""
+    def holds_goal(self, cells: Sequence[int]) -> bool:
+        """Whether a tile of the goal is on the board."""
         goal = self.goal_exponent
         return goal is not None and any(e >= goal and not self._is_x(e) for e in cells)
+
+    def wins(self, after: Sequence[int]) -> bool:
+        """Whether a board after a slide is won: by the goal, or by a pattern without breaking a limit."""
+        return self.holds_goal(after) or (self.matches(after) and self.allowed(after))
+
+    def matches(self, cells: Sequence[int]) -> bool:
+        """Whether the board holds one of the patterns."""
+        return any(
+            all(e is None or e == found for e, found in zip(pattern, cells, strict=True))
+            for pattern in self.patterns
+        )
 
     def allowed(self, cells: Sequence[int]) -> bool:
         """Whether no tile exceeds its limit."""

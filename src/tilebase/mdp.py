@@ -95,7 +95,7 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
     >>> len(mdp.states) + 2
     70
     """
-    if game.goal is None:
+    if not game.can_win:
         raise UsageError("a decision process needs a goal: name one")
     try:
         from scipy.sparse import csr_array

@@ -34,8 +34,8 @@ from tilebase.game import Game
 
 TYPES = {
     "win": ("float64", "float32", "float16"),
-    "lower": ("uint64", "uint32"),
-    "upper": ("uint64", "uint32"),
+    "lower": ("uint64", "uint32", "uint16"),
+    "upper": ("uint64", "uint32", "uint16"),
     "guaranteed": ("bit",),
     "score": ("float64", "float32"),
     "moves": ("float64", "float32"),
@@ -59,8 +59,8 @@ MEANINGS = {
 }
 """What a value means, in words."""
 
-ONE = {"uint32": 1 << 32, "uint64": 1 << 52}
-"""The integer that stands for 1 in the proved bounds.  A uint32 holds at most ``ONE - 1``."""
+ONE = {"uint16": 1 << 16, "uint32": 1 << 32, "uint64": 1 << 52}
+"""The integer that stands for 1 in the proved bounds.  A uint16 or uint32 holds at most ``ONE - 1``."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Objective:
 
     def check(self, game: Game) -> None:
         """Raise `UsageError` unless the objective fits the game."""
-        if self.is_win and game.goal is None:
+        if self.is_win and not game.can_win:
             raise UsageError(
                 f"{self.name} needs a goal: name one, or choose score, moves, survival or longest"
             )

@@ -180,7 +180,12 @@ def _import(name: str) -> Any:
 
 
 def local_folder(table: Table) -> Path:
-    """The folder of a table on this machine.  Raises `UsageError` if it is elsewhere, or thinned."""
+    """The folder of a table of reachable positions on this machine.  Raises `UsageError` if it is none."""
+    if table.dense:
+        raise UsageError(
+            f"{table.location.name} holds all boards within limits, not those that occur: "
+            "solve the reachable space"
+        )
     if not isinstance(table.location, Folder):
         raise UsageError(f"{table.location.name} is no folder on this machine: unpack or copy it first")
     if table.manifest.thinned is not None:

@@ -2,7 +2,9 @@
 
 A line is *claimed* by the first of the functions below that knows how to compute it.  Each
 says what it would cost before it runs, so that expensive lines can be left out and listed.
-A number agrees if it equals the published one, to the digits that were published.
+A number agrees if it equals the published one, to the digits that were published.  A proved lower
+bound improves on the published one if it is larger in those digits; a published float is within rounding
+if it differs in its digits by no more than its type can lose on the way.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from tilebase import reference
+from tilebase.bounds import prove
 from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
 from tilebase.game import Cells, Game, parse_shape
+from tilebase.plans import THREAD_RATE
 from tilebase.solver import solve
 from tilebase.symmetry import canonical, symmetries
 from tilebase.tables.format import LayerFile
@@ -85,7 +89,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one line: ``agrees``, ``differs``, ``over budget`` or ``not in this version``."""
+    """What came of one line.
+
+    `verdict` is ``agrees``, ``improves``, ``within rounding``, ``differs``, ``over budget`` or ``not in
+    this version``.
+    """
 
     fact: Fact
     computed: str
@@ -297,7 +305,33 @@ def reaches(game: Game, board: Cells) -> bool:
             return game.pack(canonical(game, board)) in layer
 
 
-CLAIMS = (_claim_counts, _claim_sizes, _claim_optimal_values, _claim_oracle_values, _claim_checkerboards)
+def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
+    """Within limits, from the empty board, with the goal of lemma 1; over all boards."""
+    if fact.file != "win_probability_bounds.tsv":
+        return None
+    pattern = "lemma1" if int(fact.columns["goal"]) >= 64 else None
+    game = _game(fact, limits=fact.columns["limits"], start="empty", pattern=pattern)
+    dtype = fact.columns["value_type"]
+    seconds = bound(game).boards / (THREAD_RATE * len(os.sched_getaffinity(0)))
+    if dtype.startswith("uint"):
+        return Claim(lambda: prove(game, dtype=dtype).bound, seconds)
+    return Claim(
+        lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds * FLOAT_SECONDS
+    )
+
+
+FLOAT_SECONDS = 1.2
+"""Of a pass that sums its layers up, for one of a bound; rough, only for estimates."""
+
+
+CLAIMS = (
+    _claim_counts,
+    _claim_sizes,
+    _claim_optimal_values,
+    _claim_oracle_values,
+    _claim_checkerboards,
+    _claim_bounds,
+)
 
 
 def reproduce(source: str | None = None, *, budget: float = 60.0) -> Iterator[Verdict]:
@@ -308,10 +342,12 @@ def reproduce(source: str | None = None, *, budget: float = 60.0) -> Iterator[Ve
     """
     counts = _Counts()
     for fact in read_facts(source):
-        yield _judge(fact, budget, counts)
+        yield judge(fact, budget, counts)
 
 
-def _judge(fact: Fact, budget: float, counts: _Counts) -> Verdict:
+def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
+    """Recompute one line, if its estimate is within so many seconds."""
+    counts = counts or _Counts()
     claim = next(filter(None, (find(fact, counts) for find in CLAIMS)), None)
     if claim is None:
         return Verdict(fact, "", "not in this version", 0.0)
@@ -321,12 +357,26 @@ def _judge(fact: Fact, budget: float, counts: _Counts) -> Verdict:
     computed = claim.compute()
     seconds = time.perf_counter() - since
     verdict = "agrees" if agrees(fact.published, computed) else "differs"
+    proved = fact.columns.get("value_type", "").startswith("uint")
+    if verdict == "differs" and proved and computed > Fraction(fact.published):
+        verdict = "improves"
+    if verdict == "differs" and abs(computed - Fraction(fact.published)) <= _rounding(fact):
+        verdict = "within rounding"
     shown = f"{float(computed):.12g}" if isinstance(computed, Fraction) else str(computed)
     return Verdict(fact, shown, verdict, seconds)
+
+
+UNITS = {"float16": 2.0**-11, "float32": 2.0**-24}
+"""Half a unit of the last place of a number just below 1."""
+
+
+def _rounding(fact: Fact) -> float:
+    """What a published float can have lost: half a unit a slide; a goal T takes about T / 2 of them."""
+    return UNITS.get(fact.columns.get("value_type", ""), -1.0) * int(fact.columns.get("goal", 0)) / 2
 
 
 def summary(verdicts: Iterable[Verdict]) -> str:
     """One line: how many of each verdict."""
     names = [verdict.verdict for verdict in verdicts]
-    order = ("agrees", "differs", "over budget", "not in this version")
+    order = ("agrees", "improves", "within rounding", "differs", "over budget", "not in this version")
     return ", ".join(f"{names.count(name)} {name}" for name in order if name in names)

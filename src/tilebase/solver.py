@@ -13,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.backward import BackwardPass, read_summaries
+from tilebase.dense import DensePass
 from tilebase.enumerate import Progress, check_resources, count
 from tilebase.errors import CorruptError, MissingLayerError, UsageError
 from tilebase.game import Game
 from tilebase.layers.run import Question, RunFolder, delete_run, write_whole
-from tilebase.layers.spaces import All, RankProber, Reachable, Space
+from tilebase.layers.spaces import Reachable
 from tilebase.objectives import Objective, parse_objectives
-from tilebase.results import Solution
+from tilebase.perfect import PerfectIndex
+from tilebase.results import LayerSummary, Solution
 from tilebase.tables.format import (
     LayerFile,
     ValueFile,
@@ -73,7 +75,7 @@ def solve(
     space:
         ``"reachable"``: the positions that occur, counted first; ``"all"``: every board within
         the limits, by perfect index, without a forward pass and without stored keys: for
-        games with limits, of whose boards many are reachable.  It makes no table.
+        games with limits, and for the value of boards that no play makes.
     progress:
         Called with a `Progress` several times a second.
 
@@ -99,8 +101,6 @@ def solve(
         one.check(game)
     if space not in ("reachable", "all"):
         raise UsageError(f"space {space!r} is none of reachable, all")
-    if space == "all" and table is not None:
-        raise UsageError("a table holds reachable positions: leave out the space, or the table")
     if table is not None and folder is not None:
         raise UsageError("a table needs no other folder: give one of the two")
     if table is None and folder is None:
@@ -111,9 +111,12 @@ def solve(
             )  # fmt: skip
     path = Path(table if table is not None else folder)  # type: ignore[arg-type]
     memory, threads = check_resources(memory, threads)
-    here, counts = _space(space, game, path, memory, threads, progress)
-    keep = "afterstates" if space == "reachable" else "counts"
-    with RunFolder(path, Question(game, keep=keep)):
+    if space == "all":
+        return _solve_all(game, objectives, path, table is not None, memory, threads, down_to, progress)
+    counts = count(game, folder=path, keep="afterstates", memory=memory, threads=threads, progress=progress)
+    sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
+    here = Reachable(path, sizes)
+    with RunFolder(path, Question(game, keep="afterstates")):
         found = {one: read_summaries(path / "values" / one.label) for one in objectives}
         missing = [one for one in objectives if not here.sizes.keys() <= found[one].keys()]
         if missing:
@@ -126,34 +129,52 @@ def solve(
             finally:
                 backward_pass.close()
         complete = down_to is None or down_to <= min(here.sizes, default=down_to)
-        values = _start_values(here, path, game, objectives) if complete else ()
+        values = _start_values(path, game, objectives) if complete else ()
         if complete and table is not None:
-            _finish_table(path, game, counts, objectives, values, here.sizes)
+            _finish_table(path, game, counts.totals, objectives, values, here.sizes)
     least = 0 if down_to is None else down_to
     summaries = tuple(tuple(found[one][s] for s in sorted(found[one]) if s >= least) for one in objectives)
     return Solution(game, objectives, summaries, values, sum(layer.positions for layer in summaries[0]))
 
 
-def _space(
-    name: str,
+def _solve_all(
     game: Game,
+    objectives: Sequence[Objective],
     path: Path,
+    keep: bool,
     memory: int,
     threads: int,
+    down_to: int | None,
     progress: Callable[[Progress], None] | None,
-) -> tuple[Space, dict[str, int]]:
-    """The boards to solve, counted first if they are the reachable ones; and the counts."""
-    if name == "all":
-        return All(game), {}
-    counts = count(game, folder=path, keep="afterstates", memory=memory, threads=threads, progress=progress)
-    sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
-    return Reachable(path, sizes), counts.totals
+) -> Solution:
+    """The same for all boards within the limits, one objective after the other."""
+    index = PerfectIndex(game)
+    layers: list[tuple[LayerSummary, ...]] = []
+    values: list[Value] = []
+    with RunFolder(path, Question(game, keep="counts")):
+        for one in objectives:
+            dense = DensePass(
+                path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
+                progress=progress, index=index,
+            )  # fmt: skip
+            try:
+                found = dense.run(down_to)
+            finally:
+                dense.close()
+            least = 0 if down_to is None else down_to
+            layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= least))
+            if down_to is None or down_to <= dense.lowest:
+                values.append(as_value(one, dense.start()))
+        if keep and values:
+            sizes = {layer.sum: layer.positions for layer in layers[0]}
+            _finish_table(path, game, {"boards": sum(sizes.values())}, objectives, values, sizes, "all")
+    positions = sum(layer.positions for layer in layers[0])
+    return Solution(game, tuple(objectives), tuple(layers), tuple(values), positions)
 
 
-def _start_values(space: Space, path: Path, game: Game, objectives: Sequence[Objective]) -> tuple[Value, ...]:
+def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> tuple[Value, ...]:
     """What the start is worth under each objective, by probing."""
-    kind = RankProber if isinstance(space, All) else Prober
-    prober = kind(Folder(path), game, objectives)
+    prober = Prober(Folder(path), game, objectives)
     try:
         return tuple(as_value(one, prober.start(one)) for one in objectives)
     finally:
@@ -181,6 +202,7 @@ def write_manifest(
     objectives: Sequence[Objective],
     values: Sequence[Value],
     sizes: dict[int, int],
+    space: str = "reachable",
 ) -> None:
     """Declare a table finished; objectives that it had before stay."""
     starts = {one.label: value for one, value in zip(objectives, values, strict=True)}
@@ -194,12 +216,13 @@ def write_manifest(
         layers = {total: dict(files) for total, files in before.layers.items()}
     for total in sizes:
         files = layers.setdefault(total, {})
-        with LayerFile(path / "afterstates" / f"{total:06d}.tbl") as keys:
-            files["afterstates"] = keys.checksum
+        if space == "reachable":
+            with LayerFile(path / "afterstates" / f"{total:06d}.tbl") as keys:
+                files["afterstates"] = keys.checksum
         for one in objectives:
             with ValueFile(path / "values" / one.label / f"{total:06d}.val") as stored:
                 files[one.label] = stored.checksum
-    write_whole(old, Manifest(game, counts, tuple(known.values()), starts, layers).text)
+    write_whole(old, Manifest(game, counts, tuple(known.values()), starts, layers, space=space).text)
 
 
 def remove_solution(folder: Path | str) -> None:
@@ -209,7 +232,7 @@ def remove_solution(folder: Path | str) -> None:
     """
     path = Path(folder)
     for values in sorted((path / "values").glob("*")):
-        for file in [*values.glob("*.val"), values / "layers.jsonl"]:
+        for file in [*values.glob("*.val"), *values.glob("*.states"), values / "layers.jsonl"]:
             file.unlink(missing_ok=True)
         values.rmdir()
     if (path / "values").exists():

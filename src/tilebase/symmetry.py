@@ -1,4 +1,4 @@
-"""The symmetries of a board that keep its limits, walls and fixed tiles.
+"""The symmetries of a board that keep its limits, pattern, walls and fixed tiles.
 
 A symmetry is a permutation p of cells: it maps board b to the board whose cell i holds
 b[p[i]].  The group is found, not listed: all reflections of axes and exchanges of equally
@@ -25,6 +25,9 @@ def symmetries(game: Game) -> tuple[Cells, ...]:
 
 def _keeps(game: Game, permutation: Cells) -> bool:
     fixed = frozenset(game.unmergeable) if game.fixed else frozenset()
+    patterns = set(game.patterns)
+    if any(tuple(pattern[source] for source in permutation) not in patterns for pattern in patterns):
+        return False
     return all(
         game.tops[source] == game.tops[cell]
         and (source in game.walls) == (cell in game.walls)

@@ -20,7 +20,7 @@ import numpy as np
 from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_axis
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import rank_keys
-from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones, within
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, holds, ones, within
 
 BATCH = 1024
 """Spawns in a batch; at most 32 come from one afterstate."""
@@ -77,11 +77,6 @@ def index_keys(ranks, n, position, directory, edge):
 def _locate(ranks, n, directory, where, out_slots):
     """Write the position of each rank to its place in `out_slots`; return whether all are there."""
     missing = U0
-    if len(directory) == 0:
-        # All boards of the layer are there: a rank is a position.
-        for j in range(n):
-            out_slots[where[j]] = np.uint32(ranks[j] + FIRST64)
-        return True
     for j in range(n):
         g = ranks[j] // GROUP
         place = ranks[j] - g * GROUP
@@ -128,6 +123,20 @@ def _keep_within(boards, n, where, limits, bits):
 
 
 @scalar
+def _keep_open(boards, n, where, patterns, slots):
+    """Drop boards that hold a pattern; the slides that lead there win."""
+    kept = 0
+    for j in range(n):
+        if holds(boards[j], patterns):
+            slots[where[j]] = WON
+        else:
+            boards[kept] = boards[j]
+            where[kept] = where[j]
+            kept += 1
+    return kept
+
+
+@scalar
 def _potential(key, table):
     """What the tiles of a board would have scored had all been merged; ``table[w]``: those of a word."""
     mask = np.uint64(len(table) - 1)
@@ -141,8 +150,8 @@ def _potential(key, table):
 
 @scalar
 def _link_batch(
-    states, n, at, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory, potential,
-    scratch, where, out_slots, out_gains, out_afters,
+    states, n, at, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index, directory,
+    potential, scratch, where, out_slots, out_gains, out_afters,
 ):  # fmt: skip
     """Link `n` states, the first of which has place `at` in the results; return whether all is there."""
     turned, first, last, flags, boards, ranks = (
@@ -170,6 +179,8 @@ def _link_batch(
             boards, ranks = ranks, boards
         if limited:
             m = _keep_within(boards, m, where, limits, rules[axis, 3])
+        if len(patterns):
+            m = _keep_open(boards, m, where, patterns, slots)
         canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
         if out_afters.shape[1]:
             for j in range(m):
@@ -181,8 +192,8 @@ def _link_batch(
 
 @kernel()
 def link(
-    keys, place, exponent, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, sym, index,
-    directory, potential, scratch, where, out_spawns, out_slots, out_gains, out_afters,
+    keys, place, exponent, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns,
+    sym, index, directory, potential, scratch, where, out_spawns, out_slots, out_gains, out_afters,
 ):  # fmt: skip
     """Link the afterstates ``keys[place:]`` to what follows a spawn of `exponent`.
 
@@ -212,8 +223,8 @@ def link(
             out_spawns[place - begin] = n - have
             place += 1
         sound &= _link_batch(
-            states, n, spawns, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory,
-            potential, scratch, where, out_slots, out_gains, out_afters,
+            states, n, spawns, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index,
+            directory, potential, scratch, where, out_slots, out_gains, out_afters,
         )  # fmt: skip
         spawns += n
     return place - begin, spawns, sound
@@ -221,8 +232,8 @@ def link(
 
 @kernel()
 def link_states(
-    states, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory, potential, scratch,
-    where, out_slots, out_gains, out_afters,
+    states, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index, directory,
+    potential, scratch, where, out_slots, out_gains, out_afters,
 ):  # fmt: skip
     """The same for given states of one layer; there is room for all.  Returns whether all is there."""
     sound = True
@@ -230,8 +241,8 @@ def link_states(
     while at < len(states):
         n = min(BATCH, len(states) - at)
         sound &= _link_batch(
-            states[at:], n, at, axes, moves, rules, tables, obstacles, limited, limits, sym, index, directory,
-            potential, scratch, where, out_slots, out_gains, out_afters,
+            states[at:], n, at, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index,
+            directory, potential, scratch, where, out_slots, out_gains, out_afters,
         )  # fmt: skip
         at += n
     return sound

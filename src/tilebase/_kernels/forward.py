@@ -39,7 +39,7 @@ from tilebase._kernels.boards import (
 )
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
-from tilebase._kernels.scalar import U0, U1, U63, free_cells, within
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, holds, within
 
 PAGE = 1024
 """Offsets in a page; a power of two."""
@@ -171,7 +171,21 @@ def _keep_within(boards, n, origin, limits, bits, alive):
 
 
 @scalar
-def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits, tiny, out):
+def _keep_open(boards, n, origin, patterns, won):
+    """Drop boards that hold a pattern; mark the states that have won with it."""
+    kept = 0
+    for j in range(n):
+        if holds(boards[j], patterns):
+            won[origin[j]] = 1
+        else:
+            boards[kept] = boards[j]
+            origin[kept] = origin[j]
+            kept += 1
+    return kept
+
+
+@scalar
+def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits, patterns, tiny, out):
     """The allowed afterstates of one state, written to `out`; a batch of one.
 
     Returns how many, or -1 if a slide wins.  `tiny` holds six buffers.
@@ -189,6 +203,8 @@ def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits,
                 permute(tiny[4, 1:], 1, moves[3][axis], moves[4][axis], moves[5][axis], tiny[5])
                 after = tiny[5, 0]
                 if not limited or within(after, limits, rules[axis, 3]):
+                    if holds(after, patterns):
+                        return -1
                     out[n] = after
                     n += 1
     return n
@@ -196,8 +212,8 @@ def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits,
 
 @kernel()
 def collapse(
-    keys, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, exponents, low_bits, fold,
-    tiny, found,
+    keys, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, patterns, exponents, low_bits,
+    fold, tiny, found,
 ):  # fmt: skip
     """Drop states that are won or lost within one move (``--lookahead``); return how many stay.
 
@@ -207,7 +223,7 @@ def collapse(
     kept = 0
     for i in range(n):
         after = _afterstates_of(
-            keys[i], axes, moves, rules, tables, obstacles, limited, limits, tiny, found[0]
+            keys[i], axes, moves, rules, tables, obstacles, limited, limits, patterns, tiny, found[0]
         )
         keep = False
         for j in range(after):
@@ -218,7 +234,17 @@ def collapse(
                 for exponent in exponents:
                     state = found[0, j] | lowest << np.uint64(exponent - 1)
                     keep |= 0 != _afterstates_of(
-                        state, axes, moves, rules, tables, obstacles, limited, limits, tiny, found[1]
+                        state,
+                        axes,
+                        moves,
+                        rules,
+                        tables,
+                        obstacles,
+                        limited,
+                        limits,
+                        patterns,
+                        tiny,
+                        found[1],
                     )
         if keep:
             keys[kept] = keys[i]
@@ -263,8 +289,8 @@ def _count(states, n, maxima, alive, won, sym, order, spare, least, tally, out_c
 
 @kernel()
 def slide_map(
-    bits_in, bit0, place, stop, layout, axes, moves, rules, tables, obstacles, limited, limits, order,
-    lookahead, exponents, low_bits, fold,
+    bits_in, bit0, place, stop, layout, axes, moves, rules, tables, obstacles, limited, limits, patterns,
+    order, lookahead, exponents, low_bits, fold,
     sym, index, recent, recent_bits, direct, bits, arena, scratch, tiny, marks, origin, tally, out_counts,
 ):  # fmt: skip
     """Slide the states whose bits are set in ranks [place, stop); count them, mark the afterstates.
@@ -285,8 +311,8 @@ def slide_map(
         )  # fmt: skip
         if lookahead:
             n = collapse(
-                states, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, exponents,
-                low_bits, fold, tiny, scratch[9:11],
+                states, maxima, n, axes, moves, rules, tables, obstacles, limited, limits, patterns,
+                exponents, low_bits, fold, tiny, scratch[9:11],
             )  # fmt: skip
         for i in range(n):
             alive[i] = 0
@@ -306,6 +332,8 @@ def slide_map(
                 boards, ranks = ranks, boards
             if limited:
                 m = _keep_within(boards, m, origin, limits, rules[axis, 3], alive)
+            if len(patterns):
+                m = _keep_open(boards, m, origin, patterns, won)
             canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
             m = filter_recent(boards, m, recent, recent_bits)
             _deliver(boards, m, index, direct, bits, arena, ranks)

@@ -62,23 +62,6 @@ def rank_keys(keys, n, shifts, part0, part1, part2, part3, head_base, tail_rank,
 
 
 @kernel()
-def list_all(place, stop, heads, starts, head_key, left, tail_start, tail_key, out_keys):
-    """Write the boards of ranks [place, stop) in order: the inverse of `rank_keys`."""
-    head = np.searchsorted(starts, place, side="right") - 1
-    n = 0
-    while place < stop:
-        end = min(stop, starts[head + 1]) if head + 1 < len(starts) else stop
-        key = head_key[heads[head]]
-        t = tail_start[left[head]] + (place - starts[head])
-        for _ in range(end - place):
-            out_keys[n] = key | np.uint64(tail_key[t])
-            n += 1
-            t += U1
-        place = end
-        head += 1
-
-
-@kernel()
 def set_bits(ranks, n, base, bits):
     """Set bit ``ranks[i] - base`` for each rank."""
     for i in range(n):

@@ -96,6 +96,15 @@ def reverse_flags(flags, cells):
 
 
 @scalar
+def holds(key, patterns):
+    """Whether the board holds a pattern; ``patterns[k]``: the mask of its cells, and what they hold."""
+    found = False
+    for k in range(len(patterns)):
+        found |= key & patterns[k, 0] == patterns[k, 1]
+    return found
+
+
+@scalar
 def within(key, limits, bits):
     """Whether no cell exceeds its limit.
 

@@ -14,11 +14,15 @@ from cyclopts import App, CycloptsError
 from rich.console import Console
 
 from tilebase._version import __version__
+from tilebase.cli.bound import bound
 from tilebase.cli.codecs import codecs
 from tilebase.cli.count import count
 from tilebase.cli.evaluate import evaluate
 from tilebase.cli.export import export
 from tilebase.cli.graph import graph
+from tilebase.cli.index import index
+from tilebase.cli.lemma import lemma
+from tilebase.cli.limits import limits
 from tilebase.cli.play import play
 from tilebase.cli.plot import plot
 from tilebase.cli.probe import probe
@@ -36,14 +40,15 @@ app = App(
     suppress_keyboard_interrupt=False,  # main says what becomes of the work
 )
 for command in (
-    count, solve, probe, play, simulate, evaluate, thin, plot, graph, codecs, reproduce, verify, export,
+    count, solve, bound, index, lemma, limits, probe, play, simulate, evaluate, thin, plot, graph, codecs,
+    reproduce, verify, export,
 ):  # fmt: skip
     app.command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
     try:
         status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -62,7 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print(f"tilebase: cannot write the output: {error.strerror or error}", markup=False)
         return 1
     except KeyboardInterrupt:
-        errors.print("tilebase: stopped; count and solve go on after the last finished layer if called again")
+        errors.print(
+            "tilebase: stopped; count, solve and bound go on after the last finished layer if called again"
+        )
         return 130
     except SystemExit as stop:
         return int(stop.code or 0)

@@ -50,6 +50,10 @@ class GameOptions:
     )
     limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None
     largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
+    pattern: Annotated[
+        str | None,
+        Parameter(help="Tiles on cells that win, * for any: 64,32,*/*,*,*, or lemma1, or pair."),
+    ] = None
     walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = ""
     unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which never merges.")] = ""
     fixed: Annotated[bool, Parameter(negative=(), help="Tiles x never move.")] = False
@@ -67,6 +71,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
         start=options.start,
         limits=options.limits,
         largest=options.largest,
+        pattern=options.pattern,
         walls=_cells(options.walls),
         unmergeable=_cells(options.unmergeable),
         fixed=options.fixed,

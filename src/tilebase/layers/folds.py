@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tilebase._kernels import backward, fold
 from tilebase.game import Game
 from tilebase.objectives import ONE, Objective
+from tilebase.results import Piece
 
 Array = npt.NDArray[Any]
 NONE, WON, FIRST = backward.NONE, backward.WON, backward.FIRST
@@ -305,3 +306,10 @@ def as_floats(objective: Objective, stored: Array) -> Array:
             values[stored == min(one, int(np.iinfo(stored.dtype).max))] = one
         values /= one
     return values
+
+
+def summarise(objective: Objective, stored: Array) -> Piece:
+    """The summary of some stored values; of one chunk, so that no partition shows."""
+    values = as_floats(objective, stored.view(np.float16) if objective.dtype == "float16" else stored)
+    won = int((values == 1).sum()) if objective.is_win else 0
+    return float(values.min()), float(values.max()), float(values.sum()), won, int((values == 0).sum())

@@ -151,8 +151,8 @@ class SlideTask:
         place = forward.slide_map(
             states.bits, np.uint64(states.first_rank), np.uint64(self.place), np.uint64(self.end),
             self.layout.listing, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles,
-            rules.limited, rules.limits, rules.order, self.lookahead, rules.exponents, rules.low_bits,
-            rules.fold, rules.sym, self.layout.ranking, worker.recent, worker.recent_bits,
+            rules.limited, rules.limits, rules.patterns, rules.order, self.lookahead, rules.exponents,
+            rules.low_bits, rules.fold, rules.sym, self.layout.ranking, worker.recent, worker.recent_bits,
             is_small(afters), afters.bits, worker.arena.view(afters.block_bits), worker.scratch, worker.tiny,
             worker.marks, worker.origin, worker.tally, self.counts,
         )  # fmt: skip

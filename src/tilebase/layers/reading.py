@@ -68,7 +68,7 @@ class ReadLayer:
         afters = np.zeros((2 * rules.axes, n), dtype=np.uint64)
         sound = backward.link_states(
             states, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles, rules.limited,
-            rules.limits, rules.sym, self._ranking, self.directory, self._reader.potential,
+            rules.limits, rules.patterns, rules.sym, self._ranking, self.directory, self._reader.potential,
             np.zeros((9, width), dtype=np.uint64), np.zeros(width, dtype=np.int64), slots, gains, afters,
         )  # fmt: skip
         if not sound:

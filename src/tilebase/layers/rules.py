@@ -35,6 +35,7 @@ class Rules:
         self.sym = _stack([self._program(step) for step in _short_path(self.group)])
         self.limited = len({game.tops[c] for c in range(game.cells) if c not in game.obstacles}) > 1
         self.limits = self._limits()
+        self.patterns = self._patterns()
         self.axes = len(game.shape)
         self._build_axes()
 
@@ -71,6 +72,15 @@ class Rules:
         passing = int(self.low_bits) if game.unmergeable else 0
         numbers = [ceilings[0] | guard, ceilings[1] | guard, guard, halves, passing, int(self.fold)]
         return np.array(numbers, dtype=np.uint64)
+
+    def _patterns(self) -> Array:
+        """Masks and values: a board holds a pattern if its cells under the mask are the value."""
+        found = np.zeros((len(self.game.patterns), 2), dtype=np.uint64)
+        for k, pattern in enumerate(self.game.patterns):
+            given = [(cell, exponent) for cell, exponent in enumerate(pattern) if exponent is not None]
+            found[k, 0] = sum(self.game.x << self._shift(cell) for cell, _ in given)
+            found[k, 1] = sum(exponent << self._shift(cell) for cell, exponent in given)
+        return found
 
     # -- lines -------------------------------------------------------------------------------
 

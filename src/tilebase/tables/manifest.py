@@ -36,6 +36,9 @@ class Manifest:
         ``layers[s]``: checksums of the files of sum s by folder: ``afterstates``, then labels.
     thinned:
         What was left out, if anything was.
+    space:
+        ``"reachable"``: the afterstates that occur, with files of keys; ``"all"``: all boards within
+        the limits, by perfect index, without.
     """
 
     game: Game
@@ -45,6 +48,7 @@ class Manifest:
     layers: Mapping[int, Mapping[str, str]]
     thinned: Mapping[str, Any] | None = None
     version: str = __version__
+    space: str = "reachable"
 
     @property
     def text(self) -> str:
@@ -62,6 +66,8 @@ class Manifest:
         }
         if self.thinned is not None:
             values["thinned"] = dict(self.thinned)
+        if self.space != "reachable":
+            values["space"] = self.space
         return json.dumps(values | {"check": _check(values)}, indent=1) + "\n"
 
     @classmethod
@@ -87,6 +93,7 @@ class Manifest:
                 {int(total): files for total, files in values["layers"].items()},
                 values.get("thinned"),
                 values["program"],
+                values.get("space", "reachable"),
             )
         except CorruptError:
             raise

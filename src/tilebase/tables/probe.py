@@ -19,10 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.board import Board
-from tilebase.errors import CorruptError, MissingBoardError, MissingLayerError, UsageError
+from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.game import Cells, Game
 from tilebase.objectives import MEANINGS, Objective
-from tilebase.tables.format import LayerFile, ValueFile
+from tilebase.perfect import PerfectIndex
+from tilebase.tables.format import CHUNK_KEYS, LayerFile, ValueFile
 from tilebase.tables.manifest import Manifest
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Location, open_location
@@ -68,31 +69,48 @@ class _Layer:
     """The open files of one layer."""
 
     def __init__(
-        self, location: Location, total: int, labels: Sequence[str], checks: dict[str, str] | None
+        self,
+        location: Location,
+        total: int,
+        labels: Sequence[str],
+        checks: dict[str, str] | None,
+        *,
+        dense: bool = False,
     ) -> None:
         self.total = total
         name = f"{total:06d}"
-        self.keys = LayerFile(location.open(f"afterstates/{name}.tbl"))
+        self._keys = None if dense else LayerFile(location.open(f"afterstates/{name}.tbl"))
         self.values: dict[str, ValueFile] = {}
         try:
             for label in labels:
                 self.values[label] = ValueFile(location.open(f"values/{label}/{name}.val"))
-                self.values[label].check_pair(self.keys)
+                if self._keys is not None:
+                    self.values[label].check_pair(self._keys)
             self._check(checks)
         except BaseException:
             self.close()
             raise
-        self.firsts: list[int] = self.keys.index["first"].tolist()
+        self.firsts: list[int] = [] if dense else self.keys.index["first"].tolist()
+
+    @property
+    def keys(self) -> LayerFile:
+        """The boards; a layer of all boards has none."""
+        assert self._keys is not None
+        return self._keys
 
     def _check(self, checks: dict[str, str] | None) -> None:
         """Compare with the checksums of a manifest."""
-        for label, file in {"afterstates": self.keys, **self.values}.items():
+        files: dict[str, LayerFile | ValueFile] = dict(self.values)
+        if self._keys is not None:
+            files["afterstates"] = self._keys
+        for label, file in files.items():
             if checks is not None and checks.get(label) != file.checksum:
                 raise CorruptError(f"{file.path} is not the file that the manifest names: layers are mixed")
 
     def close(self) -> None:
         """Close the files."""
-        self.keys.close()
+        if self._keys is not None:
+            self._keys.close()
         for file in self.values.values():
             file.close()
 
@@ -117,6 +135,7 @@ class Prober:
         self.slider = Slider(game)
         self._checks = layers
         self._thinned = thinned
+        self._dense = False
         self._labels = [objective.label for objective in objectives]
         self._layers = _Recent(CACHED_LAYERS)
         self._keys = _Recent(CACHED_CHUNKS)
@@ -135,7 +154,7 @@ class Prober:
             if total not in self._checks:
                 raise MissingLayerError(f"{self.location.name} has no layer of sum {total}")
             checks = self._checks[total]
-        return _Layer(self.location, total, self._labels, checks)
+        return _Layer(self.location, total, self._labels, checks, dense=self._dense)
 
     def find(self, after: Cells) -> tuple[_Layer, int, int] | None:
         """Layer, chunk and place of an afterstate; None if it is not there."""
@@ -155,6 +174,17 @@ class Prober:
         if place == len(keys) or int(keys[place]) != key:
             return None
         return layer, chunk, place
+
+    def count(self, total: int) -> int:
+        """How many afterstates of a sum have values."""
+        return len(self._layers.get(total, self._layer, total).keys)
+
+    def at(self, total: int, place: int) -> Cells:
+        """The afterstate at a place of the layer of a sum, counted from 0."""
+        layer = self._layers.get(total, self._layer, total)
+        chunk, rest = divmod(place, CHUNK_KEYS)
+        keys: npt.NDArray[np.uint64] = self._keys.get((total, chunk), layer.keys.keys, chunk)
+        return self.game.unpack(int(keys[rest]))
 
     def missing(self, board: Cells) -> MissingBoardError:
         """The error that says that a board is not there, and why."""
@@ -213,6 +243,42 @@ class Prober:
             return pick(worth for worth, _ in worths)
         exact = sum((Fraction(worth) * p for worth, p in worths), Fraction(0))
         return exact if objective.is_bound else float(exact)
+
+
+class DenseProber(Prober):
+    """The same where all boards within the limits have values, by perfect index."""
+
+    def __init__(
+        self,
+        location: Location,
+        game: Game,
+        objectives: Sequence[Objective],
+        layers: dict[int, dict[str, str]] | None = None,
+    ) -> None:
+        super().__init__(location, game, objectives, layers)
+        self._dense = True
+        self._index = PerfectIndex(game)
+
+    def find(self, after: Cells) -> tuple[_Layer, int, int] | None:
+        """Layer, chunk and place of a board; None if it breaks a limit or its sum was not solved."""
+        total = self.game.sum(after)
+        try:
+            layer = self._layers.get(total, self._layer, total)
+            return (layer, *divmod(self._index.rank(after), CHUNK_KEYS))
+        except MissingLayerError:
+            if self._checks is not None and total in self._checks:
+                raise
+            return None
+        except BoardError:
+            return None
+
+    def count(self, total: int) -> int:
+        """How many boards of a sum have values."""
+        return self._index.layer(total).size
+
+    def at(self, total: int, place: int) -> Cells:
+        """The board of a rank."""
+        return self._index.unrank(total, place)
 
 
 @dataclass(frozen=True)
@@ -304,7 +370,8 @@ class Table:
         self.location = location
         checks = {total: dict(files) for total, files in manifest.layers.items()}
         thinned = manifest.thinned is not None
-        self.prober = Prober(location, manifest.game, manifest.objectives, checks, thinned=thinned)
+        question = (location, manifest.game, manifest.objectives, checks)
+        self.prober = DenseProber(*question) if self.dense else Prober(*question, thinned=thinned)
 
     @property
     def game(self) -> Game:
@@ -315,6 +382,11 @@ class Table:
     def objectives(self) -> tuple[Objective, ...]:
         """What was solved for."""
         return self.manifest.objectives
+
+    @property
+    def dense(self) -> bool:
+        """Whether it holds all boards within the limits, not only those that occur."""
+        return self.manifest.space == "all"
 
     def close(self) -> None:
         """Let go of files and memory."""

@@ -80,7 +80,7 @@ class Slider:
                 most = max(result) if self._x < 0 else max((e for e in result if e != self._x), default=0)
                 wins = most >= self._goal
                 if wins or (most <= self._top if self._uniform else self.game.allowed(result)):
-                    found.append((direction, result, wins))
+                    found.append((direction, result, wins or self.game.matches(result)))
         return found
 
     def canonical(self, board: Cells) -> Cells:

@@ -7,7 +7,9 @@ successors is right, by induction from the positions that end the game.
 
 from __future__ import annotations
 
+import itertools
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -68,6 +70,9 @@ def _check_files(table: Table, progress: Callable[[int, int], None] | None) -> I
     for done, (total, checks) in enumerate(sorted(table.manifest.layers.items())):
         name = f"{total:06d}"
         try:
+            if table.dense:
+                yield from _check_dense(table, total, checks)
+                continue
             with LayerFile(table.location.open(f"afterstates/{name}.tbl")) as keys:
                 keys.verify()
                 if keys.meta.get("game") != table.game.identity or keys.meta.get("sum") != total:
@@ -86,6 +91,21 @@ def _check_files(table: Table, progress: Callable[[int, int], None] | None) -> I
             progress(done + 1, len(table.manifest.layers))
 
 
+def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
+    """The same for a layer of all boards, which has files of values only."""
+    expected = {"game": table.game.identity, "kind": "all", "sum": total}
+    for label in table.manifest.labels:
+        with ValueFile(table.location.open(f"values/{label}/{total:06d}.val")) as values:
+            values.verify()
+            if any(values.meta.get(name) != expected[name] for name in expected):
+                yield f"{values.path} belongs to another game or sum"
+            if len(values) != table.prober.count(total):
+                boards = table.prober.count(total)
+                yield f"{values.path} holds {len(values)} values, but there are {boards} boards"
+            if values.checksum != checks.get(label):
+                yield f"{values.path} is not the file that the manifest names"
+
+
 def _check_starts(table: Table) -> Iterator[str]:
     """A sentence for each objective whose start is not what its layers say; a thinned table may lack them."""
     for objective in table.objectives:
@@ -102,27 +122,15 @@ def _check_starts(table: Table) -> Iterator[str]:
 
 def _choose(table: Table, sample: int | None, seed: int) -> Iterator[Cells]:
     """All afterstates, or random ones, each as likely as another."""
-    sizes = {}
-    for total in sorted(table.manifest.layers):
-        with LayerFile(table.location.open(f"afterstates/{total:06d}.tbl")) as file:
-            sizes[total] = len(file)
-    places = range(sum(sizes.values()))
+    sizes = {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
+    places: Any = range(sum(sizes.values()))
     if sample is not None and sample < len(places):
-        chosen: Any = sorted(random.Random(seed).sample(places, sample))
-    else:
-        chosen = places
-    wanted = iter(chosen)
-    place, first = next(wanted, None), 0
-    for total in sizes:
-        with LayerFile(table.location.open(f"afterstates/{total:06d}.tbl")) as file:
-            for chunk in range(file.chunks):
-                end = first + int(file.index[chunk]["keys"])
-                if place is not None and place < end:
-                    keys = file.keys(chunk)
-                    while place is not None and place < end:
-                        yield table.game.unpack(int(keys[place - first]))
-                        place = next(wanted, None)
-                first = end
+        places = sorted(random.Random(seed).sample(places, sample))
+    ends = list(itertools.accumulate(sizes.values()))
+    totals = list(sizes)
+    for place in places:
+        layer = bisect_right(ends, place)
+        yield table.prober.at(totals[layer], place - (ends[layer] - sizes[totals[layer]]))
 
 
 def _check_value(table: Table, after: Cells, objective: Objective) -> str | None:
@@ -151,6 +159,10 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
 def _derive(table: Table, after: Cells, objective: Objective) -> Number:
     """The value of an afterstate from those that follow; a bound as the integer that stands for it."""
     game = table.game
+    if table.dense and game.wins(after):
+        return _won(objective)
+    if not game.spawns(after):
+        return 0  # a full board is no afterstate, but has a rank
     spawned = [(_best(table, board, objective), p) for board, p in game.spawns(after)]
     if objective.is_bound:
         cells = len(spawned) // len(game.spawn_exponents)
@@ -164,7 +176,7 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
 def _bound(cells: int, denominator: int, spawned: list[tuple[Number, Fraction]], objective: Objective) -> int:
     """As the solver rounds: the discount first, then the mean."""
     one, up = ONE[objective.dtype], objective.name == "upper"
-    most = min(one, (1 << int(objective.dtype.removeprefix("uint"))) - 1)
+    most = int(_won(objective))
 
     def divide(above: int, below: int) -> int:
         return -(-above // below) if up else above // below
@@ -175,6 +187,13 @@ def _bound(cells: int, denominator: int, spawned: list[tuple[Number, Fraction]],
         whole = divide(whole * objective.discount.numerator, objective.discount.denominator)
         total += whole * int(p * cells * denominator)
     return min(divide(total, cells * denominator), most)
+
+
+def _won(objective: Objective) -> Number:
+    """What is stored for a board that has won: nothing follows it."""
+    if objective.is_bound:
+        return min(ONE[objective.dtype], (1 << int(objective.dtype.removeprefix("uint"))) - 1)
+    return 1 if objective.is_win else 0
 
 
 def _best(table: Table, board: Cells, objective: Objective) -> Number:

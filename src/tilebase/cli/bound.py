@@ -1,0 +1,120 @@
+"""``tilebase bound``: proved bounds of the probability to win."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import (
+    DEFAULT_GAME,
+    GameOptions,
+    GoalArgument,
+    MemoryOption,
+    QuietOption,
+    ShapeArgument,
+    StatsOption,
+    ThreadsOption,
+    WorkOption,
+    make_game,
+    parse_bytes,
+)
+from tilebase.cli.output import write_rows, write_text
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import skip_linear_algebra
+from tilebase.objectives import Objective
+from tilebase.paths import runs_folder
+
+if TYPE_CHECKING:
+    from tilebase.layers.threads import DenseWork
+
+
+def bound(
+    shape: ShapeArgument,
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    direction: Annotated[
+        str, Parameter(name=["--direction"], help="lower or upper: what is proved of the probability.")
+    ] = "lower",
+    dtype: Annotated[
+        str, Parameter(name="--type", help="uint64 (steps of 2^-52), uint32 (2^-32) or uint16 (2^-16).")
+    ] = "uint64",
+    precision: Annotated[
+        float | None, Parameter(help="Refuse a type whose rounding could take more than this: 1e-6.")
+    ] = None,
+    space: Annotated[
+        str | None,
+        Parameter(
+            help="all: every board within the limits; reachable: those that occur. Left out: all if there "
+            "are limits."
+        ),
+    ] = None,
+    executor: Annotated[str, Parameter(help="threads, or cuda for the space all on a GPU.")] = "threads",
+    plan: Annotated[
+        bool, Parameter(negative=(), help="Print what the run would take on some machines; do not run.")
+    ] = False,
+    record: Annotated[
+        Path | None, Parameter(name=["--record", "-r"], help="File for a JSON record of the bound.")
+    ] = None,
+    work: WorkOption = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    stats: StatsOption = False,
+    quiet: QuietOption = False,
+) -> int:
+    """Prove a bound of the probability to win, in integers rounded the safe way.
+
+    Limits make the game small enough: what the player can do within them he can do without.
+    The same command continues an interrupted run.
+
+    tilebase bound 3x4 512 --limits 256,128,16,16/64,64,32,16/16,16,16,16 --pattern lemma1
+    --start empty --type uint32
+
+    tilebase bound 3x3 1024 --direction upper
+    """
+    question = make_game(shape, goal, game)
+    objective = Objective(direction, dtype)
+    if plan:
+        from tilebase import plans
+
+        write_rows(plans.rows(question, objective, parse_bytes(memory)), None, "table", None)
+        return 0
+    name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{objective.label}"
+    folder = work or runs_folder() / name
+    skip_linear_algebra()
+    from tilebase import bounds, solver
+
+    with counting_progress(quiet=quiet) as progress:
+        found = bounds.prove(
+            question, direction=direction, dtype=dtype, precision=precision, space=space, folder=folder,
+            memory=parse_bytes(memory), threads=threads, executor=executor, progress=progress,
+            work=_print_work if stats else None,
+        )  # fmt: skip
+    print(found.statement)
+    if record is not None:
+        write_text(json.dumps(found.as_dict(), indent=1) + "\n", record)
+    if work is None:
+        solver.remove_solution(folder)
+    return 0
+
+
+def _print_work(work: DenseWork) -> None:
+    steps = "  ".join(f"{step} {seconds:.1f} s" for step, seconds in work.seconds.items())
+    total = sum(work.seconds.values())
+    rate = work.boards / total / 1e6 if total else 0.0
+    print(
+        f"{work.boards:,} boards, {rate:.1f} M/s; {steps}; "
+        f"busiest thread {work.imbalance:.1%} above the mean",
+        file=sys.stderr,
+    )
+    if work.read or work.written:
+        moved = work.read + work.written
+        print(
+            f"in {work.batches} batches or fewer a layer: read {work.read / 1e9:.2f} GB, "
+            f"written {work.written / 1e9:.2f} GB, {moved / max(work.least, 1):.2f} times the least",
+            file=sys.stderr,
+        )

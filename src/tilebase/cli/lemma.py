@@ -1,0 +1,73 @@
+"""``tilebase lemma``: is a pattern won for certain?"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import (
+    DEFAULT_GAME,
+    GameOptions,
+    MemoryOption,
+    QuietOption,
+    ShapeArgument,
+    ThreadsOption,
+    make_game,
+    parse_bytes,
+)
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import skip_linear_algebra
+from tilebase.errors import UsageError
+
+
+def lemma(
+    shape: ShapeArgument,
+    goal: Annotated[int, Parameter(help="The tile that the pattern should lead to.")],
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    fillings: Annotated[
+        str | None,
+        Parameter(
+            help="Largest tile of each cell where the pattern is looked for; --limits are for the play. "
+            "Left out: what the play allows."
+        ),
+    ] = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: Annotated[str, Parameter(name=["--format", "-f"], help="text or json.")] = "text",
+    quiet: QuietOption = False,
+) -> int:
+    """Check by computation that a pattern (lemma1 unless given) wins from every filling of the other cells.
+
+    Prints the number of fillings and the longest forced win; exit status 1 if the pattern is not won.
+
+    tilebase lemma 3x3 128
+
+    tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"
+    """
+    if form not in ("text", "json"):
+        raise UsageError(f"format {form!r} is none of text, json")
+    question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
+    skip_linear_algebra()
+    from tilebase.patterns import check_pattern
+
+    with counting_progress(quiet=quiet) as progress:
+        found = check_pattern(
+            question, fillings=fillings, memory=parse_bytes(memory), threads=threads, progress=progress
+        )
+    if form == "json":
+        print(json.dumps(found.as_dict(), indent=1))
+        return int(not found.holds)
+    board = question.format(found.board)
+    print(f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved")
+    if found.holds:
+        print(
+            f"all of them win {question.goal} against every spawn, within {found.slides} slides; "
+            f"so many are needed from {board}"
+        )
+        return 0
+    print(f"the pattern is not won: {question.goal} cannot be forced from {board}")
+    return 1

@@ -1,0 +1,99 @@
+"""``tilebase limits``: which limits to play within."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import App, Parameter
+
+from tilebase.cli.options import (
+    DEFAULT_GAME,
+    FormatOption,
+    GameOptions,
+    MemoryOption,
+    OutputOption,
+    QuietOption,
+    ShapeArgument,
+    ThreadsOption,
+    make_game,
+    parse_bytes,
+    parse_seconds,
+)
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.startup import skip_linear_algebra
+from tilebase.errors import UsageError
+
+if TYPE_CHECKING:
+    from tilebase.limits import Trial
+
+limits = App(name="limits", help="Which limits to play within.")
+
+
+@limits.command
+def search(
+    shape: ShapeArgument,
+    goal: Annotated[int, Parameter(help="The tile that wins.")],
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    budget: Annotated[str, Parameter(help="Boards within the limits at most: 1e6, 50M.")] = "1M",
+    seconds: Annotated[
+        str | None, Parameter(name="--for", help="Time after which the best so far is printed: 10min.")
+    ] = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Search for the limits that give the best bound within a budget of boards.
+
+    Begins with --limits, or with the least that a win needs, and prints the path to the best limits
+    found; prove the bound with tilebase bound.
+
+    tilebase limits search 3x3 64 --pattern lemma1 --start empty --budget 1e5
+    """
+    question = make_game(shape, goal, game)
+    chosen = choose_format(form, output)
+    boards = parse_count(budget)
+    skip_linear_algebra()
+    from tilebase.limits import search_limits
+
+    def tell(trial: Trial, tried: int) -> None:
+        print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value:.8f}", file=sys.stderr)
+
+    found = search_limits(
+        question, boards, seconds=parse_seconds(seconds) or math.inf, memory=parse_bytes(memory),
+        threads=threads, progress=None if quiet else tell,
+    )  # fmt: skip
+    rows = [
+        {"limits": trial.text, "boards": trial.boards, "win (float32)": round(trial.value, 8)}
+        for trial in found.path
+    ]
+    document = {
+        "game": question.identity,
+        "budget": boards,
+        "best": rows[-1],
+        "path": rows,
+        "tried": found.tried,
+        "finished": found.finished,
+    }
+    write_rows(rows, document, chosen, output)
+    if not found.finished:
+        print("stopped by the time given: more may be found", file=sys.stderr)
+    return 0
+
+
+def parse_count(text: str) -> int:
+    """``1e6``, ``50M`` or ``50000`` as a number.  Raises `UsageError`."""
+    units = {"k": 10**3, "m": 10**6, "g": 10**9}
+    word = text.strip().lower()
+    unit = units.get(word[-1:], 1)
+    try:
+        count = int(float(word[:-1] if unit > 1 else word) * unit)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"{text!r} is not a number of boards: write 1e6 or 50M") from error
+    if count < 1:
+        raise UsageError(f"{text!r} boards are too few")
+    return count

@@ -1,0 +1,446 @@
+"""The dense passes: what every board within the limits is worth, reachable or not.
+
+    W[s] = fold over spawns of V[s + 2], V[s + 4]        the computer's layer
+    V[s] = best over slides of W[s]                      the player's layer
+
+Values lie in the order of the perfect index (`perfect`), so that no keys are stored and no forward
+pass is needed; a layer is made from the two above it, and what is older is forgotten.  The steps are:
+
+    fold        W[s], one top half after the other: a spawn adds 0, 2 or 4 to the sum of the top half
+    rows        V[s] = best over slides along rows, which keep the sum of the top half
+    columns     V[s] = the better of this and slides along columns, which keep that of the left half
+
+Layers that do not fit into memory together are kept in files and worked in batches.  For fold and
+rows a batch is a range of sums of the top half, for columns one of the left half; a batch is worked off
+in pieces, ranges of the other half's sum.  So W[s] is written and read once, V[s] written, read and
+written; V[s + 2] and V[s + 4] are read once, at the edges of batches and pieces twice.  About
+seven times the size of a layer, and never more than thirteen, go to or come from the disk, however
+many batches there are, where batches of ranks would read all of W[s] again for each.
+
+The states' values of the last two layers are a checkpoint; in memory they are saved once in a
+while, in files they lie there anyway.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.enumerate import Progress
+from tilebase.errors import StorageError
+from tilebase.game import Cells, Game
+from tilebase.layers import dense as layers
+from tilebase.layers.dense import DenseLayer, DenseRules
+from tilebase.layers.folds import FIRST, summarise
+from tilebase.layers.run import Journal
+from tilebase.layers.store import in_order
+from tilebase.layers.stores import DiskStore, MemoryStore, Store
+from tilebase.layers.threads import DenseWork, Tell, Threads
+from tilebase.objectives import Objective
+from tilebase.perfect import LayerMap, PerfectIndex
+from tilebase.plans import Plan, near_blocks, within
+from tilebase.results import LayerSummary
+from tilebase.tables.format import CHUNK_KEYS, VALUE_HEADER, LayerWriter, compress, encode_values
+from tilebase.values import Number, nothing, read_number
+
+Array = npt.NDArray[Any]
+
+CHECKPOINT_SECONDS = 120.0
+"""Seconds of work after which layers in memory are saved, and lost at most by a kill."""
+
+
+class DensePass:
+    """One objective over all boards within the limits.  Use `solve` or `bound` unless you need more.
+
+    `folder` gets ``layers.jsonl``, a line for each finished layer, and checkpoints; with `keep` also the
+    values of all afterstates, as value files in the order of ranks.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        game: Game,
+        objective: Objective,
+        *,
+        memory: int,
+        threads: int,
+        keep: bool = False,
+        summaries: bool = True,
+        executor: str = "threads",
+        progress: Callable[[Progress], None] | None = None,
+        index: PerfectIndex | None = None,
+    ) -> None:
+        self.folder, self.game, self.objective = folder, game, objective
+        self.memory, self.keep, self._summaries = memory, keep, summaries
+        self.law = layers.make_law(game, objective)
+        self.index = index or PerfectIndex(game)
+        self.sizes = self.index.sizes()
+        self.work = DenseWork()
+        gains = objective.name == "score"
+        if executor == "cuda":
+            from tilebase.layers import cuda
+
+            self.memory = min(memory, cuda.device_memory() or memory)
+        self._plan = Plan.of(self.index, objective, self.memory)
+        self._pool = ThreadPoolExecutor(threads)
+        since = time.perf_counter()
+        rules = DenseRules(self.index, memory, self._pool, made=gains)
+        self.work.add("tables", since)
+        self._executor: Any
+        if executor == "cuda":
+            from tilebase.layers import cuda
+
+            self._executor = cuda.Cuda(rules, self.law, gains)
+        else:
+            self._executor = Threads(rules, self.law, self._pool, threads, gains)
+        self._progress = progress
+        self._began = self._reported = self._saved = time.perf_counter()
+        self._all = self._had = 0
+        self._journal = Journal(folder / "layers.jsonl")
+        self.found: dict[int, LayerSummary | None] = {}
+        self.starts: dict[Cells, Number] = {}
+        self._states: dict[int, Store] = {}
+
+    @property
+    def lowest(self) -> int:
+        """The least sum that has to be solved: that of a start, or of the empty board before it."""
+        return (
+            0 if self.game.start == "empty" else min(self.game.sum(board) for board, _ in self.game.starts())
+        )
+
+    def start(self) -> Number:
+        """What the start is worth: the mean, the least or the largest over the starts."""
+        worths = [(self.starts[board], p) for board, p in self.game.starts()]
+        if not self.objective.is_mean:
+            pick = max if self.objective.name == "longest" else min
+            return pick(worth for worth, _ in worths)
+        exact = sum((Fraction(worth) * p for worth, p in worths), Fraction(0))
+        return exact if self.objective.is_bound else float(exact)
+
+    def close(self) -> None:
+        """Stop after the jobs now running."""
+        self._executor.close()
+        self._pool.shutdown(wait=True)
+        self._journal.close()
+
+    # -- the whole pass ----------------------------------------------------------------------
+
+    def run(self, down_to: int | None = None) -> dict[int, LayerSummary | None]:
+        """Solve the layers, continuing where the last checkpoint was; return their summaries if wanted.
+
+        Raises `CorruptError`, `StorageError` or `ResourceError`.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"cannot use {self.folder}: {error.strerror or error}") from error
+        for leftover in self.folder.glob(".*.part"):
+            leftover.unlink()
+        totals = sorted((s for s in self.sizes if s >= max(self.lowest, down_to or 0)), reverse=True)
+        missing = self._resume(totals)
+        self._plan.check_disk(self.folder, self.index, self.keep, self._states)
+        self._all = sum(self.sizes[s] for s in missing)
+        self._began = self._saved = time.perf_counter()
+        last = None
+        try:
+            for total in missing:
+                self._layer(total)
+                last = total
+        except KeyboardInterrupt:
+            # Where sums have gaps the last layer may be needed no more, and then little was done.
+            if last in self._states and not self._plan.batched:
+                self._checkpoint(last)
+            raise
+        if not down_to or down_to <= self.lowest:
+            self._clean(set())
+        return self.found
+
+    def _resume(self, totals: list[int]) -> list[int]:
+        """Take up a checkpoint; return the sums that are missing, descending."""
+        saved: dict[int, str] = {}
+        for line in self._journal.read():
+            if "sum" in line:
+                summary = line["summary"]
+                self.found[line["sum"]] = LayerSummary.from_dict(summary) if summary else None
+                self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
+            else:
+                saved = {int(total): crc for total, crc in line["saved"].items()}
+        if all(total in self.found for total in totals):
+            return []
+        if not all(self._path(total).exists() for total in saved):
+            saved = {}
+        for total, crc in saved.items():
+            self._states[total] = self._load(total, crc)
+        below = min(saved, default=max(totals) + 1)
+        for total in [s for s in self.found if s < below]:
+            del self.found[total]
+        return [s for s in totals if s < below]
+
+    def _path(self, total: int) -> Path:
+        return self.folder / f"{total:06d}.states"
+
+    def _load(self, total: int, crc: str) -> Store:
+        blocks = self.index.layer(total)
+        store = DiskStore(self._path(total), blocks, self.law.dtype, self.work)
+        store.check(crc)
+        if self._plan.batched:
+            return store
+        layer = self._executor.layer(blocks)
+        layer.load(store.read_all())
+        return MemoryStore(layer)
+
+    # -- one layer ---------------------------------------------------------------------------
+
+    def _layer(self, total: int) -> None:
+        blocks = self.index.layer(total)
+        sizes = self.index.block_sizes(total)
+        for old in [s for s in self._states if s > total + 4]:
+            self._states.pop(old).release()
+        above = {e: self._above(total + 2**e) for e in self.game.spawn_exponents}
+        with LayerValues(self, total, blocks) as values:
+            if self._plan.batched:
+                states = self._in_batches(total, blocks, sizes, above, values)
+            else:
+                states = self._in_memory(total, blocks, sizes, above, values)
+            summary = values.finish()
+        starts = self._read_starts(total, states)
+        if self.objective.is_bound and self.objective.discount != 1:
+            states.change(lambda found: layers.discounted(self.objective, found, self.law.won))
+        self._states[total] = states
+        self._had += self.sizes[total]
+        self.work.boards += self.sizes[total]
+        self._finish(total, summary, starts)
+        self._report(total, 0.0)
+
+    def _above(self, total: int) -> Store:
+        if total not in self._states:
+            self._states[total] = MemoryStore(self._executor.layer(self.index.layer(total)))
+        return self._states[total]
+
+    def _in_memory(
+        self, total: int, blocks: LayerMap, sizes: Array, above: dict[int, Store], values: LayerValues
+    ) -> Store:
+        afters, states = self._executor.layer(blocks), self._executor.layer(blocks)
+        whole = {e: store.layer for e, store in above.items()}
+        self._executor.fold(sizes, whole, afters, self.work, self._telling(total, 0.0, 0.5))
+        values.add(afters)
+        for side in (0, 1):
+            tell = self._telling(total, 0.5 + side / 4, 0.25)
+            self._executor.slide(side, sizes, afters, states, self.work, tell)
+        return MemoryStore(states)
+
+    def _in_batches(
+        self, total: int, blocks: LayerMap, sizes: Array, above: dict[int, Store], values: LayerValues
+    ) -> Store:
+        index, plan = self.index, self._plan
+        afters = DiskStore(self.folder / f".{total:06d}.afterstates.part", blocks, self.law.dtype, self.work)
+        states = DiskStore(self.folder / f".{total:06d}.states.part", blocks, self.law.dtype, self.work)
+        cut = plan.cut(index, total)
+        done = 0.0
+
+        def share(mask: Array, weight: float) -> tuple[Tell, float]:
+            part = weight * float(sizes[mask].sum()) / blocks.size
+            return self._telling(total, done, part), part
+
+        for top in cut.tops:
+            rows = within(index.top, top)
+            after = self._executor.layer(index.layer(total, rows))
+            for left in cut.lefts(top):
+                here = rows & within(index.left, left)
+                near = {
+                    e: store.part(self._executor, near_blocks(index, top, left, 1 << (e - 1)))
+                    for e, store in above.items()
+                }
+                piece = self._executor.layer(index.layer(total, here))
+                tell, part = share(here, 0.5)
+                self._executor.fold(np.where(here, sizes, 0), near, piece, self.work, tell)
+                done += part
+                after.take(piece)
+                del near, piece  # before the next ones take their room
+            afters.write(after)
+            values.add(after)
+            for left in cut.lefts(top):
+                here = rows & within(index.left, left)
+                state = self._executor.layer(index.layer(total, here))
+                tell, part = share(here, 0.25)
+                self._executor.slide(0, np.where(here, sizes, 0), after, state, self.work, tell)
+                done += part
+                states.write(state)
+                del state
+            del after
+        for left in cut.sides:
+            columns = within(index.left, left)
+            after = afters.part(self._executor, columns)
+            for top in cut.pieces(left):
+                here = columns & within(index.top, top)
+                state = states.part(self._executor, here)
+                tell, part = share(here, 0.25)
+                self._executor.slide(1, np.where(here, sizes, 0), after, state, self.work, tell)
+                done += part
+                states.write(state)
+                del state
+            del after
+        afters.release()
+        states.rename(self._path(total))
+        self.work.batches = max(self.work.batches, cut.batches)
+        size = self.law.dtype.itemsize
+        self.work.least += size * (blocks.size + sum(store.size for store in above.values()))
+        return states
+
+    def _read_starts(self, total: int, states: Store) -> dict[Cells, Number]:
+        """What the starts of a sum are worth, the slide that is to come included."""
+        boards = [board for board, _ in self.game.starts() if self.game.sum(board) == total]
+        return {board: self._state_value(states.value(self.index.rank(board))) for board in boards}
+
+    def _state_value(self, raw: Any) -> Number:
+        objective = self.objective
+        if raw == self.law.none and not objective.is_win:
+            return nothing(objective)
+        if objective.dtype == "float16":
+            raw = np.uint16(raw).view(np.float16)
+        worth = read_number(objective, raw)
+        if objective.name in ("moves", "survival", "longest"):
+            worth += 1
+        if objective.discount != 1:
+            worth *= objective.discount if objective.is_bound else float(objective.discount)
+        return worth
+
+    # -- finishing and telling ---------------------------------------------------------------
+
+    def _finish(self, total: int, summary: LayerSummary | None, starts: dict[Cells, Number]) -> None:
+        """Declare a layer finished, and save what continuing would need now and then."""
+        self.found[total] = summary
+        self.starts |= starts
+        line = {
+            "sum": total,
+            "summary": summary.as_dict() if summary else None,
+            "starts": [[list(cells), _text(value)] for cells, value in starts.items()],
+        }
+        self._journal.append(line, durable=self._plan.batched)
+        if self._plan.batched:
+            self._declare({s: self._states[s].checksum for s in self._pair(total)})
+        elif time.perf_counter() - self._saved > CHECKPOINT_SECONDS and total > self.lowest:
+            self._checkpoint(total)
+
+    def _pair(self, total: int) -> list[int]:
+        """What the layers below need."""
+        return [s for s in (total, total + 2) if self.sizes.get(s) and s in self._states]
+
+    def _checkpoint(self, total: int) -> None:
+        """Save layers in memory so that a run can go on below `total`."""
+        since = time.perf_counter()
+        saved = {}
+        for s in self._pair(total):
+            beside = self._path(s).with_name(f".{s:06d}.states.part")
+            store = DiskStore(beside, self._states[s].map, self.law.dtype, DenseWork())
+            store.write(self._states[s].layer)
+            store.rename(self._path(s))
+            saved[s] = store.checksum
+        self._declare(saved)
+        self.work.add("disk", since)
+        self._saved = time.perf_counter()
+
+    def _declare(self, saved: dict[int, str]) -> None:
+        self._journal.append({"saved": {str(s): crc for s, crc in saved.items()}}, durable=True)
+        self._clean({self._path(s) for s in saved})
+
+    def _clean(self, keep: set[Path]) -> None:
+        for old in self.folder.glob("*.states"):
+            if old not in keep:
+                old.unlink()
+
+    def _telling(self, total: int, begin: float, share: float) -> Tell:
+        return lambda part: self._report(total, begin + part * share)
+
+    def _report(self, total: int, part: float) -> None:
+        now = time.perf_counter()
+        done = self._had + int(part * self.sizes[total])
+        if self._progress is None or (now - self._reported < 0.1 and done < self._all):
+            return
+        self._reported = now
+        rate = max(done, 1) / max(now - self._began, 1e-9)
+        left = (self._all - done) / rate
+        self._progress(
+            Progress(total, "solve", done, now - self._began, rate, done / self._all, left, "boards")
+        )
+
+
+class LayerValues:
+    """What is kept of a layer of afterstates: a summary, and a value file if it is to stay."""
+
+    def __init__(self, owner: DensePass, total: int, blocks: LayerMap) -> None:
+        self._owner, self._total, self._size = owner, total, blocks.size
+        self._pieces: list[Any] = []
+        self._rest = np.empty(0, dtype=owner.law.dtype)
+        self._at = 0
+        self._writer = LayerWriter(owner.folder / f"{total:06d}.val", VALUE_HEADER) if owner.keep else None
+
+    def __enter__(self) -> LayerValues:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._writer is not None:
+            self._writer.__exit__(*error)
+
+    def add(self, layer: DenseLayer) -> None:
+        """The next afterstates, in order."""
+        owner = self._owner
+        values = layer.numpy()[FIRST:]
+        if owner._summaries:
+            pieces = (values[at : at + CHUNK_KEYS] for at in range(0, len(values), CHUNK_KEYS))
+            self._pieces += owner._pool.map(lambda piece: summarise(owner.objective, piece), pieces)
+        if self._writer is None:
+            return
+        if len(self._rest):  # no copy of more than a chunk
+            missing = CHUNK_KEYS - len(self._rest)
+            self._rest = np.concatenate([self._rest, values[:missing]])
+            values = values[missing:]
+            if len(self._rest) == CHUNK_KEYS:
+                self._write(self._rest)
+                self._rest = self._rest[:0]
+        whole = len(values) // CHUNK_KEYS * CHUNK_KEYS
+        self._write(values[:whole])
+        if whole < len(values):
+            self._rest = values[whole:].copy()
+
+    def _write(self, values: Array) -> None:
+        owner, writer = self._owner, self._writer
+        assert writer is not None
+        since = time.perf_counter()
+        bits = owner.objective.dtype == "bit"
+
+        def encode(at: int) -> Any:
+            piece = values[at : at + CHUNK_KEYS]
+            return compress(self._at + at, len(piece), encode_values(piece, bits))
+
+        jobs = (owner._pool.submit(encode, at) for at in range(0, len(values), CHUNK_KEYS))
+        for chunk in in_order(jobs, ahead=16):
+            writer.add(chunk)
+        self._at += len(values)
+        owner.work.add("disk", since)
+
+    def finish(self) -> LayerSummary | None:
+        """The summary, if it was asked for; the file is complete."""
+        owner = self._owner
+        if self._writer is not None:
+            self._write(self._rest)
+            meta = {"game": owner.game.identity, "kind": "all", "sum": self._total}
+            self._writer.finish(meta | {"objective": owner.objective.identity}, durable=self._size > 1 << 17)
+        if not owner._summaries:
+            return None
+        return LayerSummary.of(self._total, self._size, self._pieces)
+
+
+def _text(value: Number) -> Any:
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def _number(value: Any) -> Number:
+    return Fraction(value) if isinstance(value, str) else value

@@ -1,0 +1,349 @@
+"""The tables, layers and tasks of the dense passes (`tilebase.dense`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import dense as kernels
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game import Game
+from tilebase.layers.folds import FIRST, NONE, WON, sentinels
+from tilebase.objectives import ONE, Objective
+from tilebase.perfect import LayerMap, Part, PerfectIndex
+
+Array = npt.NDArray[Any]
+
+JOB_BOARDS = 1 << 19
+"""Boards of a job, if the top or left halves can be cut so fine."""
+MOST_PATTERNS = 64
+MOST_PLACES = 1 << 20
+"""Fillings of a part that have one sum: what an entry of a table has room for."""
+TABLE_ROWS = 64
+"""Rows of a table of halves that one job fills."""
+
+
+class Half:
+    """Slides of the boards' halves on one side: A and B, or C and D, or A and C, or B and D.
+
+    ``table[d, g, h]`` is what slide d makes of fillings g, h; ``made`` the sum of the tiles made, if
+    anything asks for it.
+    """
+
+    def __init__(self, game: Game, first: Part, second: Part, directions: list[str], made: bool) -> None:
+        cells = first.cells + second.cells
+        self.first, self.second = first, second
+        local = {cell: place for place, cell in enumerate(cells)}
+        self._lines = [
+            np.array(
+                [[local[cell] for cell in line] for line in game.lines[direction] if line[0] in local],
+                dtype=np.int64,
+            ).reshape(-1, len(game.lines[direction][0]))
+            for direction in directions
+        ]
+        self._blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
+        self._weights = np.full((len(cells), 256), -1, dtype=np.int64)
+        for place, cell in enumerate(cells):
+            part = first if place < len(first.cells) else second
+            at = part.cells.index(cell)
+            step = int(np.prod(part.radix[at + 1 :], dtype=np.int64))
+            for digit, code in enumerate(part.codes[at]):
+                self._weights[place, code] = digit * step
+        self._numbers = (game.x if game.unmergeable else 0, game.goal_exponent or 0)
+        shape = (len(directions), len(first), len(second))
+        self.table = np.zeros(shape, dtype=np.uint64)
+        self.made = np.zeros(shape if made else (0, 0, 0), dtype=np.int32)
+
+    def jobs(self) -> Iterator[Any]:
+        """Calls that fill the table, one a direction and some rows."""
+        for d in range(len(self.table)):
+            for row in range(0, len(self.first), TABLE_ROWS):
+                yield lambda d=d, row=row: self._fill(d, row, min(row + TABLE_ROWS, len(self.first)))
+
+    def _fill(self, d: int, begin: int, end: int) -> None:
+        first, second = self.first, self.second
+        made = self.made[d] if len(self.made) else np.zeros((0, 0), dtype=np.int32)
+        kernels.tabulate(
+            begin, end, first.fillings, second.fillings, self._lines[d], self._blocked, self._weights,
+            first.place_of, second.place_of, kinds(first), kinds(second), first.starts, second.starts,
+            *self._numbers, self.table[d], made,
+        )  # fmt: skip
+
+
+def kinds(part: Part) -> Array:
+    """The class of each filling."""
+    return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
+
+
+class DenseRules:
+    """A game compiled to what the kernels of the dense passes take.
+
+    Raises `ResourceError` if the tables do not fit into `memory` bytes, `UsageError` for more than
+    64 patterns.
+    """
+
+    def __init__(self, index: PerfectIndex, memory: int, pool: ThreadPoolExecutor, *, made: bool) -> None:
+        game = index.game
+        self.game, self.index = game, index
+        a, b, c, d = index.parts
+        if len(game.patterns) > MOST_PATTERNS:
+            raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
+        if max(int(part.counts.max()) for part in index.parts) > MOST_PLACES:
+            raise ResourceError(
+                f"a quarter of {game} has more than {MOST_PLACES:,} fillings of one sum: give lower limits"
+            )
+        needed = table_bytes(index, made=made)
+        if needed > memory:
+            raise ResourceError(
+                f"the tables of {game} need {needed / 2**30:.1f} GiB: give more memory or lower limits"
+            )
+        rows, columns = _directions(index)
+        self.top, self.bottom = Half(game, a, b, rows, made), Half(game, c, d, rows, made)
+        self.left, self.right = Half(game, a, c, columns, made), Half(game, b, d, columns, made)
+        halves = (self.top, self.bottom, self.left, self.right)
+        for job in [pool.submit(job) for half in halves for job in half.jobs()]:
+            job.result()
+        self.parts = tuple(
+            (part.starts, part.sums, part.class_of, part.counts, free_cells(game, part), masks(game, part))
+            for part in index.parts
+        )
+        self.spawns = {e: tuple(spawns(game, part, e) for part in index.parts) for e in game.spawn_exponents}
+        # The most boards of one block of C, D: what an accumulator holds.
+        self.room = int(c.counts.max() * d.counts.max())
+
+    @property
+    def sides(self) -> tuple[tuple[bool, Half, Half], ...]:
+        """By columns or not, the outer and the inner half: first slides along rows, then along columns."""
+        return ((False, self.top, self.bottom), (True, self.left, self.right))
+
+
+def table_bytes(index: PerfectIndex, *, made: bool) -> int:
+    """Bytes of the tables of halves."""
+    a, b, c, d = (len(part) for part in index.parts)
+    rows, columns = _directions(index)
+    return (12 if made else 8) * (len(rows) * (a * b + c * d) + len(columns) * (a * c + b * d))
+
+
+def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
+    """The slides that keep the sum of the top half, and the others."""
+    names = index.game.directions
+    last = len(index.game.shape) - 1
+    columns = [name for k, name in enumerate(names) if last - k // 2 == index.axes[0]]
+    return [name for name in names if name not in columns], columns
+
+
+def free_cells(game: Game, part: Part) -> Array:
+    """The number of empty cells of each filling, walls aside."""
+    open_cells = [place for place, cell in enumerate(part.cells) if cell not in game.walls]
+    found: Array = (part.fillings[:, open_cells] == 0).sum(axis=1).astype(np.uint8)
+    return found
+
+
+def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
+    """For each filling a bit for each pattern that it fits, without a tile above `tops` elsewhere."""
+    found = np.zeros(len(part), dtype=np.uint64)
+    for k, pattern in enumerate(game.patterns):
+        fits = np.ones(len(part), dtype=bool)
+        if tops is not None:
+            fits &= (part.fillings <= [tops[cell] for cell in part.cells]).all(axis=1)
+        for place, cell in enumerate(part.cells):
+            if pattern[cell] is not None:
+                fits &= part.fillings[:, place] == pattern[cell]
+        found |= fits.astype(np.uint64) << np.uint64(k)
+    return found
+
+
+def spawns(game: Game, part: Part, exponent: int) -> tuple[Array, Array, Array, Array]:
+    """What spawns of an exponent make of each filling: start, place, source, kind (`_kernels.dense`)."""
+    half = 1 << exponent - 1
+    numbers = np.empty(len(part), dtype=np.int64)
+    numbers[part.place_of] = np.arange(len(part))
+    fillings, made = [], []
+    for place, cell in enumerate(part.cells):
+        if cell in game.walls or exponent not in part.codes[place]:
+            continue
+        step = int(np.prod(part.radix[place + 1 :], dtype=np.int64)) * part.codes[place].index(exponent)
+        empty = np.flatnonzero(part.fillings[:, place] == 0)
+        fillings.append(empty)
+        made.append(part.place_of[numbers[empty] + step].astype(np.int64))
+    found = np.concatenate([np.empty(0, np.int64), *fillings])
+    order = np.argsort(found, kind="stable")
+    found, to = found[order], np.concatenate([np.empty(0, np.int64), *made])[order]
+    start = np.concatenate([[0], np.cumsum(np.bincount(found, minlength=len(part)))]).astype(np.int64)
+    above = part.sums + half
+    inside = above < len(part.class_of)
+    kind = np.where(inside, part.class_of[np.where(inside, above, 0)], -1).astype(np.int64)
+    of = kinds(part).astype(np.int64)
+    return (
+        start,
+        (to - part.starts[of[to]]).astype(np.uint32),
+        (found - part.starts[of[found]]).astype(np.uint32),
+        kind,
+    )
+
+
+@dataclass
+class Law:
+    """How an objective is folded, as the kernels take it.
+
+    Attributes
+    ----------
+    dtype:
+        Of the values; float16 is kept as its bits.
+    none, won:
+        What a slide that is not allowed and one that wins are worth.
+    tunes, law, start, accumulator:
+        See `_kernels.dense`.
+    """
+
+    dtype: np.dtype[Any]
+    none: Any
+    won: Any
+    tunes: tuple[Any, ...]
+    law: tuple[Any, ...]
+    start: Any
+    accumulator: str
+
+
+def make_law(game: Game, objective: Objective) -> Law:
+    """The law of an objective.  Raises `UsageError` if it does not fit the game."""
+    objective.check(game)
+    exponents = sorted(game.spawn_exponents, reverse=True)
+    none, won = sentinels(objective)
+    if objective.is_bound:
+        return _bound_law(game, objective, exponents)
+    if objective.is_mean:
+        weight = float(game.four) if len(exponents) > 1 else 1.0
+        step = 1.0 if objective.name == "moves" else 0.0
+        tune: Any = (0.0 if objective.name == "score" else none, step)
+        dtype = np.dtype(objective.dtype)
+        if objective.dtype == "float16":
+            tune = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
+            one = np.float16(won).view(np.uint16)
+            dtype, none, won = np.dtype(np.uint16), 0, int(one)
+        return Law(dtype, none, won, (tune,) * len(exponents), (weight, float(objective.discount)), 0.0, "f8")
+    most = objective.name == "longest"
+    start = 0 if most else int(np.iinfo(np.int32).max)
+    sign, step = 1 if most else -1, 0 if objective.name == "guaranteed" else 1
+    kept = np.dtype(np.uint8) if objective.dtype == "bit" else np.dtype(objective.dtype)
+    tunes = ((np.int64(sign), np.int64(step)),) * len(exponents)
+    return Law(kept, int(none), int(won), tunes, (np.int64(sign), np.int64(start)), np.int64(start), "i8")
+
+
+def _bound_law(game: Game, objective: Objective, exponents: list[int]) -> Law:
+    one, dtype = ONE[objective.dtype], np.dtype(objective.dtype)
+    most = min(one, int(np.iinfo(dtype).max))
+    upwards = objective.name == "upper"
+    # With a discount, states are discounted before they are read, and nothing is left to lift.
+    lift = one - most if upwards and objective.discount == 1 else 0
+    weights = [int(game.spawn_probability(e) * game.four.denominator) for e in exponents]
+    # Floats divide several at once, and exactly while a quotient and its fraction fit their 53 bits.
+    small = one * (game.cells * game.four.denominator) ** 2 < 1 << 52
+    number: Any = np.float64 if small else np.uint64
+    tunes = tuple(tuple(map(number, (weight, most, lift))) for weight in weights)
+    law = tuple(map(number, (game.four.denominator, upwards, most)))
+    return Law(dtype, 0, most, tunes, law, number(0), "f8" if small else "u8")
+
+
+def discounted(objective: Objective, values: Array, most: int) -> Array:
+    """Bounds of states times the discount, rounded the safe way."""
+    found = values.astype(np.uint64)
+    up = objective.name == "upper"
+    if up:
+        found[values == most] = ONE[objective.dtype]
+    found *= np.uint64(objective.discount.numerator)
+    below = np.uint64(objective.discount.denominator)
+    whole = found // below
+    if up:
+        whole += found % below != 0
+    kept: Array = np.minimum(whole, np.uint64(most)).astype(values.dtype)
+    return kept
+
+
+class DenseLayer:
+    """The values of some blocks of a layer in memory, by rank behind the sentinels."""
+
+    def __init__(self, blocks: LayerMap, law: Law) -> None:
+        self.map = blocks
+        self.values = np.empty(FIRST + blocks.size, dtype=law.dtype)
+        self.values[:FIRST] = 0
+        self.values[NONE], self.values[WON] = law.none, law.won
+
+    def numpy(self) -> Array:
+        """The values, sentinels first."""
+        return self.values
+
+    def buffer(self) -> Array:
+        """Memory for the values of the boards, to be given to `load`."""
+        return self.values[FIRST:]
+
+    def take(self, piece: DenseLayer) -> None:
+        """Take the values of some of the boards from a piece that has them."""
+        values = self.numpy()
+        found = piece.numpy()
+        for local, there, count in runs(piece.map, self.map):
+            values[FIRST + there : FIRST + there + count] = found[FIRST + local : FIRST + local + count]
+        self.load(values[FIRST:])
+
+    def load(self, values: Array) -> None:
+        """Take the values of all boards."""
+        if values.base is not self.values:
+            self.values[FIRST:] = values
+
+
+def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:
+    """Stretches of a part of a layer: the first rank in the part, in the whole, and how many."""
+    keep = part.offsets.ravel() >= 0
+    local, there = part.offsets.ravel()[keep], whole.offsets.ravel()[keep]
+    order = np.argsort(local)
+    local, there = local[order], there[order]
+    if not len(local):
+        return
+    breaks = np.flatnonzero(np.diff(there - local)) + 1
+    begins = np.concatenate([[0], breaks])
+    ends = np.concatenate([local[breaks], [part.size]])
+    for first, end in zip(begins, ends, strict=True):
+        yield int(local[first]), int(there[first]), int(end - local[first])
+
+
+def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB_BOARDS) -> list[Array]:
+    """The outer halves of a layer as jobs of about so many boards, in the order of their blocks.
+
+    ``sizes`` are those of `PerfectIndex.block_sizes`, 0 for blocks to be left out.  A job is rows of
+    classes of both parts and a range of places of the first.
+    """
+    a, b, c, _ = index.parts
+    shape = (len(a.sums), len(b.sums), len(c.sums))
+    cube = np.zeros(len(sizes), dtype=np.int64)
+    cube[index.order] = sizes
+    work = cube.reshape(shape).sum(axis=1 if by_columns else 2)
+    first, second = np.nonzero(work)
+    order = np.argsort(index_sums(a, c if by_columns else b, first, second), kind="stable")
+    jobs: list[Array] = []
+    rows: list[tuple[int, int, int, int]] = []
+    gathered = 0
+    for k in order:
+        x, y = int(first[k]), int(second[k])
+        count, total = int(a.counts[x]), int(work[x, y])
+        step = max(1, min(count, boards * count // total))
+        for begin in range(0, count, step):
+            end = min(begin + step, count)
+            rows.append((x, y, begin, end))
+            gathered += total * (end - begin) // count
+            if gathered >= boards:
+                jobs.append(np.array(rows, dtype=np.int64))
+                rows, gathered = [], 0
+    if rows:
+        jobs.append(np.array(rows, dtype=np.int64))
+    return jobs
+
+
+def index_sums(first: Part, second: Part, x: Array, y: Array) -> Array:
+    """Half the sums of outer halves, by their classes."""
+    found: Array = first.sums[x] + second.sums[y]
+    return found

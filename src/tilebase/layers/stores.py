@@ -1,0 +1,167 @@
+"""Dense layers in memory, and in files of plain values of which parts are read."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import CorruptError, StorageError
+from tilebase.layers.dense import DenseLayer, runs
+from tilebase.layers.folds import FIRST
+from tilebase.layers.threads import DenseWork
+from tilebase.perfect import LayerMap, PerfectIndex
+from tilebase.tables.format import CHUNK_KEYS
+
+Array = npt.NDArray[Any]
+READ_BYTES = 1 << 26
+"""Bytes of a file that are checked at once."""
+
+
+class MemoryStore:
+    """A whole layer in memory."""
+
+    def __init__(self, layer: DenseLayer) -> None:
+        self.layer = layer
+        self.map = layer.map
+        self.size = layer.map.size
+
+    def value(self, rank: int) -> Any:
+        """The value of one board."""
+        return self.layer.numpy()[FIRST + rank]
+
+    def change(self, how: Callable[[Array], Array]) -> None:
+        """Replace all values by what a function makes of them."""
+        values = self.layer.numpy()[FIRST:]
+        for at in range(0, len(values), CHUNK_KEYS):
+            values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
+        self.layer.load(values)
+
+    def part(self, executor: Any, keep: Array) -> DenseLayer:
+        """The blocks of a mask; here a layer that has all of them will do."""
+        del executor, keep
+        return self.layer
+
+    @property
+    def checksum(self) -> str:
+        """Not known: layers in memory are saved, not stored."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of the memory."""
+        del self.layer
+
+
+class DiskStore:
+    """A layer in a file of plain values, by rank.  Raises `StorageError` if the disk refuses."""
+
+    def __init__(self, path: Path, blocks: LayerMap, dtype: np.dtype[Any], work: DenseWork) -> None:
+        self.path, self.map, self.dtype, self.size = path, blocks, dtype, blocks.size
+        self._work = work
+
+    @property
+    def layer(self) -> DenseLayer:
+        """Not there: a file is read in parts."""
+        raise NotImplementedError
+
+    def part(self, executor: Any, keep: Array) -> DenseLayer:
+        """Read the blocks of a mask into memory."""
+        since = time.perf_counter()
+        here = self._masked(executor, keep)
+        size = self.dtype.itemsize
+        values = here.buffer()
+        try:
+            with self.path.open("rb", buffering=0) as file:
+                for local, there, count in runs(here.map, self.map):
+                    file.seek(there * size)
+                    _read_into(file, values[local : local + count])
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
+        here.load(values)
+        self._work.read += values.nbytes
+        self._work.add("disk", since)
+        return here
+
+    def _masked(self, executor: Any, keep: Array) -> DenseLayer:
+        # Offsets of the kept blocks, ranked from 0 in their order.
+        index: PerfectIndex = executor.rules.index
+        layer: DenseLayer = executor.layer(index.layer(2 * self.map.half, keep))
+        return layer
+
+    def write(self, layer: DenseLayer) -> None:
+        """Write the values of a part where they belong."""
+        since = time.perf_counter()
+        values, size = layer.numpy()[FIRST:], self.dtype.itemsize
+        try:
+            with self.path.open("r+b" if self.path.exists() else "w+b", buffering=0) as file:
+                for local, there, count in runs(layer.map, self.map):
+                    file.seek(there * size)
+                    data = values[local : local + count].view(np.uint8).data
+                    while data:
+                        data = data[file.write(data) :]
+        except OSError as error:
+            raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
+        self._work.written += values.nbytes
+        self._work.add("disk", since)
+
+    def read_all(self) -> Array:
+        """All values."""
+        try:
+            values = np.fromfile(self.path, dtype=self.dtype)
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
+        return values
+
+    def value(self, rank: int) -> Any:
+        """The value of one board."""
+        return np.fromfile(self.path, dtype=self.dtype, count=1, offset=rank * self.dtype.itemsize)[0]
+
+    def change(self, how: Callable[[Array], Array]) -> None:
+        """Replace all values by what a function makes of them."""
+        if not self.size:
+            return
+        values = np.memmap(self.path, dtype=self.dtype, mode="r+")
+        for at in range(0, len(values), CHUNK_KEYS):
+            values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
+        values.flush()
+
+    @cached_property
+    def checksum(self) -> str:
+        """A CRC-32 of the whole file, once it is finished."""
+        crc = 0
+        with self.path.open("rb") as file:
+            while data := file.read(READ_BYTES):
+                crc = zlib.crc32(data, crc)
+        return f"{crc:08x}"
+
+    def check(self, crc: str) -> None:
+        """Raise `CorruptError` unless the file has this checksum."""
+        if self.path.stat().st_size != self.size * self.dtype.itemsize or self.checksum != crc:
+            raise CorruptError(f"{self.path} is damaged: delete {self.path.parent} and solve again")
+
+    def rename(self, path: Path) -> None:
+        """Give the finished file its name."""
+        self.path.replace(path)
+        self.path = path
+
+    def release(self) -> None:
+        """Delete the file."""
+        self.path.unlink(missing_ok=True)
+
+
+Store = MemoryStore | DiskStore
+
+
+def _read_into(file: Any, values: Array) -> None:
+    data = values.view(np.uint8).data
+    while data:
+        count = file.readinto(data)
+        if not count:
+            raise OSError(0, "the file is shorter than its layer")
+        data = data[count:]

@@ -1,0 +1,265 @@
+"""What a dense pass will take, how its layers are cut into batches, and what it would take elsewhere.
+
+The rates of processors are measured (docs/performance.md), that of the GPU is an estimate from its memory's
+bandwidth, and the plan says which is which.  Disks are charged with seven times the size of the
+layers where these do not fit into memory (`dense`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.enumerate import OVERHEAD, available_memory
+from tilebase.errors import ResourceError
+from tilebase.game import Game
+from tilebase.layers import dense as layers
+from tilebase.objectives import Objective
+from tilebase.perfect import PerfectIndex
+
+Array = npt.NDArray[Any]
+CUT_BLOCKS = 1 << 25
+"""Blocks that a plan looks at before a pass begins."""
+THREAD_RATE = 35e6
+"""Boards a second and thread, with uint32: measured with two (docs/performance.md)."""
+GPU_BYTES = 300.0
+"""Bytes of the device's memory that a board moves: tables, about ten values, in sectors of 32 bytes."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a dense pass will take.
+
+    Attributes
+    ----------
+    boards, largest:
+        Of all layers and of the largest.
+    value_bytes:
+        Of a value.
+    table_bytes:
+        Of the tables of halves.
+    whole_bytes:
+        Memory to have all layers that are needed at once in memory.
+    memory:
+        What there is.
+    batched:
+        Whether layers go through files.
+    disk_bytes:
+        Of the files at the same time; 0 if there are none, checkpoints aside.
+    moved_bytes:
+        Read and written in all.
+    """
+
+    boards: int
+    largest: int
+    value_bytes: float
+    table_bytes: int
+    whole_bytes: int
+    memory: int
+    batched: bool
+    disk_bytes: int
+    moved_bytes: int
+
+    @classmethod
+    def of(cls, index: PerfectIndex, objective: Objective, memory: int) -> Plan:
+        """The plan for an objective.  Raises `ResourceError` if even batches do not fit."""
+        sizes = index.sizes()
+        size = 1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize
+        together = max(sizes.get(s + 4, 0) + sizes.get(s + 2, 0) + 2 * sizes[s] for s in sizes)
+        tables = layers.table_bytes(index, made=objective.name == "score") + index.nbytes
+        whole = size * together + tables + OVERHEAD
+        batched = whole > memory
+        boards = sum(sizes.values())
+        plan = cls(
+            boards, max(sizes.values()), size, tables, whole, memory, batched,
+            size * together if batched else 0, 7 * size * boards if batched else 0,
+        )  # fmt: skip
+        if batched:
+            # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
+            every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
+            for total in {*sorted(sizes)[::every], max(sizes, key=lambda s: sizes[s])}:
+                plan.cut(index, total)
+        return plan
+
+    def cut(self, index: PerfectIndex, total: int) -> Cut:
+        """The batches of a layer.  Raises `ResourceError` if one does not fit."""
+        room = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
+        sizes = index.block_sizes(total)
+        above = [index.block_sizes(total + 2**e) for e in index.game.spawn_exponents]
+        return Cut(self, index, total, sizes, above, room)
+
+    def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: Collection[int]) -> None:
+        """Raise `ResourceError` if the disk has no room for the files."""
+        needed = self.disk_bytes + (int(self.value_bytes * self.boards / 3) if keep else 0)
+        have = shutil.disk_usage(folder).free
+        held = sum(int(self.value_bytes * index.sizes().get(s, 0)) for s in there)
+        if needed > have + held:
+            raise ResourceError(
+                f"the layers of {index.game} need about {needed / 1e9:.1f} GB of disk, and {folder} has "
+                f"{have / 1e9:.1f} GB free: give lower limits, more memory, or another folder"
+            )
+
+
+Range = tuple[int, int]
+"""Halves of sums, from the first up to the second."""
+
+
+class Cut:
+    """How a layer is cut into batches that fit into memory.
+
+    A batch is a range of sums of the top half (`tops`, for fold and rows) or of the left half (`sides`,
+    for columns) with all its afterstates in memory.  It is worked off in pieces, ranges of the other
+    half's sum, for which the layers above or the states are in memory.
+    """
+
+    def __init__(
+        self, plan: Plan, index: PerfectIndex, total: int, sizes: Array, above: Sequence[Array], room: int
+    ) -> None:
+        self._plan, self._total, self._room = plan, total, room
+        self._top, self._left, self._sizes = index.top, index.left, sizes
+        self._above = above
+        self._steps = [1 << (e - 1) for e in index.game.spawn_exponents]
+        self.tops = self._ranges(_by(index.top, sizes), room // 2)
+        self.sides = self._ranges(_by(index.left, sizes), room // 2)
+        self._pieces = {top: self.lefts(top) for top in self.tops}
+        self.batches = max(len(self.tops), len(self.sides))
+
+    def lefts(self, top: Range) -> list[Range]:
+        """The pieces of a range of the top half's sum."""
+        rows = within(self._top, top)
+        # Of afterstates there are a piece and, later, states; of each layer above what is near.
+        need = 2 * _by(self._left, np.where(rows, self._sizes, 0))
+        for step, sizes in zip(self._steps, self._above, strict=True):
+            near = _by(self._left, np.where(rows | within(self._top - step, top), sizes, 0))
+            need = need + near
+            need[:-step] += near[step:]
+        return self._ranges(need, self._room - self._room // 2)
+
+    def pieces(self, left: Range) -> list[Range]:
+        """The pieces of a range of the left half's sum."""
+        columns = within(self._left, left)
+        return self._ranges(_by(self._top, np.where(columns, self._sizes, 0)), self._room - self._room // 2)
+
+    def _ranges(self, need: Array, room: int) -> list[Range]:
+        most = int(need.max(initial=0))
+        if most > room:
+            short = 2 * int((most - room) * self._plan.value_bytes)
+            raise ResourceError(
+                f"one batch of the layer of sum {self._total} needs about {short / 2**30:.2g} GiB more than "
+                f"{self._plan.memory / 2**30:.3g} GiB: give more memory, a smaller type of value, or lower "
+                "limits"
+            )
+        ranges, begin, gathered = [], 0, 0
+        for half, boards in enumerate(need.tolist()):
+            if gathered + boards > room:
+                ranges.append((begin, half))
+                begin, gathered = half, 0
+            gathered += boards
+        return [*ranges, (begin, len(need))]
+
+
+def within(sums: Array, bounds: Range) -> Array:
+    """Which sums lie in a range."""
+    inside: Array = (sums >= bounds[0]) & (sums < bounds[1])
+    return inside
+
+
+def near_blocks(index: PerfectIndex, top: Range, left: Range, step: int) -> Array:
+    """The blocks that a spawn of half a tile `step` leads to from some ranges."""
+    rows = within(index.top, top) | within(index.top - step, top)
+    columns = within(index.left, left) | within(index.left - step, left)
+    near: Array = rows & columns
+    return near
+
+
+def _by(sums: Array, sizes: Array) -> Array:
+    """Boards by half the sum of a half."""
+    return np.bincount(sums, weights=sizes).astype(np.int64)
+
+
+# -- machines -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A kind of machine.
+
+    Attributes
+    ----------
+    name:
+        What it is.
+    memory:
+        Bytes for layers and tables.
+    rate:
+        Boards a second.
+    disk_rate:
+        Bytes a second from and to its disks.
+    measured:
+        Whether the rate was measured.
+    count:
+        How many share the work, by blocks of boards.
+    """
+
+    name: str
+    memory: int
+    rate: float
+    disk_rate: float
+    measured: bool
+    count: int = 1
+
+
+def machines(memory: int | None = None) -> tuple[Machine, ...]:
+    """This machine, one H200, and a cluster of sixteen servers."""
+    threads = len(os.sched_getaffinity(0))
+    here = available_memory() * 3 // 4 if memory is None else memory
+    return (
+        Machine(f"this machine, {threads} threads", here, THREAD_RATE * threads, 1e9, True),
+        Machine("one H200, layers through two SSDs", 130 << 30, 4.8e12 / GPU_BYTES, 6e9, False),
+        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96 * THREAD_RATE, 6e9, False, 16),
+    )
+
+
+def estimate(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
+    """What a machine would need: a row of a table."""
+    index = PerfectIndex(game)
+    row: dict[str, Any] = {"machine": machine.name}
+    try:
+        plan = Plan.of(index, objective, machine.memory * machine.count)
+    except ResourceError as error:
+        return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
+    work = plan.boards / (machine.rate * machine.count)
+    moved = plan.moved_bytes / (machine.disk_rate * machine.count)
+    seconds = max(work, moved)
+    return row | {
+        "memory": _bytes(min(plan.whole_bytes, machine.memory * machine.count)),
+        "disk": _bytes(plan.disk_bytes),
+        "moved": _bytes(plan.moved_bytes),
+        "time": _time(seconds) + ("" if machine.measured else " (estimated rate)"),
+    }
+
+
+def rows(game: Game, objective: Objective, memory: int | None = None) -> list[dict[str, Any]]:
+    """The plan for each machine."""
+    return [estimate(game, objective, machine) for machine in machines(memory)]
+
+
+def _bytes(count: float) -> str:
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} PB"
+
+
+def _time(seconds: float) -> str:
+    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} seconds"

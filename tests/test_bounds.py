@@ -1,0 +1,343 @@
+"""Proved bounds, patterns and limits: statements, checks, searches, plans, and their commands."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+from tilebase import prove, reference, solve
+from tilebase.bounds import ProvedBound
+from tilebase.cli import main
+from tilebase.errors import GameError, ResourceError, UsageError
+from tilebase.game import Game
+from tilebase.limits import _Bench, least_limits, search_limits, with_limits
+from tilebase.objectives import Objective
+from tilebase.patterns import check_pattern
+from tilebase.plans import Machine, estimate, rows
+
+GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
+
+
+# -- proved bounds ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", ["all", "reachable"])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+def test_bounds_hold_and_are_near(space: str, dtype: str) -> None:
+    exact = reference.values(GAME).start
+    low = prove(GAME, dtype=dtype, space=space)
+    high = prove(GAME, dtype=dtype, space=space, direction="upper")
+    assert isinstance(low, ProvedBound)
+    assert low.bound <= exact <= high.bound
+    assert high.bound - low.bound < {"uint16": 2e-3, "uint32": 1e-7, "uint64": 1e-13}[dtype]
+    assert low.space == space
+    assert low.one == {"uint16": 1 << 16, "uint32": 1 << 32, "uint64": 1 << 52}[dtype]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+def test_what_rounding_takes_is_bounded(dtype):
+    for game in (GAME, Game("2x2", 32), Game("2x3", 64, limits="32,16,4/8,8,4", pattern="lemma1")):
+        exact = reference.values(game).start
+        low, high = (prove(game, dtype=dtype, direction=direction) for direction in ("lower", "upper"))
+        assert exact - low.bound <= low.loss
+        assert high.bound - exact <= high.loss
+    assert float(low.loss) == low.as_dict()["rounding_loss_at_most"]
+    if dtype == "uint16":
+        with pytest.raises(UsageError, match=r"uint16 can lose up to .* choose a larger type"):
+            prove(GAME, dtype=dtype, precision=1e-6)
+
+
+def test_both_spaces_prove_the_same_integers():
+    for direction in ("lower", "upper"):
+        one, other = (prove(GAME, space=space, direction=direction) for space in ("all", "reachable"))
+        assert one.value == other.value
+
+
+def test_limits_only_take_away():
+    """A bound within limits holds without them, and more room never hurts."""
+    free = reference.values(Game("2x3", 32, start="empty")).start
+    values = [
+        prove(Game("2x3", 32, limits=limits, start="empty"), space="all").bound
+        for limits in ("16,16,4/4,4,4", "16,16,8/8,8,8", "16,16,16/16,16,16")
+    ]
+    assert values == sorted(values)
+    assert free - Fraction(1, 10**12) <= values[-1] <= free
+
+
+def test_a_statement_names_all_that_it_rests_on():
+    game = Game("2x3", 64, limits="32,16,8/8,8,4", start="empty", pattern="lemma1", four="1/5")
+    text = prove(game, dtype="uint32").statement
+    for part in (
+        "2x3", "from the empty board", "2 with probability 4/5 and 4 with probability 1/5", "64",
+        "lemma1", "32,16,8/8,8,4", "/ 2^32", "at least", "rounded down",
+    ):  # fmt: skip
+        assert part in text
+    walled = Game("2x3", 16, walls=[1], unmergeable=[4], fixed=True, largest=8)
+    for part in ("walls on the cells 1", "fixed tiles that never merge, first on the cells 4", "above 8"):
+        assert part in prove(walled).statement
+    assert "no strategy makes" in prove(game, direction="upper").statement
+
+
+def test_the_published_bound_that_is_small(tmp_path, capsys):
+    """The second line of the appendix with tiles halved: the record says what was asked and found."""
+    limits = "64,32,8,8/16,16,8,8/8,8,8,8"
+    arguments = ["bound", "3x4", "128", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
+    record = tmp_path / "bound.json"
+    assert main([*arguments, "--type", "uint32", "--stats", "-q", "-r", str(record)]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(record.read_text())
+    assert found["statement"] == captured.out.strip()
+    assert found["value"] / found["one"] == pytest.approx(float(found["decimal"]), abs=1e-12)
+    assert "busiest thread" in captured.err
+    assert (found["rounding"], found["type"], found["space"]) == ("down", "uint32", "all")
+    game = Game.from_identity(found["game"])
+    assert float(solve(game).value) == pytest.approx(found["value"] / found["one"], abs=1e-6)
+    assert found["value"] / found["one"] <= float(solve(game).value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["2x2", "32", "--limits", "16,8/8,4"], "cannot be won: no line has room for two tiles of 16"),
+        (["2x2", "32", "--direction", "down"], "down"),
+        (["2x2", "32", "--type", "uint8"], "cannot be uint8: choose uint64 or uint32 or uint16"),
+        (["2x2", "32", "--space", "some"], "none of all, reachable"),
+        (["2x2", "32", "--executor", "gpu"], "none of threads, cuda"),
+        (["2x2", "32", "--executor", "cuda"], "choose the space all"),
+        (["2x2", "--type", "uint32"], "needs a goal"),
+        (["2x2", "32", "--limits", "16,8"], "one for each of its 4 cells"),
+        (["2x2", "32", "--limits", "2,8/8,4"], "below the spawned tile"),
+        (["2x3", "64", "--pattern", "lemma1", "--limits", "16,16,16/16,16,16"], "needs 32 on cell 0"),
+        (["2x2", "32", "--limits", "16,16/8,8", "--memory", "1MiB"], "too little"),
+    ],
+)
+def test_bad_questions_are_one_sentence(arguments, words, capsys):
+    assert main(["bound", *arguments, "-q"]) in (1, 2)
+    message = capsys.readouterr().err
+    assert words in message
+    assert message.count("\n") == 1
+
+
+def test_what_does_not_fit_is_refused_with_the_estimate(capsys):
+    limits = "1024,512,64,16/256,256,128,16/16,16,32,16/16,16,16,16"
+    line = ["bound", "4x4", "2048", "--limits", limits, "--pattern", "lemma1", "--start", "empty"]
+    assert main([*line, "--type", "uint32", "--memory", "4GiB", "-q"]) == 1
+    assert "GiB" in capsys.readouterr().err
+    assert main([*line, "--type", "uint32", "--plan"]) == 0
+    table = capsys.readouterr().out
+    assert [word in table for word in ("this machine", "H200", "servers", "estimated rate")] == [True] * 4
+
+
+def test_plans_tell_memory_from_disk():
+    machine = Machine("one", 1 << 40, 1e8, 1e9, measured=True)
+    game = Game("3x4", 512, limits="256,128,64,64/64,64,64,64/64,64,64,64", start="empty", pattern="lemma1")
+    row = estimate(game, Objective("lower", "uint32"), machine)
+    assert (row["disk"], row["moved"]) == ("0 B", "0 B")
+    assert row["time"] == "3.39 minutes"  # 20,338,217,928 boards
+    small = estimate(game, Objective("lower", "uint32"), Machine("two", 1 << 30, 1e8, 1e9, measured=False))
+    assert small["disk"] == "2.59 GB"
+    assert small["time"].endswith("(estimated rate)")
+    assert len(rows(game, Objective("lower", "uint32"))) == 3
+
+
+# -- patterns --------------------------------------------------------------------------------------
+
+
+def forced_slides(game: Game, state: tuple[int, ...], most: int) -> int | None:
+    """The slides within which the goal can be forced, by bare recursion; None if more than `most`."""
+    if most == 0:
+        return None
+    best = None
+    for after in game.slides(state).values():
+        if game.wins(after):
+            return 1
+        worst = 0
+        for follower, _ in game.spawns(after):
+            needed = forced_slides(game, follower, (most if best is None else best - 1) - 1)
+            if needed is None:
+                break
+            worst = max(worst, needed)
+        else:
+            best = worst + 1
+    return best
+
+
+def test_lemma_1_on_small_boards_against_bare_recursion():
+    found = check_pattern(Game("2x3", 64, pattern="lemma1"))
+    assert found.holds
+    assert found.fillings == 6
+    game = Game("2x3", 64)
+    needed = [forced_slides(game, (5, 4, e, 3, 2, 2), 6) for e in range(6)]
+    assert max(needed) == found.slides == 4  # type: ignore[type-var]
+    assert needed[found.board[2]] == 4
+
+
+@pytest.mark.parametrize(("shape", "goal", "slides"), [("2x3", 128, 4), ("3x3", 64, 6), ("2x4", 64, 7)])
+def test_lemma_1_holds(shape, goal, slides):
+    found = check_pattern(Game(shape, goal, pattern="lemma1"))
+    assert (found.holds, found.slides) == (True, slides)
+    rows, columns = map(int, shape.split("x"))
+    assert found.fillings == (goal.bit_length() - 1) ** (rows * columns - 5)
+
+
+def test_a_pattern_that_is_not_won_is_refuted():
+    """Lemma 1 fails for the goal 32, whose T/8 is a tile that is spawned."""
+    game = Game("3x3", 32, pattern="16,8,*/4,2,2/*,*,*")
+    found = check_pattern(game)
+    assert not found.holds
+    assert found.slides is None
+    assert game.matches(found.board)
+    assert (
+        reference.values(Game("3x3", 32, start=Game("3x3", 32).format(found.board)), "guaranteed").start == 0
+    )
+
+
+def test_movable_tiles_cannot_be_checked():
+    with pytest.raises(UsageError, match="any number of movable tiles"):
+        check_pattern(Game("2x3", 16, pattern="8,4,*/*,*,*", unmergeable=[5]))
+
+
+def test_the_lemma_command(capsys):
+    assert main(["lemma", "2x3", "64", "-q"]) == 0
+    assert "all of them win 64 against every spawn, within 4 slides" in capsys.readouterr().out
+    assert main(["lemma", "2x3", "64", "-q", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["slides"] == 4
+    assert main(["lemma", "2x3", "64", "--pattern", "32,16,*/*,*,*", "-q"]) == 1
+    assert "cannot be forced from" in capsys.readouterr().out
+    assert main(["lemma", "2x2", "64", "-q"]) == 2
+    assert main(["lemma", "2x3", "64", "-f", "xml"]) == 2
+    assert main(["lemma", "4x4", "2048", "-q"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("16,8/4", "has 3 cells"),
+        ("16,8/4,y", "'y' is not a tile"),
+        ("32,8/4,*", "needs 32 on cell 0"),
+        ("*,*/*,0", "holds no tile"),
+    ],
+)
+def test_patterns_that_cannot_be(pattern, words):
+    with pytest.raises(GameError, match=words):
+        Game("2x2", 32, pattern=pattern)
+    with pytest.raises(GameError, match="needs two rows of three cells"):
+        Game("3x2", 64, pattern="lemma1")
+    with pytest.raises(GameError, match="needs a goal of at least 64"):
+        Game("2x3", 32, pattern="lemma1")
+    with pytest.raises(GameError, match="needs a goal of at least"):
+        Game("2x3", pattern="pair", largest=16)
+
+
+def test_a_pair_is_worth_what_the_goal_is():
+    """Two neighbours that merge to the goal win with the next slide at the latest."""
+    for shape, goal in (("2x2", 16), ("2x3", 16), ("1x4", 16)):
+        tile = reference.values(Game(shape, goal)).start
+        assert reference.values(Game(shape, goal, pattern="pair")).start == tile
+        assert Fraction(solve(Game(shape, goal, pattern="pair"), "lower").value.bound) <= tile
+
+
+def test_patterns_are_part_of_a_game_and_keep_their_symmetries():
+    game = Game("2x2", 32, pattern=" 16 8 ; * , _ | *,16/0,8")
+    assert game.pattern == "16,8/*,0|*,16/0,8"
+    assert Game.from_identity(game.identity) == game != Game("2x2", 32)
+    assert "pattern" not in Game("2x2", 32).identity
+    assert game.matches((4, 3, 2, 0))
+    assert not game.matches((4, 3, 2, 1))
+    assert game.wins((1, 4, 0, 3))
+
+
+# -- limits ----------------------------------------------------------------------------------------
+
+
+def test_a_search_keeps_its_budget_and_climbs():
+    game = Game("3x3", 64, pattern="lemma1", start="empty")
+    steps = []
+    found = search_limits(game, 200_000, progress=lambda trial, _: steps.append(trial.value))
+    assert found.finished
+    assert all(trial.boards <= 200_000 for trial in found.path)
+    values = [trial.value for trial in found.path]
+    assert values == sorted(values) == steps
+    assert found.best.value > 0.7
+    proved = prove(with_limits(game, found.best.limits), dtype="uint32")
+    assert float(proved.bound) == pytest.approx(found.best.value, abs=1e-5)
+
+
+def test_no_single_step_is_better_than_what_a_search_found():
+    game = Game("2x3", 32, start="empty")
+    found = search_limits(game, 3000)
+    best = found.best
+    for cell, factor in itertools.product(range(6), (2, 4)):
+        limits = list(best.limits)
+        limits[cell] *= factor
+        if limits[cell] <= 16:
+            other = with_limits(game, tuple(limits))
+            boards = 1
+            for top in other.tops:
+                boards *= top + 1
+            assert boards > 3000 or float(solve(other).value) <= best.value + 1e-6
+    assert least_limits(Game("2x3", 64, pattern="lemma1")) == (32, 16, 4, 8, 4, 4)
+
+
+def test_a_start_board_breaks_symmetries_of_limits():
+    """Mirrored limits are worth something else where the start is not its own mirror image."""
+    game = Game("2x3", 16, start="2,4,0/0,0,0")
+    one, other = (with_limits(game, low) for low in ((8, 8, 4, 4, 4, 4), (4, 8, 8, 4, 4, 4)))
+    assert solve(one).value != solve(other).value
+    bench = _Bench(game, 2000, 1 << 30, 1, math.inf)
+    trials = [bench.trial(tuple(limited.limits or ())) for limited in (one, other)]
+    assert [trial.value for trial in trials if trial] == pytest.approx(
+        [float(solve(limited).value) for limited in (one, other)], abs=1e-6
+    )
+
+
+def test_the_search_command(capsys, tmp_path):
+    arguments = ["limits", "search", "2x3", "32", "--start", "empty", "--budget", "3k", "-q"]
+    assert main([*arguments, "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["path"][-1] == found["best"]
+    assert found["finished"]
+    assert main([*arguments[:-2], "10", "-q"]) == 2
+    assert "more than 10" in capsys.readouterr().err
+    assert main([*arguments, "--for", "0s"]) == 0
+    assert main(["limits", "search", "2x3", "32", "--budget", "many"]) == 2
+
+
+def test_what_cannot_be_searched():
+    with pytest.raises(UsageError, match="needs a goal"):
+        search_limits(Game("2x2"), 100)
+    with pytest.raises(UsageError, match="cannot be won"):
+        search_limits(Game("2x2", 32, limits="16,8/8,4"), 1000)
+
+
+# -- the index on the command line -----------------------------------------------------------------
+
+
+def test_the_index_command(capsys):
+    assert main(["index", "4x4", "256"]) == 0
+    out = capsys.readouterr().out
+    assert "1,353,817,378,016" in out
+    assert "281,474,976,710,656" in out
+    assert main(["index", "2x2", "32", "--layers", "-f", "csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "sum,boards"
+    assert sum(int(line.split(",")[1]) for line in lines[1:]) == 5**4
+    assert main(["index", "2x2", "32", "--board", "2,4/8,16", "--rank", "30:5"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "sum 30, rank 0"
+    assert main(["index", "2x2", "32", "--board", second]) == 0
+    assert capsys.readouterr().out == "sum 30, rank 5\n"
+    assert main(["index", "2x2", "32", "--rank", "30"]) == 2
+    assert main(["index", "2x2", "32", "--rank", "a:b:"]) == 2
+    assert "--rank a:b:, which is no place: write SUM:RANK" in capsys.readouterr().err
+    assert main(["index", "2x2", "32", "--rank", "30:24"]) == 2
+    assert "has 24 there" in capsys.readouterr().err
+
+
+def test_resources_are_checked_before_a_check_begins():
+    with pytest.raises(ResourceError, match="give"):
+        check_pattern(Game("4x4", 256, pattern="lemma1"))

@@ -1,0 +1,332 @@
+"""The dense passes: every board within the limits, against the oracle, the other space, and themselves."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from judging import check, objectives_of
+from strategies import SMALL_GAMES
+from tilebase import dense, open_table, reference, solve, verify_table
+from tilebase.cli import main
+from tilebase.dense import DensePass
+from tilebase.enumerate import OVERHEAD
+from tilebase.errors import CorruptError, MissingBoardError, ResourceError
+from tilebase.game import Cells, Game
+from tilebase.objectives import Objective, parse_objectives
+from tilebase.perfect import PerfectIndex
+from tilebase.plans import Plan
+from tilebase.symmetry import canonical
+from tilebase.tables.format import ValueFile
+from tilebase.tables.probe import Table
+from tilebase.values import Lower, Upper, read_number
+
+LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
+BATCHED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
+
+
+def number_of(value: object) -> Fraction:
+    return Fraction(value.bound if isinstance(value, Lower | Upper) else value.value)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_starts_are_worth_what_the_oracle_says(game: Game) -> None:
+    """Every objective and type; bounds and truths equal those of the reachable space to the bit."""
+    reachable = solve(game, objectives_of(game))
+    everything = solve(game, objectives_of(game), space="all")
+    assert everything.positions >= reachable.positions
+    for objective, value, other in zip(everything.objectives, everything.start, reachable.start, strict=True):
+        name = "win" if objective.is_bound else objective.name
+        check(objective, number_of(value), reference.values(game, name).start)
+        if objective.dtype in ("uint64", "bit", "int32"):
+            assert value == other
+
+
+def stored(folder: Path, game: Game, objective: Objective) -> dict[Cells, object]:
+    """All values in a dense table, by board."""
+    index, found = PerfectIndex(game), {}
+    for total, size in index.sizes().items():
+        with ValueFile(folder / "values" / objective.label / f"{total:06d}.val") as values:
+            assert len(values) == size
+            chunks = itertools.chain.from_iterable(values.values(chunk) for chunk in range(values.chunks))
+            found |= dict(zip(index.boards(total), (read_number(objective, v) for v in chunks), strict=True))
+    return found
+
+
+@pytest.mark.parametrize("game", [g for g in SMALL_GAMES if g.start == "empty" and g.cells < 6], ids=str)
+def test_every_board_is_worth_what_the_oracle_says(game: Game, tmp_path: Path) -> None:
+    """Not only those that play makes: each board as a start of its own."""
+    solution = solve(game, "win,lower,guaranteed,score,moves,survival,longest", space="all", table=tmp_path)
+    for objective in solution.objectives:
+        exact = reference.values(game, "win" if objective.is_bound else objective.name).afterstates
+        values = stored(tmp_path, game, objective)
+        for board, value in values.items():
+            if canonical(game, board) in exact:
+                check(objective, value, exact[canonical(game, board)])
+        assert {canonical(game, board) for board in values} >= exact.keys()
+
+
+def test_boards_that_no_play_makes():
+    """The value of any afterstate follows from those after it, by the bare rules."""
+    game = Game("2x2", 16, start="empty", limits="8,8,4,4")
+    values = solve(game, space="all", objective="win")
+    assert values.complete
+    oracle: dict[Cells, Fraction] = {}
+
+    def worth(after: Cells) -> Fraction:
+        if after not in oracle:
+            best = (
+                (p, max((1 if game.wins(x) else worth(x) for x in game.slides(state).values()), default=0))
+                for state, p in game.spawns(after)
+            )
+            oracle[after] = sum((p * value for p, value in best), Fraction(0))
+        return oracle[after]
+
+    index = PerfectIndex(game)
+    every = [board for total in index.sizes() for board in index.boards(total)]
+    assert len(every) == 4 * 4 * 3 * 3
+    assert number_of(values.value) == pytest.approx(float(worth(game.empty_board)), rel=1e-14)
+
+
+def unknown(table: Table, board: Cells) -> bool:
+    """Whether a table misses all that the slides of a board lead to."""
+    afters = [after for after in LIMITED.slides(board).values() if not LIMITED.wins(after)]
+    return bool(afters) and all(table.prober.find(after) is None for after in afters)
+
+
+@pytest.fixture
+def dense_table(tmp_path: Path) -> Path:
+    solve(LIMITED, "win,lower,upper,guaranteed", space="all", table=tmp_path / "table")
+    return tmp_path / "table"
+
+
+def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, capsys):
+    solve(LIMITED, "win,lower,upper,guaranteed", table=tmp_path / "sparse")
+    with open_table(dense_table) as everything, open_table(tmp_path / "sparse") as sparse:
+        assert everything.start() == sparse.start()
+        for state in list(reference.values(LIMITED).states)[::7]:
+            text = LIMITED.format(state)
+            for label in ("lower", "upper", "guaranteed"):
+                assert everything.probe(text, label) == sparse.probe(text, label)
+        unreached = next(board for board in PerfectIndex(LIMITED).boards(40) if unknown(sparse, board))
+        with pytest.raises(MissingBoardError):
+            sparse.probe(LIMITED.format(unreached))
+        assert 0 <= everything.probe(LIMITED.format(unreached)).value.low <= 1
+    checked = verify_table(dense_table, sample=None)
+    assert checked.wrong == ()
+    solved = (size for total, size in PerfectIndex(LIMITED).sizes().items() if total >= 4)
+    assert checked.values == 4 * sum(solved)
+    assert main(["play", str(dense_table), "--auto", "--seed", "1"]) == 0
+    assert "left" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["evaluate", "simulate", "thin"])
+def test_what_needs_the_reachable_positions_says_so(dense_table, tmp_path, capsys, command):
+    extra = {
+        "evaluate": ["random"],
+        "simulate": ["--games", "3"],
+        "thin": ["--above", "0.5", "-o", str(tmp_path / "thin")],
+    }
+    assert main([command, str(dense_table), *extra[command]]) == 2
+    assert "holds all boards" in capsys.readouterr().err
+
+
+def test_a_damaged_dense_table_is_found_out(dense_table):
+    file = next((dense_table / "values" / "lower").glob("000020.val"))
+    data = bytearray(file.read_bytes())
+    data[40] ^= 1
+    file.write_bytes(data)
+    assert any("damaged" in sentence for sentence in verify_table(dense_table).wrong)
+
+
+# -- batches, interruptions, resources -----------------------------------------------------------
+
+
+def run(folder: Path, game: Game, text: str, **options: object) -> DensePass:
+    (objective,) = parse_objectives(text)
+    made = DensePass(folder, game, objective, **{"memory": 1 << 32, "threads": 2} | options)  # type: ignore[arg-type]
+    try:
+        made.run()
+    finally:
+        made.close()
+    return made
+
+
+def small_memory(game: Game, text: str) -> int:
+    """As little memory as lets batches through: found by asking."""
+    (objective,) = parse_objectives(text)
+    index = PerfectIndex(game)
+    for memory in range(OVERHEAD, OVERHEAD + (1 << 28), 1 << 14):
+        try:
+            if Plan.of(index, objective, memory).batched:
+                return memory
+        except ResourceError:
+            continue
+    raise AssertionError("no memory is too little")
+
+
+@pytest.mark.parametrize(
+    "text", ["win", "win:float16", "lower:uint32", "upper", "guaranteed", "moves", "score"]
+)
+def test_batches_change_no_value(tmp_path, text):
+    whole = run(tmp_path / "whole", BATCHED, text, keep=True)
+    batched = run(tmp_path / "batched", BATCHED, text, keep=True, memory=small_memory(BATCHED, text))
+    assert whole.work.batches == 1 < batched.work.batches
+    assert whole.start() == batched.start()
+    files = sorted(path.name for path in (tmp_path / "whole").glob("*.val"))
+    for name in files:
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "batched" / name).read_bytes()
+    work = batched.work
+    size = batched.law.dtype.itemsize
+    boards = sum(batched.sizes.values())
+    assert work.written == 3 * size * boards
+    assert 4 * size * boards - 8 * size * max(batched.sizes.values()) <= work.read <= 8 * size * boards
+    assert work.least <= 3 * size * boards
+
+
+def test_threads_change_no_value(tmp_path):
+    for threads in (1, 3):
+        run(tmp_path / str(threads), BATCHED, "win", keep=True, threads=threads)
+    for path in (tmp_path / "1").glob("*.val"):
+        assert path.read_bytes() == (tmp_path / "3" / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("text", ["lower:uint32", "moves"])
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, batched, text):
+    expected = run(tmp_path / "whole", BATCHED, text).start()
+    memory = small_memory(BATCHED, text) if batched else 1 << 32
+    layers = []
+    real = DensePass._layer
+
+    def interrupted(self: DensePass, total: int) -> None:
+        layers.append(total)
+        if len(layers) in (5, 30):
+            raise KeyboardInterrupt
+        real(self, total)
+
+    monkeypatch.setattr(DensePass, "_layer", interrupted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "cut", BATCHED, text, memory=memory)
+    assert run(tmp_path / "cut", BATCHED, text, memory=memory).start() == expected
+    assert len(layers) == len(set(layers)) + 2  # nothing was done twice but the layers that were cut
+    assert not list((tmp_path / "cut").glob("*.states"))
+    assert run(tmp_path / "cut", BATCHED, text, memory=memory).start() == expected
+
+
+@pytest.mark.parametrize("layers", range(1, 6))
+def test_an_interruption_where_sums_have_gaps(tmp_path, monkeypatch, layers):
+    """2x2 to 32: no board has a sum between 56 and 64."""
+    game = Game("2x2", 32, start="empty")
+    expected = run(tmp_path / "whole", game, "lower").start()
+    real, done = DensePass._in_memory, []
+
+    def interrupted(self: DensePass, total: int, *arguments: object) -> object:
+        if len(done) == layers:
+            raise KeyboardInterrupt
+        done.append(total)
+        return real(self, total, *arguments)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DensePass, "_in_memory", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path / "cut", game, "lower")
+    assert run(tmp_path / "cut", game, "lower").start() == expected
+
+
+def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    expected = run(tmp_path / "whole", BATCHED, "lower").start()
+    real, layers = DensePass._layer, []
+
+    def killed(self: DensePass, total: int) -> None:
+        layers.append(total)
+        if len(layers) == 20:
+            raise RuntimeError("killed")
+        real(self, total)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DensePass, "_layer", killed)
+        with pytest.raises(RuntimeError):
+            run(tmp_path / "cut", BATCHED, "lower")
+        assert run(tmp_path / "cut", BATCHED, "lower").start() == expected
+    assert layers[20] == layers[19]
+
+
+def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):
+    real, layers = DensePass._layer, []
+
+    def interrupted(self: DensePass, total: int) -> None:
+        layers.append(total)
+        if len(layers) == 9:
+            raise KeyboardInterrupt
+        real(self, total)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DensePass, "_layer", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, BATCHED, "lower")
+    file = next(tmp_path.glob("*.states"))
+    data = bytearray(file.read_bytes())
+    data[3] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(CorruptError, match=r"delete .* and solve again"):
+        run(tmp_path, BATCHED, "lower")
+
+
+def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypatch):
+    with pytest.raises(ResourceError, match=r"give more memory"):
+        run(tmp_path / "memory", BATCHED, "win", memory=OVERHEAD + 1000)
+    memory = small_memory(BATCHED, "win")
+    real = os.statvfs
+
+    class Full:
+        free, total, used = 1000, 0, 0
+
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Full)
+    with pytest.raises(ResourceError, match=r"need about .* GB of disk"):
+        run(tmp_path / "disk", BATCHED, "win", memory=memory)
+    assert real is os.statvfs
+    assert not list((tmp_path / "disk").glob("*.states"))
+
+
+def test_the_simulator_of_cuda_gives_the_same(tmp_path):
+    """In a process of its own: the simulator is chosen when Numba is loaded."""
+    code = (
+        "from tilebase import Game, prove, solve\n"
+        "from tilebase.dense import DensePass\n"
+        "from tilebase.objectives import parse_objectives\n"
+        "import pathlib, sys\n"
+        "game = Game('2x2', 16, limits='8,8/4,4', start='empty', pattern='8,4/*,*')\n"
+        "for text in ('lower:uint32', 'guaranteed', 'win:float32'):\n"
+        "    found = []\n"
+        "    for executor in ('threads', 'cuda'):\n"
+        "        folder = pathlib.Path(sys.argv[1]) / (text.replace(':', '-') + executor)\n"
+        "        one = DensePass(folder, game, *parse_objectives(text), memory=1 << 32, threads=1,\n"
+        "                        executor=executor)\n"
+        "        one.run()\n"
+        "        one.close()\n"
+        "        found.append(one.start())\n"
+        "    print(text, float(found[0]), abs(found[0] - found[1]) < 1e-6, found[0] == found[1])\n"
+    )
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [line[0] for line in lines] == ["lower:uint32", "guaranteed", "win:float32"]
+    assert all(line[2] == "True" for line in lines)
+    assert all(line[3] == "True" for line in lines if line[0] != "win:float32")
+    assert float(lines[0][1]) > 0

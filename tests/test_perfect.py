@@ -1,0 +1,95 @@
+"""The perfect index against its definition: the documented order, without gaps, for any shape and limits."""
+
+from __future__ import annotations
+
+import itertools
+from math import prod
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import SMALL_GAMES
+from tilebase.combinatorics import boards_by_sum
+from tilebase.errors import BoardError, ResourceError, UsageError
+from tilebase.game import Cells, Game
+from tilebase.perfect import PerfectIndex
+
+SHAPES = ("1x2", "1x4", "4x1", "2x2", "2x3", "3x2", "1x2x3", "2x2x2", "2x1x3")
+
+
+@st.composite
+def limited_games(draw: st.DrawFn) -> Game:
+    shape = draw(st.sampled_from(SHAPES))
+    cells = prod(map(int, shape.split("x")))
+    limits = draw(st.lists(st.sampled_from([4, 8, 16]), min_size=cells, max_size=cells))
+    return Game(shape, 32 if cells > 3 else 8, limits=limits, start="empty")
+
+
+def in_order(game: Game, index: PerfectIndex, total: int) -> list[Cells]:
+    """The boards of a sum by the documented order, from nothing but the cut and the rules."""
+    a, b, c, d = (part.cells for part in index.parts)
+
+    def sums(board: Cells, *parts: Cells) -> int:
+        return game.sum([board[cell] for part in parts for cell in part])
+
+    def key(board: Cells) -> tuple[object, ...]:
+        places = (tuple(board[cell] for cell in part) for part in (a, b, c, d))
+        return (sums(board, a, b), sums(board, a, c), sums(board, a), *places)
+
+    tiles = (range(top + 1) for top in game.tops)
+    return sorted((board for board in itertools.product(*tiles) if game.sum(board) == total), key=key)
+
+
+@settings(max_examples=40, deadline=None)
+@given(limited_games())
+def test_the_order_is_the_documented_one_and_ranks_lead_back(game: Game) -> None:
+    index = PerfectIndex(game)
+    sizes = index.sizes()
+    assert sizes == boards_by_sum(game)
+    total = max(sizes, key=lambda s: (sizes[s] <= 2000, sizes[s]))
+    boards = list(index.boards(total))
+    assert boards == in_order(game, index, total)
+    assert [index.rank(board) for board in boards] == list(range(len(boards)))
+
+
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+def test_every_layer_is_ranked_without_gaps(game: Game) -> None:
+    index = PerfectIndex(game)
+    for total, size in index.sizes().items():
+        if size > 300:
+            continue
+        boards = list(index.boards(total))
+        assert len(set(boards)) == size
+        assert all(game.sum(board) == total for board in boards)
+        assert [index.rank(board) for board in boards] == list(range(size))
+
+
+def test_layers_are_as_large_as_published():
+    index = PerfectIndex(Game("4x4", 256))
+    assert max(index.sizes().values()) == 1_353_817_378_016
+    layer = index.layer(952)
+    assert layer.size == index.sizes()[952]
+    for rank in (0, 1, layer.size // 3, layer.size - 1):
+        assert index.rank(index.unrank(952, rank)) == rank
+
+
+def test_parts_of_a_layer_are_ranked_from_nought():
+    index = PerfectIndex(Game("2x3", 32))
+    whole = index.layer(40)
+    kept = (index.top >= 4) & (index.top < 12)
+    part = index.layer(40, kept)
+    assert part.size == index.block_sizes(40)[kept].sum() < whole.size
+    assert (part.offsets >= 0).sum() == ((index.block_sizes(40) > 0) & kept).sum()
+
+
+def test_bad_questions():
+    index = PerfectIndex(Game("2x2", 32, limits="16,8/8,4"))
+    with pytest.raises(BoardError, match="breaks a limit"):
+        index.rank((4, 3, 3, 3))
+    with pytest.raises(UsageError, match=r"rank 1 is not in the layer of sum 0: .* has 1 there"):
+        index.unrank(0, 1)
+    with pytest.raises(UsageError, match="rank -1 is not"):
+        index.unrank(8, -1)
+    with pytest.raises(ResourceError, match="give lower limits"):
+        PerfectIndex(Game("4x4", 32768))
