@@ -278,7 +278,7 @@ def _count(states, n, maxima, alive, won, sym, order, spare, least, tally, out_c
             if alive[i] | won[i]:
                 out_counts[maxima[i], RAW_LIVE] -= fewer
     field = np.uint64(0xFFFF)
-    for e in range(len(tally)):
+    for e in range(len(out_counts)):  # fewer than `tally` has where a cell has few bits
         lives = np.int64(tally[e] >> np.uint64(16) & field)
         out_counts[e, STATE] += np.int64(tally[e] & field)
         out_counts[e, LIVE] += lives
