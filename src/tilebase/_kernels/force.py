@@ -1,0 +1,367 @@
+"""Kernels of the forced-win search: depth first over afterstates, with a table of what is decided.
+
+An afterstate is *won* if after every drop some slide makes the goal or leads to a won afterstate; it
+is *lost* if after some drop no slide does.  Sums grow with each drop, so there are no cycles.
+
+The table has lines of eight entries of 64 bits.  `mix` is a bijection of keys; its highest bits are the
+line, the others stand in the entry above two bits: one that is always set, and whether the afterstate is
+won.  An entry is written at once, so threads share a table without locks; one that another thread
+overwrites is only forgotten, never wrong.
+
+A path is a stack of frames.  Frame d is the afterstate ``path[d]``; what is open about it are records in
+`pool` from ``spans[d, 0]`` to ``spans[d, 1]``: for each drop that is not answered, the number of
+afterstates that its slides lead to, and those, 0 where one turned out lost.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_axis
+from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.scalar import U0, U1, U2, free_cells, holds, ones, within
+
+UNKNOWN, LOST, WON = 0, 1, 2
+
+A = np.uint64(0x7FB5D329728EA185)
+B = np.uint64(0x81DADEF4BC2DD44D)
+A_INVERSE = np.uint64(pow(int(A), -1, 1 << 64))
+B_INVERSE = np.uint64(pow(int(B), -1, 1 << 64))
+U3, U27, U28, U31, U33, U54, U62 = (np.uint64(n) for n in (3, 27, 28, 31, 33, 54, 62))
+LINE = 8
+"""Entries in a line."""
+ROOM = 256
+"""Boards that the slides after all drops on one afterstate lead to, at most 32 drops times 6."""
+
+
+@scalar
+def mix(key):
+    """A bijection of 64-bit numbers that spreads keys over the table (constants: Pelle Evensen's moremur)."""
+    key = (key ^ key >> U31) * A
+    key = (key ^ key >> U27) * B
+    return key ^ key >> U33
+
+
+@scalar
+def unmix(mixed):
+    """The key of a mixed one."""
+    mixed ^= mixed >> U33
+    mixed *= B_INVERSE
+    mixed ^= mixed >> U27 ^ mixed >> U54
+    mixed *= A_INVERSE
+    return mixed ^ mixed >> U31 ^ mixed >> U62
+
+
+@scalar
+def look_up(table, line_bits, key):
+    """`WON`, `LOST` or `UNKNOWN`."""
+    mixed = mix(key)
+    line = np.int64(mixed >> (np.uint64(64) - line_bits)) * LINE
+    rest = mixed << line_bits >> line_bits
+    for k in range(line, line + LINE):
+        entry = table[k]
+        if entry == U0:
+            return UNKNOWN
+        if entry >> U2 == rest:
+            return WON if entry & U1 else LOST
+    return UNKNOWN
+
+
+@scalar
+def _enter(table, line_bits, key, won):
+    """Write what is known of an afterstate; return whether an older entry had to go."""
+    mixed = mix(key)
+    line = np.int64(mixed >> (np.uint64(64) - line_bits)) * LINE
+    entry = (mixed << line_bits >> line_bits) << U2 | U2 | np.uint64(won)
+    for k in range(line, line + LINE):
+        if table[k] == U0 or table[k] >> U2 == entry >> U2:
+            table[k] = entry
+            return False
+    # Any of them, but the same in each run.
+    table[line + np.int64(entry >> U2 & np.uint64(LINE - 1))] = entry
+    return True
+
+
+@kernel()
+def enter_all(table, line_bits, keys, won):
+    """Write many."""
+    for k in range(len(keys)):
+        _enter(table, line_bits, keys[k], won[k])
+
+
+@kernel()
+def look_up_all(table, line_bits, keys, out):
+    """``out[k]``: what is known of ``keys[k]``."""
+    for k in range(len(keys)):
+        out[k] = look_up(table, line_bits, keys[k])
+
+
+@kernel()
+def list_entries(table, line_bits, begin, end, out_keys, out_won):
+    """List the afterstates of the lines [begin, end); return how many."""
+    n = 0
+    for line in range(begin, end):
+        for k in range(line * LINE, (line + 1) * LINE):
+            entry = table[k]
+            if entry:
+                high = np.uint64(line) << (np.uint64(64) - line_bits)
+                out_keys[n] = unmix(high | entry >> U2)
+                out_won[n] = entry & U1
+                n += 1
+    return n
+
+
+@scalar
+def _liveliness(key, low_bits, fold, neighbours):
+    """Empty cells and mergeable neighbours: the more, the likelier a win.
+
+    ``neighbours[k]``: a distance in bits, and the lowest bit of each cell that has a neighbour so far above.
+    """
+    found = ones(free_cells(key, low_bits, fold))
+    for k in range(len(neighbours)):
+        other = key >> neighbours[k, 0]
+        differ = key ^ other
+        differ |= differ >> U1
+        differ |= differ >> fold
+        there = key | key >> U1
+        there |= there >> fold
+        found += ones(~differ & there & neighbours[k, 1])
+    return np.int64(found)
+
+
+@scalar
+def follow(
+    key, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
+    scratch, states, origin, boards, won,
+):  # fmt: skip
+    """All drops on an afterstate and where slides lead then.
+
+    ``states[i]`` is the i-th drop, ``won[i]`` whether a slide wins at once; ``boards[j]`` are canonical
+    afterstates, and ``origin[j]`` the drops they follow.  Returns the numbers of both.
+    """
+    turned, first, last, flags = scratch[0], scratch[1], scratch[2], scratch[3]
+    source, spare = scratch[4], scratch[5:7]
+    free = free_cells(key, low_bits, fold)
+    n = 0
+    while free:
+        lowest = free & (~free + U1)
+        free ^= lowest
+        for exponent in exponents:
+            states[n] = key | lowest << np.uint64(exponent - 1)
+            won[n] = False
+            n += 1
+    m = 0
+    for axis in range(axes):
+        here = states
+        begin = m
+        if moves[6][axis] & 1:
+            permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
+            here = turned
+        slide_axis(here, n, axis, rules, tables, obstacles, first, last, flags)
+        for i in range(n):
+            if flags[i] & WIN:
+                won[i] = True
+            elif flags[i] & FORBIDDEN == U0:
+                boards[m] = first[i]
+                origin[m] = i
+                m += first[i] != here[i]
+                boards[m] = last[i]
+                origin[m] = i
+                m += (last[i] != here[i]) & (last[i] != first[i])
+        if moves[6][axis] & 2:
+            for j in range(begin, m):
+                source[j - begin] = boards[j]
+            permute(source, m - begin, moves[3][axis], moves[4][axis], moves[5][axis], boards[begin:])
+        if limited or len(patterns):
+            kept = begin
+            for j in range(begin, m):
+                board = boards[j]
+                if limited and not within(board, limits, rules[axis, 3]):
+                    continue
+                if holds(board, patterns):
+                    won[origin[j]] = True
+                boards[kept] = board
+                origin[kept] = origin[j]
+                kept += 1
+            m = kept
+    canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
+    return n, m
+
+
+@scalar
+def _open(
+    key, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
+    neighbours, seed, table, line_bits, scratch, tiny, pool, at,
+):  # fmt: skip
+    """Write the open drops of an afterstate to ``pool[at:]``, the most dangerous first.
+
+    Returns whether it is won, lost or unknown, and where the records end.
+    """
+    states, boards, rows = scratch[7], scratch[8], scratch[9]
+    origin, won, known, left, scores, order = tiny[0], tiny[1], tiny[2], tiny[3], tiny[4], tiny[5]
+    n, m = follow(
+        key, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
+        scratch, states, origin, boards, won,
+    )  # fmt: skip
+    for i in range(n):
+        left[i] = 0
+    for j in range(m):
+        known[j] = look_up(table, line_bits, boards[j])
+        won[origin[j]] |= known[j] == WON
+        left[origin[j]] += known[j] == UNKNOWN
+    open_drops = 0
+    for i in range(n):
+        if not won[i]:
+            if left[i] == 0:
+                return LOST, at
+            open_drops += 1
+    if open_drops == 0:
+        return WON, at
+    # Each open drop gets a row of its boards, the best first; rows are ordered by their best.
+    for i in range(n):
+        left[i] = 0
+    for j in range(m):
+        i = origin[j]
+        if won[i] or known[j] != UNKNOWN:
+            continue
+        board = boards[j]
+        score = _liveliness(board, low_bits, fold, neighbours) * 16
+        if seed:
+            score += np.int64(mix(board ^ seed) >> np.uint64(60))
+        row = 6 * i
+        place = left[i]
+        twice = False
+        for k in range(row, row + left[i]):
+            twice |= rows[k] == board
+        if twice:
+            continue
+        while place > 0 and scores[row + place - 1] < score:
+            rows[row + place] = rows[row + place - 1]
+            scores[row + place] = scores[row + place - 1]
+            place -= 1
+        rows[row + place] = board
+        scores[row + place] = score
+        left[i] += 1
+    open_drops = 0
+    for i in range(n):
+        if not won[i]:
+            place = open_drops
+            while place > 0 and scores[6 * order[place - 1]] > scores[6 * i]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = i
+            open_drops += 1
+    for k in range(open_drops):
+        i = order[k]
+        pool[at] = np.uint64(left[i])
+        at += 1
+        for j in range(6 * i, 6 * i + left[i]):
+            pool[at] = rows[j]
+            at += 1
+    return UNKNOWN, at
+
+
+@scalar
+def _review(pool, first, end, table, line_bits):
+    """Go on with the open drops of a frame after more has become known.
+
+    Returns what the afterstate is, and where the first record begins that is still open.
+    """
+    while first < end:
+        count = np.int64(pool[first])
+        answered, left = False, 0
+        for j in range(first + 1, first + 1 + count):
+            if pool[j]:
+                known = look_up(table, line_bits, pool[j])
+                if known == WON:
+                    answered = True
+                    break
+                if known == LOST:
+                    pool[j] = U0
+                else:
+                    left += 1
+        if not answered:
+            return (UNKNOWN if left else LOST), first
+        first += 1 + count
+    return WON, first
+
+
+@kernel()
+def search(
+    depth, budget, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns,
+    sym, neighbours, seed, table, line_bits, path, spans, pool, scratch, tiny, counts,
+):  # fmt: skip
+    """Search on from frame `depth` until ``path[0]`` is decided or `budget` afterstates were opened.
+
+    A frame whose ``spans[d, 1]`` is -1 is not open yet.  ``counts``: afterstates opened, lost, won,
+    entries forgotten, greatest depth.  Returns the depth to go on with, -1 if the search is over, -2 if
+    `path` or `pool` are too short.
+    """
+    opened = 0
+    while opened < budget:
+        if depth + 1 >= len(path) or spans[depth, 0] + ROOM > len(pool):
+            return -2
+        if spans[depth, 1] < 0:
+            known, end = _open(
+                path[depth], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
+                patterns, sym, neighbours, seed, table, line_bits, scratch, tiny, pool, spans[depth, 0],
+            )  # fmt: skip
+            spans[depth, 1] = end
+            opened += 1
+            counts[0] += 1
+        else:
+            known, begin = _review(pool, spans[depth, 0], spans[depth, 1], table, line_bits)
+            spans[depth, 0] = begin
+        if known == UNKNOWN:
+            at = spans[depth, 0] + 1
+            while pool[at] == U0:
+                at += 1
+            depth += 1
+            path[depth] = pool[at]
+            spans[depth, 0], spans[depth, 1] = spans[depth - 1, 1], -1
+            counts[4] = max(counts[4], depth)
+            continue
+        counts[known] += 1
+        counts[3] += _enter(table, line_bits, path[depth], known == WON)
+        if depth == 0:
+            return -1
+        depth -= 1
+    return depth
+
+
+@kernel()
+def follow_all(
+    keys, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
+    table, line_bits, scratch, tiny, begin, out_drops, out_boards,
+):  # fmt: skip
+    """What follows each drop on the afterstates ``keys[begin:]``, for certificates.
+
+    ``out_drops[d]``: number of afterstate, state after the drop, where its boards begin in `out_boards`,
+    and what it is: `WON` if a slide wins at once, `LOST` if one of its boards is unknown or won,
+    so that the computer cannot rest on it, else `UNKNOWN`.  ``out_boards[b]``: a canonical
+    afterstate, and what the table knows of it.  Stops before room runs out; returns the afterstate to go
+    on with, and the numbers of drops and boards.
+    """
+    states, boards, origin, won = scratch[7], scratch[8], tiny[0], tiny[1]
+    drops, total = 0, 0
+    while begin < len(keys) and drops + 64 < len(out_drops) and total + ROOM < len(out_boards):
+        n, m = follow(
+            keys[begin], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
+            patterns, sym, scratch, states, origin, boards, won,
+        )  # fmt: skip
+        for i in range(n):
+            out_drops[drops, 0] = np.uint64(begin)
+            out_drops[drops, 1] = states[i]
+            out_drops[drops, 2] = np.uint64(total)
+            out_drops[drops, 3] = np.uint64(WON if won[i] else UNKNOWN)
+            for j in range(m):
+                if origin[j] == i:
+                    known = look_up(table, line_bits, boards[j])
+                    if known != LOST and not won[i]:
+                        out_drops[drops, 3] = np.uint64(LOST)
+                    out_boards[total, 0] = boards[j]
+                    out_boards[total, 1] = np.uint64(known)
+                    total += 1
+            drops += 1
+        begin += 1
+    return begin, drops, total
