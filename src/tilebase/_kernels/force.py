@@ -19,9 +19,10 @@ import numpy as np
 
 from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_axis
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U2, free_cells, holds, ones, within
+from tilebase._kernels.scalar import U0, U1, U2, free_cells, holds, ones, trailing_zeros, within
 
 UNKNOWN, LOST, WON = 0, 1, 2
+OVER, FULL = -1, -2
 
 A = np.uint64(0x7FB5D329728EA185)
 B = np.uint64(0x81DADEF4BC2DD44D)
@@ -288,23 +289,25 @@ def _review(pool, first, end, table, line_bits):
 
 @kernel()
 def search(
-    depth, budget, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns,
-    sym, neighbours, seed, table, line_bits, path, spans, pool, scratch, tiny, counts,
+    depth, budget, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
+    patterns, sym, neighbours, seed, table, line_bits, path, spans, pool, scratch, tiny, counts,
 ):  # fmt: skip
     """Search on from frame `depth` until ``path[0]`` is decided or `budget` afterstates were opened.
 
     A frame whose ``spans[d, 1]`` is -1 is not open yet.  ``counts``: afterstates opened, lost, won,
-    entries forgotten, greatest depth.  Returns the depth to go on with, -1 if the search is over, -2 if
-    `path` or `pool` are too short.
+    entries forgotten, greatest depth.  Returns the depth to go on with, `OVER`, or `FULL` and the depth in
+    ``counts[5]`` if `path` or `pool` are too short.
     """
     opened = 0
     while opened < budget:
         if depth + 1 >= len(path) or spans[depth, 0] + ROOM > len(pool):
-            return -2
+            counts[5] = depth
+            return FULL
         if spans[depth, 1] < 0:
             known, end = _open(
-                path[depth], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
-                patterns, sym, neighbours, seed, table, line_bits, scratch, tiny, pool, spans[depth, 0],
+                path[depth], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited,
+                limits, patterns, sym, neighbours, seed, table, line_bits, scratch, tiny, pool,
+                spans[depth, 0],
             )  # fmt: skip
             spans[depth, 1] = end
             opened += 1
@@ -324,7 +327,7 @@ def search(
         counts[known] += 1
         counts[3] += _enter(table, line_bits, path[depth], known == WON)
         if depth == 0:
-            return -1
+            return OVER
         depth -= 1
     return depth
 
@@ -332,36 +335,36 @@ def search(
 @kernel()
 def follow_all(
     keys, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
-    table, line_bits, scratch, tiny, begin, out_drops, out_boards,
+    scratch, tiny, out_drops, out_boards,
 ):  # fmt: skip
-    """What follows each drop on the afterstates ``keys[begin:]``, for certificates.
+    """What follows each drop on some afterstates, for certificates.
 
-    ``out_drops[d]``: number of afterstate, state after the drop, where its boards begin in `out_boards`,
-    and what it is: `WON` if a slide wins at once, `LOST` if one of its boards is unknown or won,
-    so that the computer cannot rest on it, else `UNKNOWN`.  ``out_boards[b]``: a canonical
-    afterstate, and what the table knows of it.  Stops before room runs out; returns the afterstate to go
-    on with, and the numbers of drops and boards.
+    ``out_drops[d]``: which afterstate; the drop, twice its cell, and 1 for a 4; where the canonical
+    afterstates that slides make then begin and end in `out_boards`; whether a slide wins at once.
+    Returns the numbers of drops and boards.
     """
     states, boards, origin, won = scratch[7], scratch[8], tiny[0], tiny[1]
+    bits, last = np.int64(rules[0, 3]), np.int64(rules[0, 0] * rules[0, 1]) - 1
     drops, total = 0, 0
-    while begin < len(keys) and drops + 64 < len(out_drops) and total + ROOM < len(out_boards):
+    for k in range(len(keys)):
         n, m = follow(
-            keys[begin], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
+            keys[k], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
             patterns, sym, scratch, states, origin, boards, won,
         )  # fmt: skip
+        free = free_cells(keys[k], low_bits, fold)
         for i in range(n):
-            out_drops[drops, 0] = np.uint64(begin)
-            out_drops[drops, 1] = states[i]
-            out_drops[drops, 2] = np.uint64(total)
-            out_drops[drops, 3] = np.uint64(WON if won[i] else UNKNOWN)
+            cell = last - np.int64(trailing_zeros(free)) // bits
+            exponent = exponents[i % len(exponents)]
+            if exponent == exponents[len(exponents) - 1]:
+                free &= free - U1
+            out_drops[drops, 0] = k
+            out_drops[drops, 1] = 2 * cell + exponent - 1
+            out_drops[drops, 2] = total
             for j in range(m):
                 if origin[j] == i:
-                    known = look_up(table, line_bits, boards[j])
-                    if known != LOST and not won[i]:
-                        out_drops[drops, 3] = np.uint64(LOST)
-                    out_boards[total, 0] = boards[j]
-                    out_boards[total, 1] = np.uint64(known)
+                    out_boards[total] = boards[j]
                     total += 1
+            out_drops[drops, 3] = total
+            out_drops[drops, 4] = won[i]
             drops += 1
-        begin += 1
-    return begin, drops, total
+    return drops, total

@@ -1,0 +1,284 @@
+"""Certificates: forced wins as strategies, refutations as drops, small and easy to check.
+
+A search (`layers.search`) knows for each afterstate that it decided whether it is won.  From that a
+certificate is taken sum by sum, the least first:
+
+* of a win: each drop on a board listed wants one of the won afterstates that slides make then.  Drops
+  share them: in each layer few afterstates are chosen so that every drop has one (greedy hitting set);
+* of a refutation: each board listed names a drop after which all slides make lost afterstates.
+  The drop is chosen that adds fewest boards to those already listed.
+
+What the search has forgotten or never looked at is decided when it is needed.  `check` checks the file with
+nothing but the rules; how it is written stands in docs/force.md.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import force as kernels
+from tilebase.errors import StorageError, UsageError
+from tilebase.game import Cells
+from tilebase.layers.search import Search
+from tilebase.symmetry import canonical
+
+Array = npt.NDArray[Any]
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+PIECE = 1 << 12
+"""Boards that are followed at a time."""
+
+
+def write_certificate(
+    path: Path, search: Search, forced: bool, *, progress: Callable[[int, int], None] | None = None
+) -> int:
+    """Write the certificate of what a search found; return the number of boards listed.
+
+    `progress` is called with the sum in work and the boards listed so far.
+
+    Raises
+    ------
+    UsageError
+        If the game has walls, tiles x, a pattern or a bound on the largest tile: certificates do not.
+    StorageError
+        If the file cannot be written; then there is none.
+    """
+    game = search.game
+    if game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None:
+        raise UsageError("a certificate is for a game of a shape, a goal, limits and drops, nothing else")
+    closure = _Strategy(search) if forced else _Refutation(search)
+    starts = closure.begin()
+    lines: dict[int, list[str]] = {}
+    boards = 0
+    while (total := closure.next_sum()) is not None:
+        lines[total] = closure.lines(total)
+        boards += len(lines[total])
+        if progress is not None:
+            progress(total, boards)
+    header = {
+        "shape": game.shape_text,
+        "goal": game.goal,
+        "drops": [2**e for e in game.spawn_exponents],
+        "limits": None if game.limits is None else list(game.limits),
+        "starts": ["".join(DIGITS[e] for e in state) for state in starts],
+        "claim": "forced" if forced else "not forced",
+        "boards": boards,
+    }
+    beside = path.with_name(f".{path.name}.part")
+    body = path.with_name(f".{path.name}.body.part")
+    try:
+        with body.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+            file.write(json.dumps(header).encode() + b"\n")
+            for total in sorted(lines):
+                file.write("".join(lines[total]).encode())
+        digest = hashlib.sha256()
+        with body.open("rb") as raw:
+            while piece := raw.read(1 << 20):
+                digest.update(piece)
+        with beside.open("wb") as whole, body.open("rb") as raw:
+            whole.write(f"tilebase certificate 1 {digest.hexdigest()}\n".encode())
+            while piece := raw.read(1 << 20):
+                whole.write(piece)
+        beside.replace(path)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+        body.unlink(missing_ok=True)
+    return boards
+
+
+class _Closure:
+    """Boards that a certificate has to list, sum by sum; closed under what the other side can do."""
+
+    def __init__(self, search: Search) -> None:
+        self.search, self.game, self.facts = search, search.game, search.facts
+        self._scratch = np.zeros((10, kernels.ROOM), dtype=np.uint64)
+        self._tiny = np.zeros((6, kernels.ROOM), dtype=np.int64)
+
+    def follow(self, keys: Array) -> tuple[Array, Array, Array]:
+        """What follows each drop on some boards of one sum.
+
+        Rows of numbers (board, drop, first and last + 1 of what follows, whether a slide wins at once), the
+        canonical afterstates that follow, and what is known of them.
+        """
+        drops = np.zeros((32 * len(keys), 5), dtype=np.int64)
+        boards = np.zeros(kernels.ROOM * len(keys), dtype=np.uint64)
+        n, m = kernels.follow_all(keys, *self.search.law, self._scratch, self._tiny, drops, boards)
+        return drops[:n], boards[:m], self.facts.known(boards[:m])
+
+    def after(self, state: Cells) -> list[int] | None:
+        """Keys of the afterstates of a state; None if a slide wins."""
+        afters = self.game.slides(state).values()
+        if any(self.game.wins(after) for after in afters):
+            return None
+        return sorted({self.game.pack(canonical(self.game, after)) for after in afters})
+
+    def word(self, key: int) -> str:
+        """A board as it is listed."""
+        return "".join(DIGITS[exponent] for exponent in self.game.unpack(key))
+
+
+class _Strategy(_Closure):
+    """Of a win: each drop on a board listed has an answer that is listed."""
+
+    def __init__(self, search: Search) -> None:
+        super().__init__(search)
+        # By sum: groups of won afterstates, numbered, of each of which one is wanted.
+        self._wanted: dict[int, list[tuple[Array, Array]]] = {}
+
+    def _want(self, total: int, groups: Array, keys: Array) -> None:
+        self._wanted.setdefault(total, []).append((groups, keys))
+
+    def begin(self) -> list[Cells]:
+        """Want what the starts need; return them, none for the empty board."""
+        game = self.game
+        if game.start == "empty":
+            self._want(0, np.zeros(1, dtype=np.int64), np.array([game.pack(game.empty_board)], np.uint64))
+            return []
+        starts = sorted({canonical(game, board) for board, _ in game.starts()})
+        for state in starts:
+            afters = self.after(state)
+            if afters is not None:
+                won = np.array([key for key in afters if self.search.decide(key)], dtype=np.uint64)
+                self._want(game.sum(state), np.zeros(len(won), dtype=np.int64), won)
+        return starts
+
+    def next_sum(self) -> int | None:
+        """The least sum of which boards are wanted."""
+        return min(self._wanted, default=None)
+
+    def lines(self, total: int) -> list[str]:
+        """Choose the boards of a sum, and want what they need."""
+        keys = hitting_set(self._wanted.pop(total))
+        for at in range(0, len(keys), PIECE):
+            self._answer(total, keys[at : at + PIECE])
+        return [f"{self.word(key)}\n" for key in keys.tolist()]
+
+    def _answer(self, total: int, keys: Array) -> None:
+        drops, boards, known = self.follow(keys)
+        won = known == kernels.WON
+        before = np.concatenate([[0], np.cumsum(won)])
+        drops = drops[drops[:, 4] == 0]
+        for drop in drops[before[drops[:, 3]] == before[drops[:, 2]]]:
+            # The search has forgotten which: find one again.
+            answer = next(j for j in range(drop[2], drop[3]) if self.search.decide(int(boards[j])))
+            won[answer] = True
+        for exponent in self.game.spawn_exponents:
+            here = drops[drops[:, 1] % 2 == exponent - 1]
+            spans = here[:, 3] - here[:, 2]
+            groups = np.repeat(np.arange(len(here)), spans)
+            places = np.repeat(here[:, 3] - np.cumsum(spans), spans) + np.arange(spans.sum())
+            if len(here):
+                self._want(total + 2**exponent, groups[won[places]], boards[places[won[places]]])
+
+
+class _Refutation(_Closure):
+    """Of a loss: each board listed names a drop after which all slides make boards that are listed."""
+
+    def __init__(self, search: Search) -> None:
+        super().__init__(search)
+        self._wanted: dict[int, set[int]] = {}  # by sum
+
+    def begin(self) -> list[Cells]:
+        """Want what the worst start needs; return it, none for the empty board."""
+        game = self.game
+        if game.start == "empty":
+            self._wanted[0] = {game.pack(game.empty_board)}
+            return []
+        for state in sorted({canonical(game, board) for board, _ in game.starts()}):
+            afters = self.after(state)
+            if afters is not None and not any(self.search.decide(key) for key in afters):
+                self._wanted[game.sum(state)] = set(afters)
+                return [state]
+        raise UsageError(f"no start of {game} is lost")
+
+    def next_sum(self) -> int | None:
+        """The least sum of which boards are wanted."""
+        return min((total for total, keys in self._wanted.items() if keys), default=None)
+
+    def lines(self, total: int) -> list[str]:
+        """List the boards of a sum with their drops, and want what follows those."""
+        keys = np.array(sorted(self._wanted.pop(total)), dtype=np.uint64)
+        lines = []
+        for at in range(0, len(keys), PIECE):
+            piece = keys[at : at + PIECE]
+            drops, boards, known = self.follow(piece)
+            lost = (known == kernels.LOST).tolist()
+            afters = boards.tolist()
+            by_board: list[list[list[int]]] = [[] for _ in piece]
+            for drop in drops.tolist():
+                if not drop[4]:
+                    by_board[drop[0]].append(drop)
+            for key, options in zip(piece.tolist(), by_board, strict=True):
+                code = self._rest(total, options, afters, lost)
+                lines.append(f"{self.word(key)} {code}\n")
+        return lines
+
+    def _rest(self, total: int, options: list[list[int]], afters: list[int], lost: list[bool]) -> int:
+        """The drop to name: after it all is lost, and fewest boards are new."""
+        best: tuple[int, int, list[int]] | None = None
+        for _, code, begin, end, _ in options:
+            if all(lost[begin:end]):
+                there = self._wanted.setdefault(total + 2 + 2 * (code % 2), set())
+                new = [key for key in afters[begin:end] if key not in there]
+                if best is None or len(new) < best[0]:
+                    best = len(new), code, new
+        if best is None:
+            # The search has forgotten which: find one again.
+            for _, code, begin, end, _ in options:
+                if not any(self.search.decide(key) for key in afters[begin:end]):
+                    best = end - begin, code, afters[begin:end]
+                    break
+        assert best is not None
+        self._wanted.setdefault(total + 2 + 2 * (best[1] % 2), set()).update(best[2])
+        return best[1]
+
+
+def hitting_set(wanted: list[tuple[Array, Array]]) -> Array:
+    """Few keys of which each group has one: ascending.
+
+    `wanted` lists groups, numbered within each entry, and a key of each.  Groups of one key have no
+    choice; of the others, in rounds, those keys are taken that are in as many open groups as any other
+    key of each of their groups.
+
+    >>> groups, keys = np.array([0, 0, 1, 1, 2, 2]), np.array([1, 2, 2, 3, 2, 4], dtype=np.uint64)
+    >>> hitting_set([(groups, keys)])
+    array([2], dtype=uint64)
+    """
+    offset, numbers = 0, []
+    for groups, _ in wanted:
+        numbers.append(groups + offset)
+        offset += int(groups[-1]) + 1 if len(groups) else 0
+    group = np.concatenate(numbers)
+    key = np.concatenate([keys for _, keys in wanted])
+    order = np.argsort(key, kind="stable")
+    rank = np.empty(len(key), dtype=np.int64)
+    rank[order] = np.concatenate([[0], np.cumsum(key[order][1:] != key[order][:-1])])
+    distinct = key[order][np.concatenate([[True], key[order][1:] != key[order][:-1]])]
+    taken = np.zeros(len(distinct), dtype=bool)
+    sizes = np.bincount(group, minlength=offset)
+    taken[rank[sizes[group] == 1]] = True
+    while True:
+        answered = np.zeros(offset, dtype=bool)
+        answered[group[taken[rank]]] = True
+        kept = ~answered[group]
+        group, rank = group[kept], rank[kept]
+        if not len(group):
+            chosen: Array = distinct[taken]
+            return chosen
+        # In each group the key that is in most groups; the least of those.
+        weight = np.bincount(rank, minlength=len(distinct)) * len(distinct) + np.arange(len(distinct))[::-1]
+        most = np.zeros(offset, dtype=np.int64)
+        np.maximum.at(most, group, weight[rank])
+        best = weight[rank] == most[group]
+        wins = np.bincount(rank[best], minlength=len(distinct))
+        everywhere = wins == np.bincount(rank, minlength=len(distinct))
+        taken |= everywhere & (wins > 0)

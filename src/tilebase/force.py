@@ -1,0 +1,382 @@
+"""What can be forced: the computer places its tiles to hurt, and the player makes the goal all the same.
+
+Whether a goal is forced does not depend on the probability of a 4, only on whether 2s and 4s may be
+dropped.  Three engines answer:
+
+* ``search``: depth first over canonical afterstates with a table of what is decided (`layers.search`).
+  It opens a few in a hundred of the boards up to symmetry, and knows a strategy at the end.
+* ``dense``: a pass over all boards within the limits (`dense`), the fastest where limits leave no
+  symmetry.
+* ``reachable``: counting and solving what is reachable (`solver`), to compare with.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tilebase._version import __version__
+from tilebase.combinatorics import boards_by_sum
+from tilebase.enumerate import Progress, check_resources
+from tilebase.errors import GameError, UsageError
+from tilebase.game import Cells, Game, parse_shape
+from tilebase.layers.run import Question, RunFolder
+from tilebase.layers.search import Search
+from tilebase.objectives import Objective
+from tilebase.perfect import PerfectIndex
+from tilebase.plans import Plan
+from tilebase.results import Solution
+from tilebase.solver import solve
+from tilebase.symmetry import canonical, orbit_size, symmetries
+from tilebase.values import Exact
+
+ENGINES = ("search", "dense", "reachable")
+DROPS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
+"""What the computer may drop, and a probability of a 4 under which it may."""
+
+
+@dataclass(frozen=True)
+class Forced:
+    """Whether a goal can be forced.
+
+    Attributes
+    ----------
+    game:
+        What is played.
+    forced:
+        None if time ran out.
+    engine:
+        One of `ENGINES`.
+    positions:
+        Afterstates opened by the search, afterstates solved by the others.
+    seconds:
+        What it took, the last continuation only.
+    version:
+        Of this program.
+    """
+
+    game: Game
+    forced: bool | None
+    engine: str
+    positions: int
+    seconds: float
+    version: str = __version__
+
+    @property
+    def statement(self) -> str:
+        """The answer in words."""
+        game = self.game
+        drops = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
+        starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
+        start = starts.get(game.start, f"the board {game.start}")
+        within = "" if game.limits is None else f" within the limits {game.limits_text}"
+        what = f"the tile {game.goal}"
+        if game.pattern:
+            what += f" or the pattern {game.pattern}"
+        verdict = {True: "can be forced", False: "cannot be forced", None: "is undecided"}[self.forced]
+        return f"2048 on {game.shape_text} against drops of {drops}, from {start}: {what} {verdict}{within}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "statement": self.statement,
+            "game": self.game.identity,
+            "forced": self.forced,
+            "engine": self.engine,
+            "positions": self.positions,
+            "seconds": round(self.seconds, 2),
+            "version": self.version,
+        }
+
+
+def four_of(drops: str) -> Fraction:
+    """A probability of a 4 under which just these tiles may be dropped.  Raises `UsageError`."""
+    word = ",".join(sorted(drops.replace(" ", "").split(",")))
+    if word not in DROPS:
+        raise UsageError(f"drops {drops!r} are none of 2,4 or 2 or 4")
+    return DROPS[word]
+
+
+def choose_engine(game: Game, memory: int) -> str:
+    """The engine that is likely to be fastest (measured: docs/force.md)."""
+    if len(symmetries(game)) > 1 or (game.unmergeable and not game.fixed):
+        return "search"
+    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory)
+    return "search" if plan.batched else "dense"
+
+
+def force(
+    game: Game,
+    *,
+    engine: str | None = None,
+    folder: Path | str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> Forced:
+    """Decide whether the player can force the goal against every drop.
+
+    Parameters
+    ----------
+    game:
+        The game; the probability of a 4 counts only as 0, 1 or in between.
+    engine:
+        One of `ENGINES`; None: the one likely to be fastest.
+    folder:
+        Where the search keeps what is decided, and the passes their layers, to continue after an
+        interruption.  None: nothing is kept.
+    memory, threads:
+        As in `solve`.
+    seconds:
+        The search gives up after this time; then `Forced.forced` is None.
+    progress:
+        Called with a `Progress` several times a second.
+
+    Raises
+    ------
+    UsageError
+        If the game has no goal, or there is no such engine.
+    ResourceError, StorageError, CorruptError, WrongGameError
+        If it does not fit, or the folder cannot be used.
+
+    >>> force(Game("2x2", 8, start="empty")).forced, force(Game("2x2", 16, start="empty")).forced
+    (True, False)
+    """
+    memory, threads = check_resources(memory, threads)
+    if not game.can_win:
+        raise UsageError("without a goal there is nothing to force: give a tile")
+    if engine is not None and engine not in ENGINES:
+        raise UsageError(f"engine {engine!r} is none of {', '.join(ENGINES)}")
+    chosen = engine or choose_engine(game, memory)
+    since = time.perf_counter()
+    if chosen != "search":
+        space = "all" if chosen == "dense" else "reachable"
+        found: Solution = solve(
+            game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space, progress=progress
+        )
+        assert isinstance(found.value, Exact)
+        taken = time.perf_counter() - since
+        return Forced(game, found.value.value == 1, chosen, found.positions, taken)
+    deadline = since + seconds
+    with Searching(game, folder, memory, threads, deadline, progress) as search:
+        forced = decide_starts(search)
+        return Forced(game, forced, chosen, search.opened, time.perf_counter() - since)
+
+
+class Searching:
+    """A `Search` in its folder, if it has one, for a with statement."""
+
+    def __init__(
+        self,
+        game: Game,
+        folder: Path | str | None,
+        memory: int,
+        threads: int,
+        deadline: float = math.inf,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._folder = None if folder is None else RunFolder(Path(folder), Question(game))
+        try:
+            self._search = Search(
+                game, memory=memory, threads=threads, folder=None if folder is None else Path(folder),
+                deadline=deadline, progress=progress,
+            )  # fmt: skip
+        except BaseException:
+            self._leave()
+            raise
+
+    def __enter__(self) -> Search:
+        return self._search
+
+    def __exit__(self, *error: object) -> None:
+        self._search.close()
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._folder is not None:
+            self._folder.close()
+
+
+def decide_starts(search: Search) -> bool | None:
+    """Whether the goal is forced from every start; None if time ran out."""
+    game = search.game
+    if game.start == "empty":
+        return search.decide(game.pack(canonical(game, game.empty_board)))
+    undecided = False
+    for state in sorted({canonical(game, board) for board, _ in game.starts()}):
+        found = decide_state(search, state)
+        if found is False:
+            return False
+        undecided |= found is None
+    return None if undecided else True
+
+
+def decide_state(search: Search, state: Cells) -> bool | None:
+    """Whether the player, to move, forces the goal; None if time ran out."""
+    game = search.game
+    afters = set(game.slides(state).values())
+    if any(game.wins(after) for after in afters):
+        return True
+    found = [search.decide(game.pack(canonical(game, after))) for after in sorted(afters)]
+    return True if True in found else None if None in found else False
+
+
+# -- many questions -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StartVerdict:
+    """One start of two tiles: the least board of its orbit, the size of that, whether it is forced."""
+
+    board: Cells
+    boards: int
+    forced: bool | None
+
+
+def force_starts(
+    game: Game,
+    *,
+    memory: int | None = None,
+    threads: int | None = None,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[StartVerdict, ...]:
+    """Every start of two tiles on its own, one of each orbit.  Raises as `force` does.
+
+    >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
+    [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
+    """
+    memory, threads = check_resources(memory, threads)
+    if game.start != "two-tiles":
+        raise UsageError("all starts are those of two tiles: leave the start out")
+    if not game.can_win:
+        raise UsageError("without a goal there is nothing to force: give a tile")
+    states = sorted({canonical(game, board) for board, _ in game.starts()})
+    with Searching(game, None, memory, threads, time.perf_counter() + seconds, progress) as search:
+        return tuple(
+            StartVerdict(state, orbit_size(game, state), decide_state(search, state)) for state in states
+        )
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The largest tile that can be forced.
+
+    Attributes
+    ----------
+    shape:
+        The shape.
+    tile:
+        The largest tile that is known to be forced.
+    exact:
+        Whether the next one is known not to be.
+    positions, seconds:
+        Afterstates opened, and what all questions took.
+    answers:
+        The questions that were answered, the smallest goal first.
+    """
+
+    shape: str
+    tile: int
+    exact: bool
+    positions: int
+    seconds: float
+    answers: tuple[Forced, ...]
+
+
+def largest_forced(
+    shape: str,
+    *,
+    drops: str = "2,4",
+    start: str = "empty",
+    limits: str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+    answered: Callable[[Forced], None] | None = None,
+) -> Largest:
+    """The largest tile that can be forced, found upwards: who makes a tile has made half of it.
+
+    A computer that may drop 2s keeps the player from a 4 with those alone, and from all tiles above
+    2**n on n cells.  Raises as `force` does.
+
+    >>> largest_forced("2x2").tile, largest_forced("2x2", drops="2").tile
+    (8, 16)
+    """
+    four = four_of(drops)
+    before = time.perf_counter()
+    forced = 4 if four == 1 else 2
+    answers: list[Forced] = []
+    exact = True
+    for exponent in range(3 if four == 1 else 2, 32):
+        try:
+            # With only 2s to drop no tile above 2**n is ever made.
+            only_twos = four != 1 and (exponent == 2 or exponent > math.prod(parse_shape(shape)))
+            game = Game(shape, 2**exponent, four=0 if only_twos else four, start=start, limits=limits)
+        except GameError:
+            if not answers and exponent > 3:
+                raise
+            if exponent > (2 if four != 1 else 3) or math.prod(parse_shape(shape)) == 1:
+                break  # the cells do not allow it
+            raise
+        left = seconds - (time.perf_counter() - before)
+        answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
+        answers.append(answer)
+        if answered is not None:
+            answered(answer)
+        if not answer.forced:
+            exact = answer.forced is False
+            break
+        forced = 2**exponent
+    positions = sum(answer.positions for answer in answers)
+    return Largest(shape, forced, exact, positions, time.perf_counter() - before, tuple(answers))
+
+
+def table_shapes() -> Iterator[str]:
+    """Shapes in the order of their cells: m x n with m <= n, and boxes with no side of 1."""
+    for cells in range(1, 33):
+        for rows in range(1, cells + 1):
+            if cells % rows == 0 and rows <= cells // rows:
+                yield f"{rows}x{cells // rows}"
+        for planes in range(2, cells + 1):
+            for rows in range(planes, cells // planes + 1):
+                if cells % (planes * rows) == 0 and rows <= cells // (planes * rows):
+                    yield f"{planes}x{rows}x{cells // (planes * rows)}"
+
+
+def forced_table(
+    *,
+    drops: str = "2,4",
+    seconds: float = 60.0,
+    memory: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Largest]:
+    """The largest forced tile of each shape, from one cell on, until the time is used up.
+
+    The last one may not be exact.  Shapes whose boards do not fit into 64 bits are left out.
+    """
+    end = time.perf_counter() + seconds
+    for shape in table_shapes():
+        left = end - time.perf_counter()
+        if left <= 0:
+            return
+        yield largest_forced(
+            shape, drops=drops, memory=memory, threads=threads, seconds=left, progress=progress
+        )
+
+
+def search_estimate(game: Game) -> int:
+    """How many afterstates a search is likely to open: rough, from what was measured (docs/force.md)."""
+    return int(SEARCHED_SHARE * sum(boards_by_sum(game).values()) / len(symmetries(game)))
+
+
+SEARCHED_SHARE = 0.02
+"""Of the boards up to symmetry; 0.08 on 3x3, 0.015 on 3x4."""

@@ -1,0 +1,301 @@
+"""The forced-win search on all threads: which afterstates the player wins against every drop.
+
+All threads search the same afterstate depth first, each in a slightly different order, and share
+one table of what is decided (`_kernels.force`): what one has found the others need not search.  Two
+threads open hardly more afterstates together than one alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import force as kernels
+from tilebase.enumerate import OVERHEAD, Progress
+from tilebase.errors import CorruptError, ResourceError, StorageError
+from tilebase.game import Game
+from tilebase.layers.rules import Rules
+
+Array = npt.NDArray[Any]
+
+LEAST_BITS = 13
+"""A table begins with 2**13 lines of 64 bytes and is doubled when half full."""
+FIRST_SLICE, SLICE = 1 << 9, 1 << 16
+"""Afterstates that a thread opens before the threads meet, first and at most."""
+SAVE_SECONDS = 600.0
+"""Seconds of work after which what is decided is saved, and lost at most by a kill."""
+PIECE = 1 << 14
+"""Lines of the table that are listed at a time."""
+SPREAD = 0x9E3779B97F4A7C15
+NAME = "decided.npz"
+
+
+class Facts:
+    """What is decided: afterstates that are won or lost, in a table of fixed size that may forget.
+
+    Keys are canonical packed boards (uint64).
+    """
+
+    def __init__(self, memory: int) -> None:
+        # Doubling needs the old table and the new one, three halves of what stays.
+        self._most_bits = max(int(memory / 1.5) >> 6, 1).bit_length() - 1
+        self.bits = min(LEAST_BITS, self._most_bits)
+        self.table = np.zeros(kernels.LINE << self.bits, dtype=np.uint64)
+        self.entered = 0
+
+    @property
+    def line_bits(self) -> np.uint64:
+        """The number of lines is two to this power."""
+        return np.uint64(self.bits)
+
+    def known(self, keys: Array) -> Array:
+        """For each key `_kernels.force.WON`, `LOST` or `UNKNOWN`."""
+        found = np.zeros(len(keys), dtype=np.int64)
+        kernels.look_up_all(self.table, self.line_bits, keys, found)
+        return found
+
+    def enter(self, keys: Array, won: Array) -> None:
+        """Write what is known of some afterstates."""
+        for at in range(0, len(keys), PIECE):
+            self.grow(PIECE)
+            piece = slice(at, at + PIECE)
+            kernels.enter_all(self.table, self.line_bits, keys[piece], won[piece])
+            self.entered += len(keys[piece])
+
+    def entries(self) -> Iterator[tuple[Array, Array]]:
+        """All that is known: keys, and whether they are won."""
+        keys = np.zeros(kernels.LINE * PIECE, dtype=np.uint64)
+        won = np.zeros(kernels.LINE * PIECE, dtype=np.uint8)
+        lines = 1 << self.bits
+        for begin in range(0, lines, PIECE):
+            end = min(begin + PIECE, lines)
+            n = kernels.list_entries(self.table, self.line_bits, begin, end, keys, won)
+            yield keys[:n], won[:n]
+
+    def grow(self, coming: int) -> None:
+        """Double the table, while there is memory, so that it stays half empty with `coming` more."""
+        while 2 * (self.entered + coming) > len(self.table) and self.bits < self._most_bits:
+            pieces = self.entries()
+            wider = np.zeros(2 * len(self.table), dtype=np.uint64)
+            for keys, won in pieces:
+                kernels.enter_all(wider, np.uint64(self.bits + 1), keys, won)
+            self.table = wider
+            self.bits += 1
+
+    def save(self, path: Path) -> None:
+        """Write all entries to a file, whole or not at all.  Raises `StorageError`."""
+        parts = [(keys.copy(), won.copy()) for keys, won in self.entries()]
+        beside = path.with_name(f".{path.name}.part")
+        try:
+            with beside.open("wb") as file:
+                np.savez(
+                    file,
+                    keys=np.concatenate([keys for keys, _ in parts]),
+                    won=np.concatenate([won for _, won in parts]),
+                )
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        except OSError as error:
+            beside.unlink(missing_ok=True)
+            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+
+    def load(self, path: Path) -> None:
+        """Enter what a file holds, if there is one.  Raises `CorruptError`."""
+        if not path.exists():
+            return
+        try:
+            with np.load(path) as stored:  # a zip file, which has checksums
+                keys, won = stored["keys"], stored["won"]
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise CorruptError(f"{path} is damaged: delete it and search again") from error
+        if keys.dtype != np.uint64 or won.dtype != np.uint8 or keys.shape != won.shape:
+            raise CorruptError(f"{path} holds no decided afterstates: delete it and search again")
+        self.enter(keys, won)
+
+
+class _Seeker:
+    """One thread's path through the game, and its buffers."""
+
+    def __init__(self, number: int) -> None:
+        self.seed = np.uint64(number * SPREAD % (1 << 64))
+        self.path = np.zeros(1 << 10, dtype=np.uint64)
+        self.spans = np.full((1 << 10, 2), -1, dtype=np.int64)
+        self.pool = np.zeros(1 << 16, dtype=np.uint64)
+        self.scratch = np.zeros((10, kernels.ROOM), dtype=np.uint64)
+        self.tiny = np.zeros((6, kernels.ROOM), dtype=np.int64)
+        self.counts = np.zeros(6, dtype=np.int64)
+        self.depth = 0
+
+    def begin(self, key: int) -> None:
+        """Set out from an afterstate."""
+        self.depth = 0
+        self.path[0] = key
+        self.spans[0] = 0, -1
+
+    def widen(self) -> None:
+        """Twice the room for the path."""
+        self.depth = int(self.counts[5])
+        self.path = np.concatenate([self.path, np.zeros_like(self.path)])
+        self.spans = np.concatenate([self.spans, np.full_like(self.spans, -1)])
+        self.pool = np.concatenate([self.pool, np.zeros_like(self.pool)])
+
+    @property
+    def share(self) -> float:
+        """How much of the drops along the path is answered: a rough share of the whole search."""
+        done, weight, begin = 0.0, 1.0, 0
+        for d in range(min(self.depth, 40)):
+            at, end = self.spans[d]
+            drops = max(end - begin, 1)
+            done += weight * float(at - begin) / drops
+            weight *= (1.0 + float(self.pool[at])) / drops
+            begin = end
+        return min(max(done, 0.0), 1.0)
+
+
+class Search:
+    """The search of one game.  Use `force` unless you need what is decided on the way.
+
+    `folder`, if given, keeps what is decided, so that a search goes on after an interruption.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        memory: int,
+        threads: int,
+        folder: Path | None = None,
+        deadline: float = float("inf"),
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.game, self.rules = game, Rules(game)
+        if memory < OVERHEAD // 4:
+            raise ResourceError(f"a search needs {OVERHEAD >> 22} MiB of memory at least")
+        self.facts = Facts(max(memory - OVERHEAD, memory // 4))
+        rules = self.rules
+        self.law = (
+            rules.exponents, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules, rules.tables,
+            rules.obstacles, rules.limited, rules.limits, rules.patterns, rules.sym,
+        )  # fmt: skip
+        self._neighbours = _neighbours(game)
+        self._seekers = [_Seeker(number) for number in range(threads)]
+        self._pool = ThreadPoolExecutor(threads)
+        self._file = None if folder is None else folder / NAME
+        self._deadline, self._progress = deadline, progress
+        self._began = self._saved = time.perf_counter()
+        self._slice = FIRST_SLICE
+        if self._file is not None:
+            self.facts.load(self._file)
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._pool.shutdown(wait=True)
+
+    @property
+    def opened(self) -> int:
+        """Afterstates that were opened: with one thread the same number in each run."""
+        return sum(int(seeker.counts[0]) for seeker in self._seekers)
+
+    @property
+    def forgotten(self) -> int:
+        """Entries that had to go because memory was short: some may have been searched again."""
+        return sum(int(seeker.counts[3]) for seeker in self._seekers)
+
+    def decide(self, key: int) -> bool | None:
+        """Whether a canonical afterstate is won; None if time ran out.
+
+        What is decided is saved if there is a folder, also when interrupted.
+        Raises `StorageError`.
+        """
+        root = np.array([key], dtype=np.uint64)
+        for seeker in self._seekers:
+            seeker.begin(key)
+        try:
+            while (known := int(self.facts.known(root)[0])) == kernels.UNKNOWN:
+                if time.perf_counter() > self._deadline:
+                    self._save()
+                    return None
+                self._step()
+                if time.perf_counter() - self._saved > SAVE_SECONDS:
+                    self._save()
+        except KeyboardInterrupt:
+            self._save()
+            raise
+        return known == kernels.WON
+
+    def _step(self) -> None:
+        """All threads open some afterstates; then the table may grow."""
+        facts = self.facts
+        before = self.opened
+        facts.grow(len(self._seekers) * self._slice)
+
+        def work(seeker: _Seeker) -> int:
+            found: int = kernels.search(
+                seeker.depth, self._slice, *self.law, self._neighbours, seeker.seed, facts.table,
+                facts.line_bits, seeker.path, seeker.spans, seeker.pool, seeker.scratch, seeker.tiny,
+                seeker.counts,
+            )  # fmt: skip
+            return found
+
+        jobs = [self._pool.submit(work, seeker) for seeker in self._seekers]
+        try:
+            wait(jobs)
+        except KeyboardInterrupt:
+            wait(jobs)  # less than a tenth of a second; then all paths can be gone on with
+            self._settle(jobs, before)
+            raise
+        self._settle(jobs, before)
+        self._slice = min(2 * self._slice, SLICE)
+        self._tell()
+
+    def _settle(self, jobs: Any, before: int) -> None:
+        for seeker, job in zip(self._seekers, jobs, strict=True):
+            if job.result() == kernels.FULL:
+                seeker.widen()
+            else:
+                seeker.depth = max(job.result(), 0)
+        self.facts.entered += self.opened - before
+
+    def _save(self) -> None:
+        self._saved = time.perf_counter()
+        if self._file is not None:
+            self.facts.save(self._file)
+
+    def _tell(self) -> None:
+        if self._progress is None:
+            return
+        seconds = max(time.perf_counter() - self._began, 1e-9)
+        share = self._seekers[0].share
+        left = seconds * (1 - share) / share if share > 1e-3 else float("inf")
+        depth = self._seekers[0].depth
+        self._progress(
+            Progress(depth, "search", self.opened, seconds, self.opened / seconds, share, left, "afterstates")
+        )
+
+
+def _neighbours(game: Game) -> Array:
+    """Distances in bits between neighbouring cells, and the lowest bits of the later cell of each pair."""
+    found: dict[int, int] = {}
+    for direction in game.directions[::2]:
+        for line in game.lines[direction]:
+            for cell, other in itertools.pairwise(line):
+                place = 1 << game.bits * (game.cells - 1 - other)
+                found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
+    return np.array(sorted(found.items()), dtype=np.uint64).reshape(-1, 2)
+
+
+def remove_decided(folder: Path) -> None:
+    """Delete what a finished search kept."""
+    with suppress(FileNotFoundError):
+        (folder / NAME).unlink()
