@@ -25,7 +25,7 @@ EXAMPLES = [
 ]
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("_version", "errors", "paths"),
+    ("_version", "check", "errors", "paths"),
     ("game",),
     ("symmetry",),
     ("board", "combinatorics", "counts", "objectives", "tables", "tables.source"),
@@ -35,11 +35,12 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("tables.probe",),
     ("tables.verify",),
     ("_kernels", "layers"),
-    ("adversary", "enumerate", "symbolic"),
-    ("backward", "plans"),
-    ("dense",),
+    ("enumerate", "symbolic"),
+    ("adversary", "backward", "plans"),
+    ("certificates", "dense"),
     ("solver",),
-    ("bounds", "limits", "patterns"),
+    ("bounds", "force", "patterns"),
+    ("limits",),
     ("policies",),
     ("simulation",),
     ("thinning",),

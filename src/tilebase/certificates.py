@@ -1,6 +1,6 @@
 """Certificates: forced wins as strategies, refutations as drops, small and easy to check.
 
-A search (`layers.search`) knows for each afterstate that it decided whether it is won.  From that a
+A search (`adversary`) knows for each afterstate that it decided whether it is won.  From that a
 certificate is taken sum by sum, the least first:
 
 * of a win: each drop on a board listed wants one of the won afterstates that slides make then.  Drops
@@ -17,6 +17,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,15 +26,21 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
+from tilebase.adversary import Search
 from tilebase.errors import StorageError, UsageError
-from tilebase.game import Cells
-from tilebase.layers.search import Search
+from tilebase.game import Cells, Game
 from tilebase.symmetry import canonical
 
 Array = npt.NDArray[Any]
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 PIECE = 1 << 12
 """Boards that are followed at a time."""
+
+
+def check_certifiable(game: Game) -> None:
+    """Raise `UsageError` unless certificates are for such a game."""
+    if game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None:
+        raise UsageError("a certificate is for a shape, a goal, limits and drops: leave out everything else")
 
 
 def write_certificate(
@@ -51,8 +58,7 @@ def write_certificate(
         If the file cannot be written; then there is none.
     """
     game = search.game
-    if game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None:
-        raise UsageError("a certificate is for a game of a shape, a goal, limits and drops, nothing else")
+    check_certifiable(game)
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
     lines: dict[int, list[str]] = {}
@@ -78,14 +84,12 @@ def write_certificate(
             file.write(json.dumps(header).encode() + b"\n")
             for total in sorted(lines):
                 file.write("".join(lines[total]).encode())
-        digest = hashlib.sha256()
-        with body.open("rb") as raw:
-            while piece := raw.read(1 << 20):
-                digest.update(piece)
-        with beside.open("wb") as whole, body.open("rb") as raw:
-            whole.write(f"tilebase certificate 1 {digest.hexdigest()}\n".encode())
-            while piece := raw.read(1 << 20):
-                whole.write(piece)
+        with body.open("rb") as packed:
+            digest = hashlib.file_digest(packed, "sha256").hexdigest()
+            packed.seek(0)
+            with beside.open("wb") as whole:
+                whole.write(f"tilebase certificate 1 {digest}\n".encode())
+                shutil.copyfileobj(packed, whole)
         beside.replace(path)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error

@@ -3,7 +3,7 @@
 Whether a goal is forced does not depend on the probability of a 4, only on whether 2s and 4s may be
 dropped.  Three engines answer:
 
-* ``search``: depth first over canonical afterstates with a table of what is decided (`layers.search`).
+* ``search``: depth first over canonical afterstates with a table of what is decided (`adversary`).
   It opens a few in a hundred of the boards up to symmetry, and knows a strategy at the end.
 * ``dense``: a pass over all boards within the limits (`dense`), the fastest where limits leave no
   symmetry.
@@ -21,17 +21,18 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import __version__
+from tilebase.adversary import Search, remove_decided
+from tilebase.certificates import check_certifiable, write_certificate
 from tilebase.combinatorics import boards_by_sum
 from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import GameError, UsageError
 from tilebase.game import Cells, Game, parse_shape
 from tilebase.layers.run import Question, RunFolder
-from tilebase.layers.search import Search
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
 from tilebase.results import Solution
-from tilebase.solver import solve
+from tilebase.solver import remove_solution, solve
 from tilebase.symmetry import canonical, orbit_size, symmetries
 from tilebase.values import Exact
 
@@ -56,6 +57,8 @@ class Forced:
         Afterstates opened by the search, afterstates solved by the others.
     seconds:
         What it took, the last continuation only.
+    listed:
+        Boards in the certificate, if one was written.
     version:
         Of this program.
     """
@@ -65,6 +68,7 @@ class Forced:
     engine: str
     positions: int
     seconds: float
+    listed: int | None = None
     version: str = __version__
 
     @property
@@ -90,6 +94,7 @@ class Forced:
             "engine": self.engine,
             "positions": self.positions,
             "seconds": round(self.seconds, 2),
+            "listed": self.listed,
             "version": self.version,
         }
 
@@ -118,6 +123,7 @@ def force(
     memory: int | None = None,
     threads: int | None = None,
     seconds: float = math.inf,
+    certificate: Path | str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Forced:
     """Decide whether the player can force the goal against every drop.
@@ -135,13 +141,15 @@ def force(
         As in `solve`.
     seconds:
         The search gives up after this time; then `Forced.forced` is None.
+    certificate:
+        File for a proof (`certificates`), which only the search can give.
     progress:
         Called with a `Progress` several times a second.
 
     Raises
     ------
     UsageError
-        If the game has no goal, or there is no such engine.
+        If the game has no goal, or there is no such engine, or certificates are not for such a game.
     ResourceError, StorageError, CorruptError, WrongGameError
         If it does not fit, or the folder cannot be used.
 
@@ -153,7 +161,11 @@ def force(
         raise UsageError("without a goal there is nothing to force: give a tile")
     if engine is not None and engine not in ENGINES:
         raise UsageError(f"engine {engine!r} is none of {', '.join(ENGINES)}")
-    chosen = engine or choose_engine(game, memory)
+    if certificate is not None:
+        check_certifiable(game)
+        if engine not in (None, "search"):
+            raise UsageError("only the engine search gives a certificate")
+    chosen = engine or ("search" if certificate is not None else choose_engine(game, memory))
     since = time.perf_counter()
     if chosen != "search":
         space = "all" if chosen == "dense" else "reachable"
@@ -165,8 +177,11 @@ def force(
         return Forced(game, found.value.value == 1, chosen, found.positions, taken)
     deadline = since + seconds
     with Searching(game, folder, memory, threads, deadline, progress) as search:
-        forced = decide_starts(search)
-        return Forced(game, forced, chosen, search.opened, time.perf_counter() - since)
+        forced, listed = decide_starts(search), None
+        opened = search.opened
+        if certificate is not None and forced is not None:
+            listed = write_certificate(Path(certificate), search, forced)
+        return Forced(game, forced, chosen, opened, time.perf_counter() - since, listed)
 
 
 class Searching:
@@ -371,6 +386,12 @@ def forced_table(
         yield largest_forced(
             shape, drops=drops, memory=memory, threads=threads, seconds=left, progress=progress
         )
+
+
+def remove_work(folder: Path | str) -> None:
+    """Delete the folder of a finished question.  Raises `WrongGameError` if it is none."""
+    remove_decided(Path(folder))
+    remove_solution(folder)
 
 
 def search_estimate(game: Game) -> int:

@@ -15,10 +15,12 @@ from rich.console import Console
 
 from tilebase._version import __version__
 from tilebase.cli.bound import bound
+from tilebase.cli.check import check
 from tilebase.cli.codecs import codecs
 from tilebase.cli.count import count
 from tilebase.cli.evaluate import evaluate
 from tilebase.cli.export import export
+from tilebase.cli.force import force
 from tilebase.cli.graph import graph
 from tilebase.cli.index import index
 from tilebase.cli.lemma import lemma
@@ -40,8 +42,8 @@ app = App(
     suppress_keyboard_interrupt=False,  # main says what becomes of the work
 )
 for command in (
-    count, solve, bound, index, lemma, limits, probe, play, simulate, evaluate, thin, plot, graph, codecs,
-    reproduce, verify, export,
+    count, solve, bound, force, check, index, lemma, limits, probe, play, simulate, evaluate, thin, plot,
+    graph, codecs, reproduce, verify, export,
 ):  # fmt: skip
     app.command(command)
 
@@ -67,9 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print(f"tilebase: cannot write the output: {error.strerror or error}", markup=False)
         return 1
     except KeyboardInterrupt:
-        errors.print(
-            "tilebase: stopped; count, solve and bound go on after the last finished layer if called again"
-        )
+        errors.print("tilebase: stopped; count, solve, bound and force go on where they were if called again")
         return 130
     except SystemExit as stop:
         return int(stop.code or 0)

@@ -72,13 +72,14 @@ def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
         limits=options.limits,
         largest=options.largest,
         pattern=options.pattern,
-        walls=_cells(options.walls),
-        unmergeable=_cells(options.unmergeable),
+        walls=parse_cells(options.walls),
+        unmergeable=parse_cells(options.unmergeable),
         fixed=options.fixed,
     )
 
 
-def _cells(text: str) -> list[int]:
+def parse_cells(text: str) -> list[int]:
+    """``0,5`` as numbers of cells.  Raises `UsageError`."""
     words = [word for word in re.split(r"[\s,]+", text.strip()) if word]
     if not all(word.isdecimal() for word in words):
         raise UsageError(f"{text!r} does not list cells: write their numbers, as 0,5")

@@ -18,8 +18,9 @@ LINE_SECONDS = 60
 def describe(progress: Progress) -> str:
     """One line: layer, step, states, rate, time left."""
     left = "?" if progress.seconds_left == float("inf") else clock(progress.seconds_left)
+    place = "depth" if progress.step == "search" else "sum"
     return (
-        f"sum {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
+        f"{place} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
         f"{progress.rate / 1e6:.1f} M/s  about {left} left"
     )
 

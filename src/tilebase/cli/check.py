@@ -1,0 +1,50 @@
+"""``tilebase check``: does a certificate prove what it says?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from tilebase.check import RefusedError
+from tilebase.check import check as check_file
+from tilebase.errors import CorruptError, StorageError
+
+
+def check(
+    certificate: Annotated[Path, Parameter(help="A file that tilebase force -c wrote.")],
+) -> int:
+    """Check a certificate by the plain rules, and say what it proves.
+
+    The checker is one file of Python without any of the kernels or the solver, and runs on its own:
+    python src/tilebase/check.py FILE. Exit status 1 if the certificate proves nothing.
+
+    tilebase check 3x3-32.cert
+    """
+    try:
+        header = check_file(certificate)
+    except RefusedError as error:
+        raise CorruptError(f"{certificate} proves nothing: {error}") from error
+    except OSError as error:
+        raise StorageError(f"cannot read {certificate}: {error.strerror or error}") from error
+    print(f"proved, by {header['boards']:,} boards: {statement(header)}")
+    return 0
+
+
+def statement(header: dict[str, Any]) -> str:
+    """What a certificate with this header proves."""
+    drops = " and ".join(f"{tile}s" for tile in header["drops"])
+    starts = header["starts"]
+    texts = [",".join(str(2 ** int(digit, 36) if digit != "0" else 0) for digit in word) for word in starts]
+    begin = (
+        "the empty board" if not texts
+        else f"the board {texts[0]}" if len(texts) == 1
+        else f"each of {len(texts)} starts, the first of them {texts[0]}"
+    )  # fmt: skip
+    within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
+    can = "can" if header["claim"] == "forced" else "cannot"
+    return (
+        f"on {header['shape']} against drops of {drops}, from {begin}, "
+        f"the tile {header['goal']} {can} be forced{within}"
+    )

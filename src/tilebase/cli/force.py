@@ -1,0 +1,188 @@
+"""``tilebase force``: what the player can force against a computer that drops tiles to hurt."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import (
+    FormatOption,
+    MemoryOption,
+    OutputOption,
+    QuietOption,
+    ThreadsOption,
+    WorkOption,
+    parse_bytes,
+    parse_cells,
+    parse_seconds,
+)
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import skip_linear_algebra
+from tilebase.errors import UsageError
+from tilebase.game import Game
+from tilebase.paths import runs_folder
+
+if TYPE_CHECKING:
+    from tilebase.force import Largest, StartVerdict
+
+
+def force(
+    shape: Annotated[
+        str | None, Parameter(help="Rows x columns, as 3x4, or three sizes, as 2x2x3; none with --table.")
+    ] = None,
+    goal: Annotated[
+        int | None, Parameter(help="The tile; left out, the largest that can be forced is found upwards.")
+    ] = None,
+    *,
+    drops: Annotated[str, Parameter(help="What the computer may drop: 2,4 or 2 or 4.")] = "2,4",
+    start: Annotated[
+        str, Parameter(help="empty (the computer begins), two-tiles (it chooses both), or a board.")
+    ] = "empty",
+    limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None,
+    pattern: Annotated[
+        str | None,
+        Parameter(help="Tiles on cells that win too, * for any: 64,32,*/*,*,*, or lemma1, or pair."),
+    ] = None,
+    walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = "",
+    all_starts: Annotated[
+        bool, Parameter(negative=(), help="Answer for each start of two tiles on its own.")
+    ] = False,
+    table: Annotated[
+        bool, Parameter(negative=(), help="The largest forced tile of each shape, from 1x1 on.")
+    ] = False,
+    budget: Annotated[
+        str | None, Parameter(help="Give up, undecided, after this time: 90s, 10min, 2h.")
+    ] = None,
+    engine: Annotated[
+        str | None,
+        Parameter(
+            help="search, dense or reachable; left out, search, or dense where limits leave no symmetry."
+        ),
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase check can check."),
+    ] = None,
+    work: WorkOption = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Decide which tile the player can force, whatever is dropped wherever.
+
+    Prints whether the tile can be forced, and with -c writes a proof: a strategy, or the drops that
+    refute every slide. Exit status 1 if time ran out.
+
+    tilebase force 3x3 32 -c 3x3-32.cert
+
+    tilebase force 2x5
+
+    tilebase force 3x4 64 --limits 32,32,32,16/16,32,32,16/16,16,16,16
+
+    tilebase force --table --budget 5min
+    """
+    chosen = choose_format(form, output)
+    seconds = parse_seconds(budget)
+    if table != (shape is None):
+        raise UsageError("give a shape, or --table for all shapes" if not table else "--table takes no shape")
+    if (all_starts or certificate or pattern or engine or walls or work) and goal is None:
+        raise UsageError("give a goal: without one the largest tile is searched, with nothing but limits")
+    skip_linear_algebra()
+    from tilebase import force as engines
+
+    options: Any = {"memory": parse_bytes(memory), "threads": threads}
+    if seconds is not None:
+        options["seconds"] = seconds
+    with counting_progress(quiet=quiet) as progress:
+        options["progress"] = progress
+        if shape is None:
+            return _print_table(engines.forced_table(drops=drops, **options), chosen, output)
+        if goal is None:
+            found = engines.largest_forced(shape, drops=drops, start=start, limits=limits, **options)
+            write_rows([row_of(found)], document_of(found), chosen, output)
+            return 0 if found.exact else 1
+        game = Game(
+            shape, goal, four=engines.four_of(drops), start="two-tiles" if all_starts else start,
+            limits=limits, pattern=pattern, walls=parse_cells(walls),
+        )  # fmt: skip
+        if all_starts:
+            starts = engines.force_starts(game, **options)
+            return _print_starts(game, starts, chosen, output)
+        folder = work or runs_folder() / f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}"
+        answer = engines.force(game, engine=engine, folder=folder, certificate=certificate, **options)
+    rows = [
+        {"game": str(game), "forced": WORDS[answer.forced], "engine": answer.engine}
+        | {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
+    ]
+    if chosen == "table" and output is None:
+        print(f"{answer.statement}.")
+        print(f"{answer.positions:,} afterstates by the engine {answer.engine} in {answer.seconds:.1f} s")
+        if answer.listed is not None:
+            print(f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase check")
+    else:
+        write_rows(rows, answer.as_dict(), chosen, output)
+    if answer.forced is None:
+        print(f"what is decided stays in {folder}: the same command goes on", file=sys.stderr)
+        return 1
+    if work is None:
+        engines.remove_work(folder)
+    return 0
+
+
+WORDS = {True: "yes", False: "no", None: "undecided"}
+
+
+def row_of(found: Largest) -> dict[str, Any]:
+    """A row of the table of shapes."""
+    return {
+        "board": found.shape,
+        "largest forced": found.tile,
+        "": "" if found.exact else "or more",
+        "afterstates": found.positions,
+        "seconds": round(found.seconds, 1),
+    }
+
+
+def document_of(found: Largest) -> dict[str, Any]:
+    """The same as plain JSON values, with the questions that were asked."""
+    return {
+        "shape": found.shape,
+        "tile": found.tile,
+        "exact": found.exact,
+        "positions": found.positions,
+        "seconds": round(found.seconds, 1),
+        "answers": [answer.as_dict() for answer in found.answers],
+    }
+
+
+def _print_table(shapes: Any, chosen: str, output: Path | None) -> int:
+    found: list[Largest] = []
+    for largest in shapes:
+        found.append(largest)
+        if chosen == "table" and output is None:  # as they come: the last ones take long
+            more = "" if largest.exact else " or more: time ran out"
+            print(
+                f"{largest.shape:8} {largest.tile:6}{more}  ({largest.positions:,} afterstates)", flush=True
+            )
+    if chosen != "table" or output is not None:
+        write_rows([row_of(one) for one in found], [document_of(one) for one in found], chosen, output)
+    return 0
+
+
+def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, output: Path | None) -> int:
+    rows = [
+        {"start": game.format(one.board), "boards": one.boards, "forced": WORDS[one.forced]} for one in starts
+    ]
+    forced = sum(one.boards for one in starts if one.forced)
+    every = sum(one.boards for one in starts)
+    document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced}
+    write_rows(rows, document, chosen, output)
+    if chosen == "table" and output is None:
+        print(f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry")
+    return 1 if any(one.forced is None for one in starts) else 0
