@@ -3,8 +3,8 @@
 "Forced" is proved if from each start, and from each board listed after every drop, some slide makes the
 goal or a board listed: the player always has an answer, and as drops add to the sum of the tiles,
 which the limits bound, the goal comes.  "Not forced" is proved if each board listed names a drop after
-which all slides make boards listed, and never the goal; so must all slides from each start.  Without
-starts the first drop is on the empty board.  docs/force.md describes the file.
+which all slides make boards listed, and never the goal; so must all slides from each start.  Without a
+start the first drop is on the empty board (docs/force.md).
 """
 
 from __future__ import annotations

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DropsOption,
     FormatOption,
     MemoryOption,
     OutputOption,
     QuietOption,
+    StartOption,
     ThreadsOption,
     WorkOption,
     parse_bytes,
@@ -38,10 +40,8 @@ def force(
         int | None, Parameter(help="The tile; left out, the largest that can be forced is found upwards.")
     ] = None,
     *,
-    drops: Annotated[str, Parameter(help="What the computer may drop: 2,4 or 2 or 4.")] = "2,4",
-    start: Annotated[
-        str, Parameter(help="empty (the computer begins), two-tiles (it chooses both), or a board.")
-    ] = "empty",
+    drops: DropsOption = "2,4",
+    start: StartOption = "empty",
     limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None,
     pattern: Annotated[
         str | None,

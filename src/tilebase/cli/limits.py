@@ -10,20 +10,24 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    DropsOption,
     FormatOption,
     GameOptions,
     MemoryOption,
     OutputOption,
     QuietOption,
     ShapeArgument,
+    StartOption,
     ThreadsOption,
     make_game,
     parse_bytes,
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.progress import share_progress
 from tilebase.cli.startup import skip_linear_algebra
 from tilebase.errors import UsageError
+from tilebase.game import Game
 
 if TYPE_CHECKING:
     from tilebase.limits import Trial
@@ -82,6 +86,53 @@ def search(
     write_rows(rows, document, chosen, output)
     if not found.finished:
         print("stopped by the time given: more may be found", file=sys.stderr)
+    return 0
+
+
+@limits.command
+def minimal(
+    shape: ShapeArgument,
+    goal: Annotated[int, Parameter(help="The tile to force.")],
+    *,
+    drops: DropsOption = "2,4",
+    start: StartOption = "empty",
+    highest: Annotated[
+        str | None, Parameter(name="--limits", help="Look below these limits only: 16,16/16,8.")
+    ] = None,
+    budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Find the least limits within which a tile can be forced, and the largest within which it cannot.
+
+    Prints all minimal winning and maximal losing limits, one of each orbit under the symmetries. Exit
+    status 1 if time ran out before all were known.
+
+    tilebase limits minimal 3x3 32
+    """
+    chosen = choose_format(form, output)
+    skip_linear_algebra()
+    from tilebase.borders import find_border
+    from tilebase.force import four_of
+
+    question = Game(shape, goal, four=four_of(drops), start=start, limits=highest)
+    with share_progress("limits known", quiet=quiet) as progress:
+        found = find_border(
+            question, seconds=parse_seconds(budget) or math.inf, memory=parse_bytes(memory), threads=threads,
+            progress=progress,
+        )  # fmt: skip
+    rows = [
+        {"limits": text, "": kind, "images": images}
+        for kind, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
+        for text, images in border
+    ]
+    write_rows(rows, found.as_dict(), chosen, output)
+    if found.open:
+        print(f"stopped by the time given: {found.open:,} of {found.lattice:,} are open", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -29,6 +29,10 @@ MemoryOption = Annotated[
     str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
 ]
 ThreadsOption = Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")]
+DropsOption = Annotated[str, Parameter(help="What the computer may drop: 2,4 or 2 or 4.")]
+StartOption = Annotated[
+    str, Parameter(help="empty (the computer begins), two-tiles (it chooses both), or a board.")
+]
 FormatOption = Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")]
 OutputOption = Annotated[
     Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")

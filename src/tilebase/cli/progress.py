@@ -78,8 +78,8 @@ def _lines() -> Callable[[Progress], None]:
 
 
 @contextmanager
-def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
-    """A callable for done and all of something; None if `quiet` or nobody watches."""
+def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[..., None] | None]:
+    """A callable for done and all of something, more numbers ignored; None if `quiet` or nobody watches."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -89,7 +89,7 @@ def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[[int,
     with Bars(console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(unit, total=None)
 
-        def update(done: int, every: int) -> None:
+        def update(done: int, every: int, *_: int) -> None:
             bars.update(task, completed=done, total=every)
 
         yield update
