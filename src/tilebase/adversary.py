@@ -29,7 +29,7 @@ from tilebase.layers.rules import Rules
 Array = npt.NDArray[Any]
 
 LEAST_BITS = 13
-"""A table begins with 2**13 lines of 64 bytes and is doubled when half full."""
+"""A table begins with 2**13 lines of 64 bytes and is doubled when five eighths full."""
 FIRST_SLICE, SLICE = 1 << 9, 1 << 16
 """Afterstates that a thread opens before the threads meet, first and at most."""
 SAVE_SECONDS = 600.0
@@ -48,7 +48,7 @@ class Facts:
 
     def __init__(self, memory: int) -> None:
         # Doubling needs the old table and the new one, three halves of what stays.
-        self._most_bits = max(int(memory / 1.5) >> 6, 1).bit_length() - 1
+        self._most_bits = max(int(memory / 1.5) >> 6, 16).bit_length() - 1
         self.bits = min(LEAST_BITS, self._most_bits)
         self.table = np.zeros(kernels.LINE << self.bits, dtype=np.uint64)
         self.entered = 0
@@ -83,8 +83,8 @@ class Facts:
             yield keys[:n], won[:n]
 
     def grow(self, coming: int) -> None:
-        """Double the table, while there is memory, so that it stays half empty with `coming` more."""
-        while 2 * (self.entered + coming) > len(self.table) and self.bits < self._most_bits:
+        """Double the table, while there is memory, so that it is not fuller than that with `coming` more."""
+        while 8 * (self.entered + coming) > 5 * len(self.table) and self.bits < self._most_bits:
             pieces = self.entries()
             wider = np.zeros(2 * len(self.table), dtype=np.uint64)
             for keys, won in pieces:

@@ -26,7 +26,7 @@ from tilebase.certificates import check_certifiable, write_certificate
 from tilebase.combinatorics import boards_by_sum
 from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import GameError, UsageError
-from tilebase.game import Cells, Game, parse_shape
+from tilebase.game import Cells, Game, exponent_of, parse_shape, split_cells
 from tilebase.layers.run import Question, RunFolder
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
@@ -325,22 +325,23 @@ def largest_forced(
     >>> largest_forced("2x2").tile, largest_forced("2x2", drops="2").tile
     (8, 16)
     """
-    four = four_of(drops)
+    four, cells = four_of(drops), math.prod(parse_shape(shape))
     before = time.perf_counter()
-    forced = 4 if four == 1 else 2
+    tiles = [int(word) for word in split_cells(start) if word.isdecimal()]
+    there = exponent_of(max(tiles)) if any(tiles) else 0
+    spawned = 2 if four == 1 else 1
+    forced, exact = max(spawned, there), True
     answers: list[Forced] = []
-    exact = True
-    for exponent in range(3 if four == 1 else 2, 32):
+    # With the least drops alone each exponent above those that are given costs a cell more.
+    for exponent in range(forced + 1, forced + cells):
+        least = 0 if exponent == 2 else four  # a 4 has to be made, not dropped
         try:
-            # With only 2s to drop no tile above 2**n is ever made.
-            only_twos = four != 1 and (exponent == 2 or exponent > math.prod(parse_shape(shape)))
-            game = Game(shape, 2**exponent, four=0 if only_twos else four, start=start, limits=limits)
+            game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
         except GameError:
-            if not answers and exponent > 3:
+            if not answers:
                 raise
-            if exponent > (2 if four != 1 else 3) or math.prod(parse_shape(shape)) == 1:
-                break  # the cells do not allow it
-            raise
+            exact = False  # tiles as large do not fit into 64 bits
+            break
         left = seconds - (time.perf_counter() - before)
         answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
         answers.append(answer)
@@ -349,9 +350,9 @@ def largest_forced(
         if not answer.forced:
             exact = answer.forced is False
             break
-        forced = 2**exponent
+        forced = exponent
     positions = sum(answer.positions for answer in answers)
-    return Largest(shape, forced, exact, positions, time.perf_counter() - before, tuple(answers))
+    return Largest(shape, 2**forced, exact, positions, time.perf_counter() - before, tuple(answers))
 
 
 def table_shapes() -> Iterator[str]:

@@ -4,9 +4,10 @@ An afterstate is *won* if after every drop some slide makes the goal or leads to
 is *lost* if after some drop no slide does.  Sums grow with each drop, so there are no cycles.
 
 The table has lines of eight entries of 64 bits.  `mix` is a bijection of keys; its highest bits are the
-line, the others stand in the entry above two bits: one that is always set, and whether the afterstate is
-won.  An entry is written at once, so threads share a table without locks; one that another thread
-overwrites is only forgotten, never wrong.
+line, or one of the three behind it if that is full.  An entry holds, from the highest bit: two for the
+number of lines that it stands behind its own, the other bits of the mixed key, one that is always set,
+and whether the afterstate is won.  It is written at once, so threads share a table without locks; one
+that another thread overwrites is only forgotten, never wrong.
 
 A path is a stack of frames.  Frame d is the afterstate ``path[d]``; what is open about it are records in
 `pool` from ``spans[d, 0]`` to ``spans[d, 1]``: for each drop that is not answered, the number of
@@ -19,7 +20,7 @@ import numpy as np
 
 from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_axis
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U2, free_cells, holds, ones, trailing_zeros, within
+from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, holds, ones, trailing_zeros, within
 
 UNKNOWN, LOST, WON = 0, 1, 2
 OVER, FULL = -1, -2
@@ -28,9 +29,10 @@ A = np.uint64(0x7FB5D329728EA185)
 B = np.uint64(0x81DADEF4BC2DD44D)
 A_INVERSE = np.uint64(pow(int(A), -1, 1 << 64))
 B_INVERSE = np.uint64(pow(int(B), -1, 1 << 64))
-U3, U27, U28, U31, U33, U54, U62 = (np.uint64(n) for n in (3, 27, 28, 31, 33, 54, 62))
-LINE = 8
-"""Entries in a line."""
+U4, U27, U31, U33, U54, U62 = (np.uint64(n) for n in (4, 27, 31, 33, 54, 62))
+BEHIND = np.uint64(1 << 60)
+LINE, LINES = 8, 4
+"""Entries in a line, and lines in which an afterstate may stand: a table has 16 lines at least."""
 ROOM = 256
 """Boards that the slides after all drops on one afterstate lead to, at most 32 drops times 6."""
 
@@ -57,14 +59,17 @@ def unmix(mixed):
 def look_up(table, line_bits, key):
     """`WON`, `LOST` or `UNKNOWN`."""
     mixed = mix(key)
-    line = np.int64(mixed >> (np.uint64(64) - line_bits)) * LINE
-    rest = mixed << line_bits >> line_bits
-    for k in range(line, line + LINE):
-        entry = table[k]
-        if entry == U0:
-            return UNKNOWN
-        if entry >> U2 == rest:
-            return WON if entry & U1 else LOST
+    home = np.int64(mixed >> (U64 - line_bits)) * LINE
+    wanted = mixed << line_bits >> line_bits
+    for behind in range(LINES):
+        line = home + behind * LINE & len(table) - 1
+        for k in range(line, line + LINE):
+            entry = table[k]
+            if entry == U0:
+                return UNKNOWN
+            if entry >> U2 == wanted:
+                return WON if entry & U1 else LOST
+        wanted += BEHIND
     return UNKNOWN
 
 
@@ -72,14 +77,18 @@ def look_up(table, line_bits, key):
 def _enter(table, line_bits, key, won):
     """Write what is known of an afterstate; return whether an older entry had to go."""
     mixed = mix(key)
-    line = np.int64(mixed >> (np.uint64(64) - line_bits)) * LINE
-    entry = (mixed << line_bits >> line_bits) << U2 | U2 | np.uint64(won)
-    for k in range(line, line + LINE):
-        if table[k] == U0 or table[k] >> U2 == entry >> U2:
-            table[k] = entry
-            return False
-    # Any of them, but the same in each run.
-    table[line + np.int64(entry >> U2 & np.uint64(LINE - 1))] = entry
+    home = np.int64(mixed >> (U64 - line_bits)) * LINE
+    first = mixed << line_bits >> line_bits
+    wanted = first
+    for behind in range(LINES):
+        line = home + behind * LINE & len(table) - 1
+        for k in range(line, line + LINE):
+            if table[k] == U0 or table[k] >> U2 == wanted:
+                table[k] = wanted << U2 | U2 | np.uint64(won)
+                return False
+        wanted += BEHIND
+    # Any of its own line, but the same in each run.
+    table[home + np.int64(first & np.uint64(LINE - 1))] = first << U2 | U2 | np.uint64(won)
     return True
 
 
@@ -105,8 +114,9 @@ def list_entries(table, line_bits, begin, end, out_keys, out_won):
         for k in range(line * LINE, (line + 1) * LINE):
             entry = table[k]
             if entry:
-                high = np.uint64(line) << (np.uint64(64) - line_bits)
-                out_keys[n] = unmix(high | entry >> U2)
+                home = line - np.int64(entry >> U62) & (len(table) // LINE) - 1
+                rest = entry << U2 >> U4
+                out_keys[n] = unmix(np.uint64(home) << (U64 - line_bits) | rest)
                 out_won[n] = entry & U1
                 n += 1
     return n

@@ -1,0 +1,407 @@
+"""What can be forced: the search, its table, largest tiles, starts, limits, and the command."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facts import Fact, facts
+from strategies import SMALL_GAMES
+from tilebase import reference
+from tilebase._kernels import force as kernels
+from tilebase.adversary import Facts, Search
+from tilebase.borders import find_border
+from tilebase.cli import main
+from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
+from tilebase.force import ENGINES, force, force_starts, forced_table, four_of, largest_forced, table_shapes
+from tilebase.game import Game, parse_shape, split_cells
+from tilebase.symmetry import canonical, symmetries
+
+MEMORY = 1 << 30
+WINNABLE = [game for game in SMALL_GAMES if game.can_win]
+
+
+# -- verdicts --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", WINNABLE, ids=str)
+def test_all_engines_say_what_the_oracle_says(game: Game) -> None:
+    exact = reference.values(game, "guaranteed").start
+    for engine in ENGINES:
+        found = force(game, engine=engine, memory=MEMORY)
+        assert found.forced == (exact == 1), engine
+        assert found.engine == engine
+
+
+@pytest.mark.parametrize("game", WINNABLE, ids=str)
+def test_every_afterstate_is_decided_as_the_oracle_says(game: Game) -> None:
+    values = reference.values(game, "guaranteed")
+    search = Search(game, memory=MEMORY, threads=2)
+    for after, value in values.afterstates.items():
+        assert search.decide(game.pack(after)) == (value == 1), game.format(after)
+    search.close()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_any_small_game(data: st.DataObject) -> None:
+    shape = data.draw(st.sampled_from(["2x2", "1x4", "2x3", "3x2", "1x2x3"]))
+    four = data.draw(st.sampled_from([0, Fraction(1, 10), 1]))
+    goal = data.draw(st.sampled_from([8, 16]))
+    cells = Game(shape).cells
+    limits = data.draw(st.lists(st.sampled_from([4, 8]), min_size=cells, max_size=cells))
+    start = data.draw(st.sampled_from(["empty", "two-tiles"]))
+    game = Game(shape, goal, four=four, limits=limits, start=start)
+    exact = reference.values(game, "guaranteed").start
+    assert force(game, memory=MEMORY, threads=1, engine="search").forced == (exact == 1)
+
+
+def small(file: str, **wanted: str) -> list[Fact]:
+    """The facts of boards of at most ten cells; larger ones take minutes to days."""
+    return [fact for fact in facts(file, **wanted) if prod(parse_shape(fact["board"])) <= 10]
+
+
+@pytest.mark.parametrize("fact", small("guaranteed_max_tile.tsv", status="exact"), ids=repr)
+def test_published_largest_tiles(fact):
+    found = largest_forced(fact["board"], memory=MEMORY)
+    assert (found.tile, found.exact) == (int(fact["max_tile"]), True)
+
+
+@pytest.mark.parametrize("fact", small("guaranteed_with_limits.tsv"), ids=repr)
+def test_published_limits(fact):
+    game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
+    assert force(game, memory=MEMORY).forced == (fact["claim"] == "winnable")
+    if fact["board"] not in ("2x4", "3x3") or fact["note"] not in ("minimal", "maximal"):
+        return
+    for cell, limit in enumerate(game.limits):
+        other = limit // 2 if fact["note"] == "minimal" else limit * 2
+        if 4 <= other < game.goal:
+            changed = [*game.limits[:cell], other, *game.limits[cell + 1 :]]
+            beside = Game(fact["board"], game.goal, limits=changed, start="empty")
+            assert force(beside, memory=MEMORY, engine="search").forced == (fact["note"] == "maximal")
+
+
+def test_with_one_thread_the_work_does_not_vary():
+    game = Game("3x3", 64, start="empty")
+    found = [force(game, memory=MEMORY, threads=1).positions for _ in range(2)]
+    assert found == [93948, 93948]
+
+
+def test_a_goal_above_two_to_the_cells_is_kept_away_by_2s():
+    found = largest_forced("2x2", start="two-tiles")
+    assert found.tile == 8
+    assert [answer.game.goal for answer in found.answers] == [4, 8, 16]
+    assert [answer.forced for answer in found.answers] == [True, True, False]
+
+
+@pytest.mark.parametrize("shape", ["1x2", "1x5", "2x2", "2x3", "2x4", "2x2x2"])
+def test_4s_only_are_2s_only_twice_as_large(shape):
+    twos, fours = (largest_forced(shape, drops=drops, memory=MEMORY) for drops in ("2", "4"))
+    assert fours.tile == 2 * twos.tile
+
+
+def test_3x3_forces_512_with_2s_only():
+    found = largest_forced("3x3", drops="2", memory=MEMORY)
+    assert (found.tile, found.exact) == (512, True)
+
+
+def test_limits_and_starts_of_the_largest_tile():
+    assert largest_forced("2x3", limits="8,8,8/8,8,4").tile == 16
+    assert largest_forced("2x3", limits="8,8,8/8,4,8").tile == 8
+    assert largest_forced("2x3", start="8,8,0/0,0,0").tile == 16
+    assert largest_forced("2x3", start="8,4,2/4,2,4").tile == 8
+
+
+# -- less room may help ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("game", "better", "worse"),
+    [
+        (Game("2x3", 16), "0,2,8/8,2,2", "0,2,8/8,0,2"),
+        (Game("2x3", 16), "0,2,8/8,4,4", "0,2,8/8,4,0"),
+        (Game("2x3", 16), "2,0,2/4,4,4", "2,0,2/4,2,4"),
+        (Game("2x3", 16), "0,2,2/2,4,2", "0,2,4/2,4,2"),
+        (Game("2x4", 32), "0,0,0,0/0,0,8,16", "0,0,0,0/0,0,0,16"),
+        (Game("2x3", 32, four=0), "0,2,4/8,16,4", "0,2,4/8,16,0"),
+    ],
+    ids=str,
+)
+def test_fewer_or_smaller_tiles_may_lose(game, better, worse):
+    """Neither an emptied cell nor a halved or doubled tile keeps what is won: docs/force.md."""
+    search = Search(game, memory=MEMORY, threads=1)
+    found = [search.decide(game.pack(canonical(game, game.parse(board)))) for board in (better, worse)]
+    search.close()
+    assert found == [True, False]
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def test_unmixing_undoes_mixing():
+    keys = np.random.default_rng(1).integers(0, 1 << 64, 1000, dtype=np.uint64)
+    keys = np.array(sorted({0, 1, (1 << 64) - 1, *keys.tolist()}), dtype=np.uint64)
+    won = keys % 2 == 0
+    table = Facts(MEMORY)
+    table.enter(keys, won)
+    listed = [(keys.copy(), won.copy()) for keys, won in table.entries()]
+    found = np.concatenate([keys for keys, _ in listed])
+    assert sorted(found.tolist()) == keys.tolist()
+    assert (table.known(keys) == np.where(won, kernels.WON, kernels.LOST)).all()
+    assert (table.known(keys ^ np.uint64(1 << 40)) == kernels.UNKNOWN).all()
+
+
+def test_a_table_grows_and_forgets_next_to_nothing_while_there_is_room():
+    table = Facts(1 << 24)
+    keys = np.arange(1, 300_000, dtype=np.uint64)
+    table.enter(keys, keys % 3 == 0)
+    assert (table.known(keys) != kernels.UNKNOWN).mean() > 0.999
+    assert table.table.nbytes <= 1 << 24
+
+
+def test_a_table_too_small_forgets_and_is_right_all_the_same():
+    game = Game("2x3", 32, start="empty")
+    search = Search(game, memory=MEMORY, threads=2)
+    search.facts = Facts(0)
+    assert search.decide(0) is False
+    assert search.forgotten > 0
+    search.close()
+
+
+# -- stopping and going on -------------------------------------------------------------------------
+
+
+def test_an_interrupted_search_goes_on(tmp_path):
+    game = Game("3x3", 64, start="empty")
+
+    def stop(progress):
+        if progress.positions > 40_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        force(game, folder=tmp_path / "run", memory=MEMORY, threads=1, progress=stop)
+    found = force(game, folder=tmp_path / "run", memory=MEMORY, threads=1)
+    assert found.forced is False
+    assert 0 < found.positions < 80_000
+    again = force(game, folder=tmp_path / "run", memory=MEMORY, threads=1)
+    assert again.positions < 80_000
+
+
+def test_time_that_runs_out_leaves_it_undecided(tmp_path):
+    game = Game("3x4", 128, start="empty")
+    found = force(game, folder=tmp_path / "run", memory=MEMORY, seconds=0.0)
+    assert found.forced is None
+    assert "undecided" in found.statement
+    assert (tmp_path / "run" / "decided.npz").exists()
+
+
+def test_a_damaged_save_is_refused(tmp_path):
+    game = Game("2x3", 32, start="empty")
+    folder = tmp_path / "run"
+    force(game, folder=folder, memory=MEMORY, seconds=-1.0)
+    saved = folder / "decided.npz"
+    data = bytearray(saved.read_bytes())
+    data[len(data) // 2] ^= 1
+    saved.write_bytes(data)
+    with pytest.raises(CorruptError, match="is damaged: delete it and search again"):
+        force(game, folder=folder, memory=MEMORY)
+    saved.write_bytes(b"")
+    with pytest.raises(CorruptError, match="is damaged"):
+        force(game, folder=folder, memory=MEMORY)
+
+
+def test_progress_has_a_rate_and_an_estimate():
+    seen = []
+    force(Game("3x3", 64, start="empty"), memory=MEMORY, progress=seen.append)
+    assert [one.positions for one in seen] == sorted(one.positions for one in seen)
+    assert all(0 <= one.fraction <= 1 and one.rate > 0 and one.unit == "afterstates" for one in seen)
+
+
+# -- many questions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [Game("2x2", 8), Game("2x2", 16), Game("2x3", 16), Game("2x3", 32)], ids=str)
+def test_each_start_on_its_own(game):
+    starts = force_starts(game, memory=MEMORY)
+    every = [board for board, _ in game.starts()]
+    assert sum(one.boards for one in starts) == len(every)
+    for one in starts:
+        alone = Game.from_identity(game.identity | {"start": game.format(one.board)})
+        assert one.forced == (reference.values(alone, "guaranteed").start == 1)
+
+
+def test_4x4_has_480_starts():
+    game = Game("4x4", 8)
+    starts = force_starts(game, memory=MEMORY)
+    assert sum(one.boards for one in starts) == 480 == 4 * 16 * 15 // 2
+    assert all(one.forced for one in starts)
+
+
+def test_the_table_of_shapes():
+    shapes = [shape for shape, _ in zip(table_shapes(), range(20), strict=False)]
+    assert shapes[:9] == ["1x1", "1x2", "1x3", "1x4", "2x2", "1x5", "1x6", "2x3", "1x7"]
+    assert "2x2x2" in shapes
+    rows = {}
+    for row in forced_table(seconds=600, memory=MEMORY):
+        rows[row.shape] = row.tile
+        if row.shape == "2x4":
+            break
+    assert rows == {
+        "1x1": 2, "1x2": 4, "1x3": 4, "1x4": 4, "2x2": 8, "1x5": 4, "1x6": 4, "2x3": 16, "1x7": 4, "1x8": 4,
+        "2x4": 32,
+    }  # fmt: skip
+    assert list(forced_table(seconds=0.0, memory=MEMORY)) == []
+
+
+# -- borders ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Game("2x2", 8, start="empty"),
+        Game("2x3", 16, start="empty"),
+        Game("1x4", 8, start="empty", four=0),
+    ],
+    ids=str,
+)
+def test_the_border_is_that_of_all_limits(game):
+    found = find_border(game, memory=MEMORY)
+    assert found.open == 0
+    least = game.spawn_exponents[-1]
+    wins = {}
+    for levels in np.ndindex(*(top - least + 1 for top in game.tops)):
+        limits = [2 ** (least + level) for level in levels]
+        wins[levels] = force(Game.from_identity(game.identity | {"limits": limits}), engine="search").forced
+    group = symmetries(game)
+    for border, side, step in ((found.winning, True, -1), (found.losing, False, 1)):
+        expected = {
+            max(tuple(levels[c] for c in p) for p in group)
+            for levels, won in wins.items()
+            if won is side
+            and all(
+                wins.get((*levels[:i], levels[i] + step, *levels[i + 1 :]), not side) is not side
+                for i in range(len(levels))
+            )
+        }
+        listed = {
+            tuple(int(limit).bit_length() - 1 - least for limit in split_cells(text)) for text, _ in border
+        }
+        assert listed == expected
+
+
+def test_published_borders():
+    """All minimal and maximal limits of the source for 2x4 and 3x3 are on the border."""
+    for shape in ("2x4", "3x3"):
+        game = Game(shape, 32, start="empty")
+        found = find_border(game, memory=MEMORY)
+        group = symmetries(game)
+        for note, border in (("minimal", found.winning), ("maximal", found.losing)):
+            images = {
+                tuple(Game(shape, 32, limits=text).limits[c] for c in p) for text, _ in border for p in group
+            }
+            for fact in [f for f in facts("guaranteed_with_limits.tsv", board=shape) if f["note"] == note]:
+                assert Game(shape, 32, limits=fact["limits"]).limits in images, fact
+        assert len(found.winning) == {"2x4": 1, "3x3": 5}[shape]
+
+
+def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
+    found = find_border(Game("3x3", 32, start="empty"), seconds=0.0, memory=MEMORY)
+    assert found.open == found.lattice == 3**9
+    assert found.winning == found.losing == ()
+
+
+# -- what cannot be asked --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "sentence"),
+    [
+        (lambda: force(Game("2x2")), UsageError, "nothing to force"),
+        (lambda: force(Game("2x2", 8), engine="guess"), UsageError, "none of search, dense, reachable"),
+        (
+            lambda: force(Game("2x2", 8), engine="dense", certificate="x"),
+            UsageError,
+            "only the engine search",
+        ),
+        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out everything else"),
+        (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
+        (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
+        (lambda: four_of("2,8"), UsageError, "none of 2,4 or 2 or 4"),
+        (lambda: largest_forced("2x2", limits="2,2/2"), GameError, "3 limits for a 2x2 board"),
+        (lambda: largest_forced("2x2", start="2,3/0,0"), GameError, "3 is not a power of two"),
+        (lambda: largest_forced("4xq"), GameError, "is not a shape"),
+        (lambda: find_border(Game("2x2")), UsageError, "nothing to force"),
+        (lambda: find_border(Game("4x4", 2048)), UsageError, "give lower limits"),
+        (lambda: Search(Game("2x2", 8), memory=1000, threads=1), ResourceError, "MiB of memory"),
+        (lambda: Facts(MEMORY).save(Path("/nowhere/at/all")), StorageError, "cannot write"),
+    ],
+)
+def test_bad_questions(ask, error, sentence):
+    with pytest.raises(error, match=sentence):
+        ask()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["force"], "give a shape, or --table"),
+        (["force", "2x2", "--table"], "--table takes no shape"),
+        (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
+        (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is no board of the game"),
+        (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is no board of the game"),
+        (["force", "2x2", "8", "--limits", "4,4/4"], "3 limits for a 2x2 board"),
+        (["force", "2x2", "8", "--drops", "8"], "none of 2,4 or 2 or 4"),
+        (["force", "2x2", "-c", "x.cert"], "give a goal"),
+        (["force", "2x2", "8", "--budget", "soon"], "is not a time"),
+        (["force", "2x2", "8", "--engine", "magic"], "none of search, dense, reachable"),
+        (["limits", "minimal", "2x2", "64"], "cannot be made on 2x2"),
+        (["check", "missing.cert"], "cannot read missing.cert"),
+    ],
+    ids=" ".join,
+)
+def test_bad_commands(words, sentence, folder, refused):
+    refused(words, 1 if words[0] == "check" else 2, sentence)
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def test_the_command(folder, capsys):
+    assert main(["force", "2x3", "16", "-q", "-c", "a.cert"]) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "2048 on 2x3 against drops of 2s and 4s, from the empty board: the tile 16 can be forced." in printed
+    )
+    assert "tilebase check" in printed
+    assert main(["check", "a.cert"]) == 0
+    assert "from the empty board, the tile 16 can be forced" in capsys.readouterr().out
+    assert not list((folder / "runs").glob("*"))
+    assert main(["force", "2x3", "32", "-q", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["forced"] is False
+    assert found["engine"] == "search"
+    assert main(["force", "2x3", "-q", "-f", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("2x3,16,")
+    assert main(["force", "2x3", "16", "--all-starts", "-q"]) == 0
+    assert "16 is forced from 60 of 60 starts, 20 up to symmetry" in capsys.readouterr().out
+    assert main(["force", "--table", "--budget", "2s", "-q"]) == 0
+    assert capsys.readouterr().out.startswith("1x1           2")
+    assert main(["force", "3x4", "128", "--budget", "0.1s", "-q", "--work", "run"]) == 1
+    assert "the same command goes on" in capsys.readouterr().err
+
+
+def test_limits_minimal(folder, capsys):
+    assert main(["limits", "minimal", "2x3", "16", "-q"]) == 0
+    assert "8,8,8/8,8,4  minimal winning       4" in capsys.readouterr().out
+    assert main(["limits", "minimal", "3x3", "32", "-q", "--budget", "0.01s", "-f", "json"]) == 1
+    found = capsys.readouterr()
+    assert json.loads(found.out)["open"] > 0
+    assert "are open" in found.err
