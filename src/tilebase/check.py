@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 Board = tuple[int, ...]  # exponents, 0 for an empty cell
-DAMAGE = ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, zlib.error
+EXPONENTS = {1 << exponent: exponent for exponent in range(1, 64)}
+DAMAGE = ValueError, LookupError, TypeError, AttributeError, EOFError, zlib.error, gzip.BadGzipFile
 
 
 class RefusedError(Exception):
@@ -45,13 +46,12 @@ class Checker:
         self.header = head = json.loads(self.lines.readline())
         self.forced = {"forced": True, "not forced": False}[head["claim"]]
         shape = [int(size) for size in head["shape"].split("x")]
-        self.goal, *self.drops = (int(tile).bit_length() - 1 for tile in (head["goal"], *head["drops"]))
+        self.goal, *self.drops = (EXPONENTS[tile] for tile in (head["goal"], *head["drops"]))
         places = list(itertools.product(*map(range, shape)))
         cell_of, self.cells = {place: cell for cell, place in enumerate(places)}, len(places)
         most = head["limits"] or [head["goal"]] * self.cells
-        self.limits = tuple(min(int(limit).bit_length(), self.goal) - 1 for limit in most)
-        sound = len(most) == self.cells and self.drops in ([1], [2], [1, 2])
-        if not sound or min(self.limits) < self.drops[-1]:
+        self.limits = tuple(min(EXPONENTS[limit], self.goal - 1) for limit in most)
+        if (len(most), min(self.limits) < max(self.drops), max(self.drops) > 2) != (self.cells, False, False):
             raise RefusedError("the header describes no game")
         self.directions, self.images = list[list[list[int]]](), list[list[int]]()
         for axis, size in enumerate(shape):
@@ -105,9 +105,8 @@ class Checker:
         for total in range(0, add_up(self.limits) + 6, 2):
             listed = {}
             while self.fits(board) and add_up(board) == total:
-                listed[board] = drop
+                listed[board], count = drop, count + 1
                 board, drop = next(boards, ((), 0))
-            count += len(listed)
             yield listed
         if board or count != self.header["boards"]:
             raise RefusedError("the boards are not in order, or not those of the game, or not all there")

@@ -1,0 +1,316 @@
+"""Certificates: every one that is written is proved, and nothing that is changed is."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from facts import Fact, facts
+from tilebase import reference
+from tilebase.certificates import hitting_set
+from tilebase.check import RefusedError, check
+from tilebase.cli import main
+from tilebase.errors import StorageError
+from tilebase.force import force, four_of
+from tilebase.game import Game
+
+MEMORY = 1 << 30
+GAMES = (
+    Game("2x2", 8, start="empty"),
+    Game("2x2", 16, start="empty"),
+    Game("2x2", 16),
+    Game("2x3", 16),
+    Game("2x3", 32),
+    Game("2x3", 16, limits="8,8,8/8,8,4", start="empty"),
+    Game("2x3", 16, limits="8,8,8/8,4,8", start="empty"),
+    Game("2x3", 64, four=0, start="empty"),
+    Game("2x3", 128, four=1),
+    Game("2x2", 16, start="8,8/0,2"),
+    Game("2x3", 32, start="4,8,2/8,16,0"),
+    Game("1x5", 8, start="empty"),
+    Game("2x2x2", 32, start="empty"),
+    Game("2x2x2", 64, start="empty"),
+    Game("1x2", 4, four=0, start="empty"),
+)
+
+
+def certify(game: Game, folder: Path) -> Path:
+    path = folder / "a.cert"
+    found = force(game, memory=MEMORY, certificate=path)
+    assert found.forced is not None
+    return path
+
+
+def rewrite(path: Path, change: Callable[[list[str]], list[str]]) -> None:
+    """Change the lines of a certificate and give it the checksum of what it then holds."""
+    packed = path.read_bytes().partition(b"\n")[2]
+    lines = change(gzip.decompress(packed).decode().splitlines())
+    body = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
+    digest = hashlib.sha256(body).hexdigest()
+    path.write_bytes(f"tilebase certificate 1 {digest}\n".encode() + body)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_what_is_found_is_proved(game: Game, tmp_path: Path) -> None:
+    header = check(certify(game, tmp_path))
+    forced = reference.values(game, "guaranteed").start == 1 if game.cells < 7 else game.goal == 32
+    assert header["claim"] == ("forced" if forced else "not forced")
+    assert (header["shape"], header["goal"]) == (game.shape_text, game.goal)
+    assert header["drops"] == [2**e for e in game.spawn_exponents]
+    if game.start == "empty":
+        assert header["starts"] == []
+    elif forced and game.start == "two-tiles":
+        assert len(header["starts"]) > 5
+    else:
+        assert len(header["starts"]) == 1
+
+
+SMALL = ("2x3", "2x4", "3x3", "2x5", "2x2x2")
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [f for f in facts("guaranteed_with_limits.tsv", goal="32") if f["board"] in SMALL],
+    ids=repr,
+)
+def test_published_limits_are_proved(fact: Fact, tmp_path: Path) -> None:
+    """The lines for 64 are refutations that take a minute to check: tests/test_slow.py."""
+    game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
+    header = check(certify(game, tmp_path))
+    assert header["claim"] == {"winnable": "forced", "not_winnable": "not forced"}[fact["claim"]]
+    assert header["limits"] == list(game.limits)
+
+
+@pytest.mark.parametrize("goal", [32, 64])
+def test_3x3(goal, tmp_path):
+    header = check(certify(Game("3x3", goal, start="empty"), tmp_path))
+    assert header["claim"] == ("forced" if goal == 32 else "not forced")
+    assert header["boards"] < 30_000
+
+
+def test_certificates_are_the_same_with_one_thread(tmp_path):
+    found = []
+    for name in ("a", "b"):
+        force(Game("2x4", 32, start="empty"), memory=MEMORY, threads=1, certificate=tmp_path / name)
+        found.append((tmp_path / name).read_bytes())
+    assert found[0] == found[1]
+
+
+# -- what is changed -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("goal", [8, 16])
+def test_no_byte_can_be_changed(goal, tmp_path):
+    path = certify(Game("2x2", goal, start="empty"), tmp_path)
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        for flip in (1, 0x20, 0x80):
+            changed = bytearray(whole)
+            changed[place] ^= flip
+            path.write_bytes(changed)
+            with pytest.raises(RefusedError):
+                check(path)
+    for length in (*range(0, len(whole), 7), len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(RefusedError):
+            check(path)
+    path.write_bytes(whole + b"\n")
+    with pytest.raises(RefusedError):
+        check(path)
+
+
+@pytest.mark.parametrize("goal", [16, 32])
+def test_no_board_can_be_left_out_changed_or_moved(goal, tmp_path):
+    """Also where whoever changes it writes the right checksum."""
+    path = certify(Game("2x3", goal, start="empty"), tmp_path)
+    whole = path.read_bytes()
+    lines = gzip.decompress(whole.partition(b"\n")[2]).decode().splitlines()
+    header = json.loads(lines[0])
+    fewer = json.dumps(header | {"boards": header["boards"] - 1})
+    refused = 0
+    for place in range(1, len(lines), 3):
+        word, _, drop = lines[place].partition(" ")
+        changes = [
+            [fewer, *lines[1:place], *lines[place + 1 :]],
+            [lines[0], *lines[1:place], *lines[place + 1 :]],
+            [lines[0], *lines[1:place], *lines[place:], lines[place]],
+            [*lines[:place], lines[place].replace(word, word[::-1] + "0"), *lines[place + 1 :]],
+            [*lines[:place], f"{word} 99", *lines[place + 1 :]] if drop else lines[:place],
+        ]
+        for changed in changes:
+            path.write_bytes(whole)
+            rewrite(path, lambda _, changed=changed: changed)
+            with pytest.raises(RefusedError):
+                check(path)
+            refused += 1
+    assert refused > 100
+    path.write_bytes(whole)
+    rewrite(path, lambda lines: lines)
+    assert check(path)["boards"] == header["boards"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"claim": "forced"},
+        {"claim": "certainly"},
+        {"goal": 8},
+        {"goal": 33},
+        {"goal": 0},
+        {"goal": None},
+        {"shape": "3x2"},
+        {"shape": "2x2"},
+        {"shape": "2x3x2"},
+        {"shape": "2xq"},
+        {"shape": ""},
+        {"drops": [2, 4, 8]},
+        {"drops": []},
+        {"limits": [16] * 5},
+        {"limits": [2] * 6},
+        {"starts": ["000055"]},
+        {"starts": ["0000110"]},
+        {"starts": ["00009z"]},
+        {"starts": 3},
+        {"boards": 7},
+        {"boards": "many"},
+    ],
+    ids=str,
+)
+def test_no_header_can_be_changed(change, tmp_path):
+    path = certify(Game("2x3", 32), tmp_path)
+    rewrite(path, lambda lines: [json.dumps(json.loads(lines[0]) | change), *lines[1:]])
+    with pytest.raises(RefusedError):
+        check(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"goal": 64}, {"drops": [4]}, {"drops": [2]}, {"limits": [16] * 6}, {"limits": [8] * 6}],
+    ids=str,
+)
+def test_a_header_that_is_changed_and_accepted_is_true(change, tmp_path):
+    """The same drops refute 64 as well, and limits only take from the player."""
+    game = Game("2x3", 32, start="empty")
+    path = certify(game, tmp_path)
+    rewrite(path, lambda lines: [json.dumps(json.loads(lines[0]) | change), *lines[1:]])
+    try:
+        header = check(path)
+    except RefusedError:
+        return
+    four = four_of(",".join(map(str, header["drops"])))
+    other = Game(header["shape"], header["goal"], limits=header["limits"], four=four, start="empty")
+    assert reference.values(other, "guaranteed").start == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"tilebase certificate 1 ", b"\x00" * 300, b"{}"])
+def test_other_files_are_no_certificates(content, tmp_path):
+    path = tmp_path / "a.cert"
+    path.write_bytes(content)
+    with pytest.raises(RefusedError, match="no certificate"):
+        check(path)
+    body = gzip.compress(content)
+    path.write_bytes(f"tilebase certificate 1 {hashlib.sha256(body).hexdigest()}\n".encode() + body)
+    with pytest.raises(RefusedError):
+        check(path)
+    path.write_bytes(f"tilebase certificate 1 {hashlib.sha256(content).hexdigest()}\n".encode() + content)
+    with pytest.raises(RefusedError):
+        check(path)
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.sets(st.integers(0, 12), min_size=1, max_size=4), max_size=8), min_size=1, max_size=3
+    ).filter(lambda lists: any(lists))
+)
+def test_hitting_sets_hit(lists):
+    wanted = []
+    for groups in lists:
+        pairs = [(number, key) for number, group in enumerate(groups) for key in sorted(group)]
+        numbers = np.array([number for number, _ in pairs], dtype=np.int64)
+        wanted.append((numbers, np.array([key for _, key in pairs], dtype=np.uint64)))
+    chosen = hitting_set(wanted)
+    every = [group for groups in lists for group in groups]
+    assert all(group & set(chosen.tolist()) for group in every)
+    assert chosen.tolist() == sorted(set(chosen.tolist()))
+    assert len(chosen) <= len(every)
+
+
+def test_what_the_table_has_forgotten_is_found_again(tmp_path, monkeypatch):
+    """A certificate does not depend on what the search still knows."""
+    from tilebase import force as engines
+
+    decide = engines.decide_starts
+
+    def decide_and_forget(search):
+        found = decide(search)
+        search.facts.table[:] = 0
+        search.facts.entered = 0
+        return found
+
+    monkeypatch.setattr(engines, "decide_starts", decide_and_forget)
+    for game in (Game("2x3", 16), Game("2x3", 32), Game("2x3", 32, start="empty")):
+        assert check(certify(game, tmp_path))["goal"] == game.goal
+
+
+def test_a_certificate_that_cannot_be_written(tmp_path):
+    with pytest.raises(StorageError, match="cannot write"):
+        force(Game("2x2", 8), memory=MEMORY, certificate=tmp_path / "no" / "a.cert")
+    (tmp_path / "a.cert").mkdir()
+    with pytest.raises(StorageError, match="cannot write"):
+        force(Game("2x2", 8), memory=MEMORY, certificate=tmp_path / "a.cert")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.cert"]
+
+
+# -- checking --------------------------------------------------------------------------------------
+
+
+def test_the_checker_is_a_short_script_of_its_own(tmp_path):
+    script = Path(sys.modules["tilebase.check"].__file__ or "")
+    text = script.read_text()
+    assert len(text.splitlines()) < 150
+    for other in ("tilebase.", "numpy", "numba"):
+        assert f"import {other}" not in text
+        assert f"from {other}" not in text
+    path = certify(Game("2x3", 32, start="empty"), tmp_path)
+    alone = subprocess.run(
+        [sys.executable, "-I", "-S", script, path], capture_output=True, text=True, check=True
+    )
+    assert alone.stdout.startswith("proved: ")
+    path.write_bytes(path.read_bytes()[:-1])
+    alone = subprocess.run([sys.executable, "-I", script, path], capture_output=True, text=True, check=False)
+    assert alone.returncode == 1
+    assert alone.stderr == (
+        "not proved: the file is no certificate, or it is damaged: its checksum is wrong\n"
+    )
+
+
+def test_the_command(folder, capsys, refused):
+    assert main(["force", "2x3", "32", "--start", "two-tiles", "-q", "-c", "a.cert"]) == 0
+    capsys.readouterr()
+    assert main(["check", "a.cert"]) == 0
+    printed = capsys.readouterr().out
+    assert "on 2x3 against drops of 2s and 4s, from the board " in printed
+    assert "the tile 32 cannot be forced" in printed
+    assert main(["force", "2x3", "16", "--start", "two-tiles", "-q", "-c", "b.cert"]) == 0
+    capsys.readouterr()
+    assert main(["check", "b.cert"]) == 0
+    assert "from each of 20 starts, the first of them " in capsys.readouterr().out
+    data = bytearray(Path("a.cert").read_bytes())
+    data[100] ^= 4
+    Path("a.cert").write_bytes(data)
+    refused(["check", "a.cert"], 1, "a.cert proves nothing: the file is no certificate, or it is damaged")
+    refused(["check", str(folder)], 1, "cannot read")
