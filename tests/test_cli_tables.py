@@ -189,6 +189,49 @@ def test_play_where_the_table_ends(folder, printed, monkeypatch, capsys):
     assert "the table does not know" in printed("play", "t", "--start", "0,2/2,0")
 
 
+@pytest.fixture(scope="module")
+def forced(tmp_path_factory):
+    """2x3 to 16, which can be forced, and 32, which cannot: what each position is worth to the player."""
+    folder = tmp_path_factory.mktemp("forced")
+    for goal in (16, 32):
+        solve(Game("2x3", goal), "guaranteed", table=folder / str(goal))
+    return folder
+
+
+def test_an_adversary_cannot_prevent_what_is_forced(forced, printed):
+    for seed in range(3):
+        out = printed(
+            "play", forced / "16", "--adversary", "--auto", "--delay", 0, "--seed", seed, "--no-values"
+        )
+        assert "won after" in out
+
+
+def test_an_adversary_prevents_what_is_not(forced, printed):
+    for seed in range(3):
+        out = printed("play", forced / "32", "--adversary", "--auto", "--delay", 0, "--seed", seed)
+        assert "whether a win can be forced: no" in out
+        assert "no slide is left" in out
+
+
+def test_being_the_adversary(forced, printed, monkeypatch):
+    type_in(monkeypatch, "9 2", "", "u", "5 2", "u", "n", "nonsense", "q")
+    out = printed(
+        "play", forced / "16", "--be-adversary", "--start", "2,0,0/2,0,0", "--seed", 1, "--no-values"
+    )
+    assert "9 2 is no drop here; some are: " in out
+    assert "nonsense is no drop here" in out
+    assert "nothing to take back" in out
+    assert "the table slides " in out
+    type_in(monkeypatch, "0 2", "q")
+    out = printed(
+        "play", forced / "16", "--be-adversary", "--start", "8,8,0/0,0,0", "--seed", 1, "--no-values"
+    )
+    assert "won after 1 slides" in out
+    assert "the game is over: u takes a drop back, n begins anew" in out
+    type_in(monkeypatch)
+    assert printed("play", forced / "16", "--be-adversary", "--seed", 1).endswith("> ")
+
+
 # -- simulate, evaluate, thin, verify --------------------------------------------------------------
 
 
@@ -303,6 +346,7 @@ def test_graph_with_values(folder, printed):
         ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
         ("probe t 2,2/0,0 -f csv", 2, "none of table, json"),
         ("play nowhere --auto", 1, "is not there"),
+        ("play t --be-adversary --auto", 2, "leave out --adversary and --auto"),
         ("play t --delay -1", 2, "a delay of -1.0 s is none"),
         ("play t --delay nan", 2, "a delay of nan s is none"),
         ("play t --delay inf", 2, "a delay of inf s is none"),

@@ -28,9 +28,6 @@ from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import GameError, UsageError
 from tilebase.game import Cells, Game, exponent_of, parse_shape, split_cells
 from tilebase.layers.run import Question, RunFolder
-from tilebase.objectives import Objective
-from tilebase.perfect import PerfectIndex
-from tilebase.plans import Plan
 from tilebase.results import Solution
 from tilebase.solver import remove_solution, solve
 from tilebase.symmetry import canonical, orbit_size, symmetries
@@ -107,12 +104,10 @@ def four_of(drops: str) -> Fraction:
     return DROPS[word]
 
 
-def choose_engine(game: Game, memory: int) -> str:
+def choose_engine(game: Game) -> str:
     """The engine that is likely to be fastest (measured: docs/force.md)."""
-    if len(symmetries(game)) > 1 or (game.unmergeable and not game.fixed):
-        return "search"
-    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory)
-    return "search" if plan.batched else "dense"
+    ranked = not game.unmergeable or game.fixed
+    return "dense" if ranked and len(symmetries(game)) == 1 else "search"
 
 
 def force(
@@ -165,7 +160,7 @@ def force(
         check_certifiable(game)
         if engine not in (None, "search"):
             raise UsageError("only the engine search gives a certificate")
-    chosen = engine or ("search" if certificate is not None else choose_engine(game, memory))
+    chosen = engine or ("search" if certificate is not None else choose_engine(game))
     since = time.perf_counter()
     if chosen != "search":
         space = "all" if chosen == "dense" else "reachable"
@@ -315,12 +310,13 @@ def largest_forced(
     threads: int | None = None,
     seconds: float = math.inf,
     progress: Callable[[Progress], None] | None = None,
-    answered: Callable[[Forced], None] | None = None,
+    known: dict[Game, Forced] | None = None,
 ) -> Largest:
     """The largest tile that can be forced, found upwards: who makes a tile has made half of it.
 
     A computer that may drop 2s keeps the player from a 4 with those alone, and from all tiles above
-    2**n on n cells.  Raises as `force` does.
+    2**n on n cells.  `known` are answers that need not be found again; new ones are added.
+    Raises as `force` does.
 
     >>> largest_forced("2x2").tile, largest_forced("2x2", drops="2").tile
     (8, 16)
@@ -343,10 +339,12 @@ def largest_forced(
             exact = False  # tiles as large do not fit into 64 bits
             break
         left = seconds - (time.perf_counter() - before)
-        answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
+        answer = known.get(game) if known else None
+        if answer is None:
+            answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
         answers.append(answer)
-        if answered is not None:
-            answered(answer)
+        if known is not None and answer.forced is not None:
+            known[game] = answer
         if not answer.forced:
             exact = answer.forced is False
             break

@@ -28,6 +28,7 @@ from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
+from tilebase.force import Forced, choose_engine, force, largest_forced, search_estimate
 from tilebase.game import Cells, Game, parse_shape
 from tilebase.plans import THREAD_RATE
 from tilebase.solver import solve
@@ -39,6 +40,8 @@ SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edi
 SECONDS_A_STATE = 8e-8
 """One thread, rough; only for estimates."""
 SECONDS_A_RANK = 1.5e-10
+SEARCH_RATE = 3.5e5
+"""Afterstates that a thread opens in a second."""
 LARGE = 10.0
 """Counts that take as many seconds have layers large enough for all processors."""
 REACHABLE_SHARE = 0.12
@@ -173,10 +176,11 @@ def counting_seconds(game: Game, up_to: int | None = None) -> float:
 
 
 class _Counts:
-    """Counting results, each game once."""
+    """Results that several lines need, each found once."""
 
     def __init__(self) -> None:
         self._results: dict[Game, CountResult] = {}
+        self.forced: dict[Game, Forced] = {}
 
     def __call__(self, game: Game) -> CountResult:
         if game not in self._results:
@@ -237,11 +241,36 @@ def _largest_class(cells: int, kinds: int) -> int:
     return ways
 
 
-def _claim_oracle_values(fact: Fact, _: _Counts) -> Claim | None:
-    """Games small enough for the oracle."""
-    if fact.file == "guaranteed_max_tile.tsv" and math.prod(parse_shape(fact.columns["board"])) <= 4:
-        return Claim(lambda: largest_forced(fact.columns["board"]), 5.0)
+def forcing_seconds(game: Game) -> float:
+    """What deciding whether a goal is forced may take here: rough."""
+    processors = len(os.sched_getaffinity(0))
+    if choose_engine(game) == "dense":
+        return bound(game).boards / (THREAD_RATE * processors) + 0.1
+    return search_estimate(game) / (SEARCH_RATE * processors) + 0.1
+
+
+def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
+    """From the empty board, as the source has it."""
+    if fact.file == "guaranteed_max_tile.tsv":
+        shape, tile = fact.columns["board"], int(fact.columns["max_tile"])
+        cells = math.prod(parse_shape(shape))
+        # The next larger goal takes longest.
+        seconds = (
+            forcing_seconds(Game(shape, 2 * tile, start="empty")) if tile < 2**cells and cells > 2 else 0.1
+        )
+        return Claim(lambda: largest_forced(shape, known=counts.forced).tile, seconds)
+    if fact.file == "guaranteed_with_limits.tsv":
+        game = _game(fact, limits=fact.columns["limits"], start="empty")
+        if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
+            game = _game(fact, start="empty")  # the goal itself limits as much
+        return Claim(lambda: _winnable(game, counts), forcing_seconds(game))
     return None
+
+
+def _winnable(game: Game, counts: _Counts) -> str:
+    if game not in counts.forced:
+        counts.forced[game] = force(game)
+    return "winnable" if counts.forced[game].forced else "not_winnable"
 
 
 SOLVING = 2.5
@@ -257,19 +286,6 @@ def _claim_optimal_values(fact: Fact, _: _Counts) -> Claim | None:
     return Claim(
         lambda: Fraction(float(solve(game, discount=discount).value)), SOLVING * counting_seconds(game)
     )
-
-
-def largest_forced(shape: str) -> int:
-    """The largest tile that the player can force from the empty board, by the oracle."""
-    forced, most = 2, Game(shape, start="empty")
-    for exponent in range(2, max(most.tops) + 1 if most.cells > 1 else 2):
-        # An adversary who keeps the player from a 4 never spawns one.
-        four = 0 if exponent == 2 else most.four
-        game = Game(shape, 2**exponent, four=four, start="empty")
-        if reference.values(game, "guaranteed").start != 1:
-            break
-        forced = 2**exponent
-    return forced
 
 
 def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
@@ -328,7 +344,7 @@ CLAIMS = (
     _claim_counts,
     _claim_sizes,
     _claim_optimal_values,
-    _claim_oracle_values,
+    _claim_forced,
     _claim_checkerboards,
     _claim_bounds,
 )

@@ -18,6 +18,12 @@ def play(
     seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None,
     auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False,
     delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3,
+    adversary: Annotated[
+        bool, Parameter(negative=(), help="The computer drops what hurts most, by the table.")
+    ] = False,
+    be_adversary: Annotated[
+        bool, Parameter(negative=(), help="The table slides, and you drop the tiles.")
+    ] = False,
     values: Annotated[bool, Parameter(negative="--no-values", help="Show what each slide is worth.")] = True,
     objective: LabelOption = None,
 ) -> int:
@@ -26,16 +32,23 @@ def play(
     tilebase play 3x3-512/
 
     tilebase play 3x3-512/ --auto --delay 0 --seed 1
+
+    tilebase solve 3x3 32 --objective guaranteed -o 3x3-32/ and tilebase play 3x3-32/ --adversary
     """
     from tilebase.cli.terminal import Screen, Seat
     from tilebase.tables.probe import open_table
 
     if not 0 <= delay <= 3600:
         raise UsageError(f"a delay of {delay} s is none: give 0 to 3600")
+    if be_adversary and (adversary or auto):
+        raise UsageError("whoever is the adversary drops the tiles: leave out --adversary and --auto")
     with open_table(table) as opened:
-        seat = Seat(opened, objective, random.Random(seed), start)
+        seat = Seat(opened, objective, random.Random(seed), start, hurt=adversary)
         screen = Screen(seat, values=values)
-        if auto:
+        if be_adversary:
+            screen.converse_as_computer()
+        elif auto:
             return 0 if screen.play_on(delay) else 1
-        screen.converse(delay)
+        else:
+            screen.converse(delay)
     return 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from tilebase.board import Board
 from tilebase.cli.probe import describe
 from tilebase.errors import BoardError, MissingBoardError
+from tilebase.game import Cells
 from tilebase.tables.probe import Answer, Table
 
 WORDS = {
@@ -22,11 +24,28 @@ HELP = (
 )
 
 
-class Seat:
-    """A game in progress: the position, and those before it."""
+DROP_HELP = (
+    "the table slides, you drop: type a cell and a tile, as in 5 4, cells counted from 0 at the top left; "
+    "u undo, n new game, q quit\n"
+)
 
-    def __init__(self, table: Table, objective: str | None, rng: random.Random, start: str | None) -> None:
-        self.table, self.objective, self.rng = table, objective, rng
+
+class Seat:
+    """A game in progress: the position, and those before it.
+
+    With `hurt` the computer drops what leaves the player worst off, else at random.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        objective: str | None,
+        rng: random.Random,
+        start: str | None,
+        *,
+        hurt: bool = False,
+    ) -> None:
+        self.table, self.objective, self.rng, self.hurt = table, objective, rng, hurt
         self._start = start
         self.history: list[Board] = []
         self.board = self.begin()
@@ -37,28 +56,45 @@ class Seat:
         if self._start is not None:
             self.board = self.table.read(self._start)
         else:
-            boards, chances = zip(*self.table.game.starts(), strict=True)
-            cells = self.rng.choices(boards, [float(p) for p in chances])[0]
-            self.board = Board(self.table.game, cells)
+            self.board = self._choose(self.table.game.starts())
         return self.board
+
+    def _choose(self, boards: Sequence[tuple[Cells, Fraction]]) -> Board:
+        """One of some boards with their probabilities: at random, or a worst one for the player."""
+        found = [Board(self.table.game, cells) for cells, _ in boards]
+        if not self.hurt:
+            return self.rng.choices(found, [float(p) for _, p in boards])[0]
+        worths = [self._worth(board) for board in found]
+        return self.rng.choice(
+            [board for board, worth in zip(found, worths, strict=True) if worth == min(worths)]
+        )
+
+    def _worth(self, board: Board) -> float:
+        """What a position is worth; one that the table does not hold is the last to be chosen."""
+        answer: Answer | None = self.table.get(board, None, self.objective)
+        return float("inf") if answer is None else float(answer.value)
 
     def answer(self) -> Answer | None:
         """What the table knows; None if it does not hold the position."""
         found: Answer | None = self.table.get(self.board, None, self.objective)
         return found
 
-    def slide(self, direction: str) -> bool:
-        """Slide, and let a tile be spawned; whether that was allowed."""
+    def slide(self, direction: str, drop: Board | None = None) -> bool:
+        """Slide, and let a tile be dropped, the one given or another; whether that was allowed."""
         after = self.board.slides().get(direction)
         if after is None:
             return False
         self.history.append(self.board)
-        if after.won:
-            self.board = after
-            return True
-        boards, chances = zip(*self.table.game.spawns(after.cells), strict=True)
-        self.board = Board(self.table.game, self.rng.choices(boards, [float(p) for p in chances])[0])
+        self.board = after if after.won else drop or self._choose(self.table.game.spawns(after.cells))
         return True
+
+    def best(self) -> str | None:
+        """The slide that the table makes: a winning one if it can; None if it knows none."""
+        answer = self.answer()
+        if answer is None or not answer.best:
+            return None
+        wins = [slide.direction for slide in answer.slides if slide.wins]
+        return next((direction for direction in answer.best if direction in wins), answer.best[0])
 
     def undo(self) -> bool:
         """Take a slide back; whether there was one."""
@@ -102,11 +138,9 @@ class Screen:
         """Play by the table until the game is over; whether the table knew all positions."""
         self.show()
         while not self.seat.over:
-            answer = self.seat.answer()
-            if answer is None or not answer.best:
+            chosen = self.seat.best()
+            if chosen is None:
                 return False
-            wins = [slide.direction for slide in answer.slides if slide.wins]
-            chosen = next((direction for direction in answer.best if direction in wins), answer.best[0])
             self.seat.slide(chosen)
             time.sleep(delay)
             sys.stdout.write(f"{chosen}\n")
@@ -130,6 +164,57 @@ class Screen:
                 sys.stdout.write(self._commands[word]())
             elif word:
                 self._slide(WORDS.get(word, word))
+
+    def converse_as_computer(self) -> None:
+        """Let the table slide and read what is dropped, until the end of input or ``q``."""
+        sys.stdout.write(DROP_HELP)
+        self.show()
+        while True:
+            after, chosen = self._slide_of_the_table()
+            if after is not None:
+                sys.stdout.write(f"the table slides {chosen}:\n{after.unicode()}\n")
+            sys.stdout.write("> ")
+            sys.stdout.flush()
+            line = sys.stdin.readline()
+            word = line.strip() or ("" if line else "q")
+            if word in ("q", "quit"):
+                return
+            if word in ("u", "undo", "n"):
+                sys.stdout.write(self._commands[word]())
+            elif after is None or chosen is None:
+                sys.stdout.write("the game is over: u takes a drop back, n begins anew\n")
+            elif word:
+                self._drop(after, chosen, word)
+
+    def _slide_of_the_table(self) -> tuple[Board | None, str | None]:
+        """The afterstate that a tile is to be dropped on; a slide that wins is made at once."""
+        chosen = None if self.seat.over else self.seat.best()
+        if chosen is None:
+            if not self.seat.over:
+                sys.stdout.write("the table does not know this position\n")
+            return None, None
+        after = self.seat.board.slides()[chosen]
+        if after.won:
+            self.seat.slide(chosen)
+            sys.stdout.write(f"{chosen}\n")
+            self.show()
+            return None, None
+        return after, chosen
+
+    def _drop(self, after: Board, direction: str, word: str) -> None:
+        game = self.seat.table.game
+        allowed = {
+            f"{cell} {2 ** board[cell]}": board
+            for board, _ in game.spawns(after.cells)
+            for cell in range(game.cells)
+            if board[cell] != after.cells[cell]
+        }
+        board = allowed.get(" ".join(word.replace(",", " ").split()))
+        if board is None:
+            sys.stdout.write(f"{word} is no drop here; some are: {', '.join(sorted(allowed)[:6])}\n")
+            return
+        self.seat.slide(direction, Board(game, board))
+        self.show()
 
     def _slide(self, direction: str) -> None:
         try:
