@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from facts import Fact, facts
 from tilebase import reference
 from tilebase.certificates import hitting_set
-from tilebase.check import RefusedError, check
+from tilebase.check import RefusedError
+from tilebase.check import check_certificate as check
 from tilebase.cli import main
 from tilebase.errors import StorageError
-from tilebase.force import force, four_of
+from tilebase.forcing import force, four_of
 from tilebase.game import Game
 
 MEMORY = 1 << 30
@@ -251,7 +252,7 @@ def test_hitting_sets_hit(lists):
 
 def test_what_the_table_has_forgotten_is_found_again(tmp_path, monkeypatch):
     """A certificate does not depend on what the search still knows."""
-    from tilebase import force as engines
+    from tilebase import forcing as engines
 
     decide = engines.decide_starts
 

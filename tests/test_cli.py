@@ -75,7 +75,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         patch.setattr(ForwardPass, "_layer", interrupted)
         assert main(["count", "2x2", "32", "-q"]) == 130
     assert len(list(tmp_path.iterdir())) == 1
-    assert "go on after the last finished layer" in capsys.readouterr().err
+    assert "go on where they were if called again" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert list(tmp_path.iterdir()) == []
 

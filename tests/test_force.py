@@ -20,7 +20,7 @@ from tilebase.adversary import Facts, Search
 from tilebase.borders import find_border
 from tilebase.cli import main
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
-from tilebase.force import ENGINES, force, force_starts, forced_table, four_of, largest_forced, table_shapes
+from tilebase.forcing import ENGINES, force, force_starts, forced_table, four_of, largest_forced, table_shapes
 from tilebase.game import Game, parse_shape, split_cells
 from tilebase.symmetry import canonical, symmetries
 

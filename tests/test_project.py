@@ -39,7 +39,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("adversary", "backward", "plans"),
     ("certificates", "dense"),
     ("solver",),
-    ("bounds", "force", "limits", "patterns"),
+    ("bounds", "forcing", "limits", "patterns"),
     ("borders",),
     ("policies",),
     ("simulation",),

@@ -7,7 +7,20 @@ from fractions import Fraction
 import pytest
 
 from facts import facts
-from tilebase import Exact, Lower, Objective, Upper, check_pattern, prove, reference, reproduce, solve
+from tilebase import (
+    Exact,
+    Lower,
+    Objective,
+    Upper,
+    check_certificate,
+    check_pattern,
+    force,
+    largest_forced,
+    prove,
+    reference,
+    reproduce,
+    solve,
+)
 from tilebase.enumerate import count
 from tilebase.game import Game
 
@@ -87,3 +100,36 @@ def test_checkerboards(board):
     game = Game(board, four=0, start="empty", largest=4)
     for fact in facts("checkerboards.tsv", board=board, question="cooperatively_reachable"):
         assert reproduce.reaches_checkerboard(game) == (fact["answer"] == "yes"), fact
+
+
+@pytest.mark.parametrize("fact", facts("guaranteed_with_limits.tsv", board={"2x6", "3x4"}), ids=repr)
+def test_published_limits_of_12_cells(fact):
+    game = Game(fact["board"], int(fact["goal"]), limits=fact["limits"], start="empty")
+    assert force(game).forced == (fact["claim"] == "winnable")
+
+
+@pytest.mark.parametrize("fact", facts("guaranteed_max_tile.tsv", board={"2x6", "3x4"}), ids=repr)
+def test_largest_tiles_of_12_cells(fact):
+    found = largest_forced(fact["board"])
+    assert (found.tile, found.exact) == (int(fact["max_tile"]), True)
+
+
+def test_2x2x3_forces_256():
+    assert force(Game("2x2x3", 256, start="empty")).forced
+
+
+@pytest.mark.parametrize(("shape", "goal"), [("3x3", 64), ("2x5", 64), ("2x2x2", 64), ("3x4", 64)])
+def test_large_certificates(shape, goal, tmp_path):
+    """All lines of the source for boards up to 2x5 whose certificates are not checked elsewhere, and one more."""
+    path = tmp_path / "a.cert"
+    found = force(Game(shape, goal, start="empty"), certificate=path)
+    assert found.forced == (shape == "3x4")
+    header = check_certificate(path)
+    assert header["claim"] == ("forced" if found.forced else "not forced")
+    assert header["boards"] == found.listed
+
+
+@pytest.mark.parametrize(("shape", "tile"), [("2x5", 1024), ("1x12", 1024), ("1x11", 512)])
+def test_2s_only(shape, tile):
+    found = largest_forced(shape, drops="2")
+    assert (found.tile, found.exact) == (tile, True)

@@ -16,8 +16,12 @@ from tilebase._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from tilebase.board import Board as Board
+    from tilebase.borders import Border as Border
+    from tilebase.borders import find_border as find_border
     from tilebase.bounds import ProvedBound as ProvedBound
     from tilebase.bounds import prove as prove
+    from tilebase.check import RefusedError as RefusedError
+    from tilebase.check import check_certificate as check_certificate
     from tilebase.combinatorics import BoundResult as BoundResult
     from tilebase.combinatorics import bound as bound
     from tilebase.counts import CountResult as CountResult
@@ -36,6 +40,13 @@ if TYPE_CHECKING:
     from tilebase.errors import TilebaseError as TilebaseError
     from tilebase.errors import UsageError as UsageError
     from tilebase.errors import WrongGameError as WrongGameError
+    from tilebase.forcing import Forced as Forced
+    from tilebase.forcing import Largest as Largest
+    from tilebase.forcing import StartVerdict as StartVerdict
+    from tilebase.forcing import force as force
+    from tilebase.forcing import force_starts as force_starts
+    from tilebase.forcing import forced_table as forced_table
+    from tilebase.forcing import largest_forced as largest_forced
     from tilebase.game import Game as Game
     from tilebase.limits import Search as Search
     from tilebase.limits import search_limits as search_limits
@@ -72,7 +83,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "board": ("Board",),
+    "borders": ("Border", "find_border"),
     "bounds": ("ProvedBound", "prove"),
+    "check": ("RefusedError", "check_certificate"),
     "combinatorics": ("BoundResult", "bound"),
     "counts": ("CountResult",),
     "enumerate": ("Progress", "Work", "count", "remove_run"),
@@ -88,6 +101,15 @@ _HOMES = {
         "TilebaseError",
         "UsageError",
         "WrongGameError",
+    ),
+    "forcing": (
+        "Forced",
+        "Largest",
+        "StartVerdict",
+        "force",
+        "force_starts",
+        "forced_table",
+        "largest_forced",
     ),
     "game": ("Game",),
     "limits": ("Search", "search_limits"),

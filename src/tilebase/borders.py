@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import UsageError
-from tilebase.force import force
+from tilebase.forcing import force
 from tilebase.game import Game
 from tilebase.symmetry import symmetries
 

@@ -131,7 +131,7 @@ class Checker:
             here, above = above, top
 
 
-def check(path: str | Path) -> dict[str, Any]:
+def check_certificate(path: str | Path) -> dict[str, Any]:
     """The header of a certificate that proves what it says.  Raises `RefusedError` or `OSError`."""
     with Path(path).open("rb") as file:
         try:
@@ -144,6 +144,6 @@ def check(path: str | Path) -> dict[str, Any]:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(f"proved: {json.dumps(check(sys.argv[1]))}\n")
+        sys.stdout.write(f"proved: {json.dumps(check_certificate(sys.argv[1]))}\n")
     except (RefusedError, OSError) as error:
         sys.exit(f"not proved: {error}")

@@ -28,7 +28,7 @@ from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
-from tilebase.force import Forced, choose_engine, force, largest_forced, search_estimate
+from tilebase.forcing import Forced, choose_engine, force, largest_forced, search_estimate
 from tilebase.game import Cells, Game, parse_shape
 from tilebase.plans import THREAD_RATE
 from tilebase.solver import solve

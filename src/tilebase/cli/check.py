@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.check import RefusedError
-from tilebase.check import check as check_file
+from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import CorruptError, StorageError
 
 
@@ -23,7 +22,7 @@ def check(
     tilebase check 3x3-32.cert
     """
     try:
-        header = check_file(certificate)
+        header = check_certificate(certificate)
     except RefusedError as error:
         raise CorruptError(f"{certificate} proves nothing: {error}") from error
     except OSError as error:

@@ -26,10 +26,11 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import skip_linear_algebra
 from tilebase.errors import UsageError
 from tilebase.game import Game
+from tilebase.objectives import Objective
 from tilebase.paths import runs_folder
 
 if TYPE_CHECKING:
-    from tilebase.force import Largest, StartVerdict
+    from tilebase.forcing import Largest, StartVerdict
 
 
 def force(
@@ -63,6 +64,9 @@ def force(
             help="search, dense or reachable; left out, search, or dense where limits leave no symmetry."
         ),
     ] = None,
+    plan: Annotated[
+        bool, Parameter(negative=(), help="Print what a pass over all boards would take on some machines.")
+    ] = False,
     certificate: Annotated[
         Path | None,
         Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase check can check."),
@@ -91,10 +95,11 @@ def force(
     seconds = parse_seconds(budget)
     if table != (shape is None):
         raise UsageError("give a shape, or --table for all shapes" if not table else "--table takes no shape")
-    if (all_starts or certificate or pattern or engine or walls or work) and goal is None:
+    if (all_starts or certificate or pattern or engine or walls or work or plan) and goal is None:
         raise UsageError("give a goal: without one the largest tile is searched, with nothing but limits")
     skip_linear_algebra()
-    from tilebase import force as engines
+    from tilebase import forcing as engines
+    from tilebase import plans
 
     options: Any = {"memory": parse_bytes(memory), "threads": threads}
     if seconds is not None:
@@ -111,6 +116,9 @@ def force(
             shape, goal, four=engines.four_of(drops), start="two-tiles" if all_starts else start,
             limits=limits, pattern=pattern, walls=parse_cells(walls),
         )  # fmt: skip
+        if plan:
+            write_rows(plans.rows(game, Objective("guaranteed"), parse_bytes(memory)), None, "table", None)
+            return 0
         if all_starts:
             starts = engines.force_starts(game, **options)
             return _print_starts(game, starts, chosen, output)

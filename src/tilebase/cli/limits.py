@@ -116,7 +116,7 @@ def minimal(
     chosen = choose_format(form, output)
     skip_linear_algebra()
     from tilebase.borders import find_border
-    from tilebase.force import four_of
+    from tilebase.forcing import four_of
 
     question = Game(shape, goal, four=four_of(drops), start=start, limits=highest)
     with share_progress("limits known", quiet=quiet) as progress:

@@ -1,0 +1,54 @@
+"""No kernel reads or writes beyond its arrays: all of them run once with Numba's bounds checks.
+
+Compiled without them a kernel that writes too far goes unnoticed until it hits something else's memory.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+SCRIPT = """
+import tempfile
+from pathlib import Path
+from tilebase import Game, check_pattern, count, evaluate, force, open_table, simulate, solve
+
+GAMES = (
+    Game("2x3", 16),
+    Game("2x3", 16, unmergeable=[4]),  # fewer codes for tiles than bits
+    Game("3x6", four=0, start="empty", largest=2),  # three bits a cell
+    Game("1x22", four=0, start="empty", largest=2),  # two
+    Game("2x3", 32, limits="16,8,8/8,8,8", pattern="pair", start="empty"),
+    Game("1x2x3", 16, walls=[5]),
+)
+for game in GAMES:
+    count(game, threads=2)
+    count(game, threads=1, lookahead=True)
+    if game.can_win:
+        solve(game, "win,win:float16,lower:uint32,upper,guaranteed,moves", threads=2)
+        force(game, engine="search")
+for game in (GAMES[0], GAMES[4]):
+    solve(game, "win:float16,win,lower:uint32,guaranteed,score,longest", space="all", threads=2)
+check_pattern(Game("2x3", 64, pattern="lemma1"))
+with tempfile.TemporaryDirectory() as folder:
+    force(Game("2x3", 32), certificate=Path(folder) / "a.cert")
+    force(Game("2x3", 16), certificate=Path(folder) / "b.cert")
+    solve(GAMES[0], table=Path(folder) / "t")
+    evaluate(Path(folder) / "t", "greedy")
+    with open_table(Path(folder) / "t") as table:
+        simulate(table, games=100, seed=1)
+print("in bounds")
+"""
+
+
+def test_no_kernel_leaves_its_arrays(tmp_path):
+    environment = os.environ | {
+        "NUMBA_BOUNDSCHECK": "1",
+        "NUMBA_FULL_TRACEBACKS": "1",
+        "TILEBASE_CACHE_DIR": str(tmp_path / "kernels"),
+    }
+    command = [sys.executable, "-c", SCRIPT]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert done.stdout.endswith("in bounds\n")
