@@ -120,7 +120,7 @@ def test_2x2x3_forces_256():
 
 @pytest.mark.parametrize(("shape", "goal"), [("3x3", 64), ("2x5", 64), ("2x2x2", 64), ("3x4", 64)])
 def test_large_certificates(shape, goal, tmp_path):
-    """All lines of the source for boards up to 2x5 whose certificates are not checked elsewhere, and one more."""
+    """Lines of the source up to 2x5 that are not checked elsewhere, and one of 12 cells."""
     path = tmp_path / "a.cert"
     found = force(Game(shape, goal, start="empty"), certificate=path)
     assert found.forced == (shape == "3x4")
