@@ -166,7 +166,8 @@ class _Seeker:
 class Search:
     """The search of one game.  Use `force` unless you need what is decided on the way.
 
-    `folder`, if given, keeps what is decided, so that a search goes on after an interruption.
+    `folder`, if given, keeps what is decided, so that a search goes on after an interruption; `deadline` is
+    the time of `time.perf_counter` at which it gives up.
     """
 
     def __init__(
@@ -192,7 +193,7 @@ class Search:
         self._seekers = [_Seeker(number) for number in range(threads)]
         self._pool = ThreadPoolExecutor(threads)
         self._file = None if folder is None else folder / NAME
-        self._deadline, self._progress = deadline, progress
+        self.deadline, self._progress = deadline, progress
         self._began = self._saved = time.perf_counter()
         self._slice = FIRST_SLICE
         if self._file is not None:
@@ -223,7 +224,7 @@ class Search:
             seeker.begin(key)
         try:
             while (known := int(self.facts.known(root)[0])) == kernels.UNKNOWN:
-                if time.perf_counter() > self._deadline:
+                if time.perf_counter() > self.deadline:
                     self._save()
                     return None
                 self._step()

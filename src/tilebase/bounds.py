@@ -85,27 +85,14 @@ class ProvedBound:
         game, up = self.game, self.direction == "upper"
         starts = {"empty": "the empty board, a spawn first", "two-tiles": "two random tiles"}
         start = starts.get(game.start, f"the board {game.start}")
-        what = f"the tile {game.goal}" if game.goal else "the pattern"
-        if game.pattern and game.goal:
-            what += f" or the pattern {game.pattern}"
         law = " and ".join(
             f"{2**e} with probability {game.spawn_probability(e)}" for e in game.spawn_exponents
         )
         who = "no strategy makes" if up else "there is a strategy that makes"
-        within = "" if game.limits is None else f" within the limits {game.limits_text}"
-        if game.largest is not None:
-            within += f" without a tile above {game.largest}"
-        board = game.shape_text
-        if game.walls:
-            board += f" with walls on the cells {', '.join(map(str, game.walls))}"
-        if game.unmergeable:
-            kind = "fixed" if game.fixed else "movable"
-            cells = ", ".join(map(str, game.unmergeable))
-            board += f" with {kind} tiles that never merge, first on the cells {cells}"
         power = self.one.bit_length() - 1
         return (
-            f"2048 on {board} from {start}, spawns of {law}: "
-            f"{who} {what}{within} with probability {'above' if up else 'at least'} "
+            f"2048 on {game.board_text} from {start}, spawns of {law}: "
+            f"{who} {game.winning_text}{game.within_text} with probability {'above' if up else 'at least'} "
             f"{self.value} / 2^{power}, which is {cut(self.bound, up=up, digits=12)} "
             f"(proved in integers, rounded {'up' if up else 'down'})."
         )

@@ -75,12 +75,11 @@ class Forced:
         drops = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
         starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
         start = starts.get(game.start, f"the board {game.start}")
-        within = "" if game.limits is None else f" within the limits {game.limits_text}"
-        what = f"the tile {game.goal}"
-        if game.pattern:
-            what += f" or the pattern {game.pattern}"
         verdict = {True: "can be forced", False: "cannot be forced", None: "is undecided"}[self.forced]
-        return f"2048 on {game.shape_text} against drops of {drops}, from {start}: {what} {verdict}{within}"
+        return (
+            f"2048 on {game.board_text} against drops of {drops}, from {start}: "
+            f"{game.winning_text} {verdict}{game.within_text}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -135,7 +134,7 @@ def force(
     memory, threads:
         As in `solve`.
     seconds:
-        The search gives up after this time; then `Forced.forced` is None.
+        The search gives up after this time; then `Forced.forced` is None.  The passes do not.
     certificate:
         File for a proof (`certificates`), which only the search can give.
     progress:
@@ -175,6 +174,7 @@ def force(
         forced, listed = decide_starts(search), None
         opened = search.opened
         if certificate is not None and forced is not None:
+            search.deadline = math.inf  # what has been forgotten may have to be decided again
             listed = write_certificate(Path(certificate), search, forced)
         return Forced(game, forced, chosen, opened, time.perf_counter() - since, listed)
 
@@ -233,8 +233,13 @@ def decide_state(search: Search, state: Cells) -> bool | None:
     afters = set(game.slides(state).values())
     if any(game.wins(after) for after in afters):
         return True
-    found = [search.decide(game.pack(canonical(game, after))) for after in sorted(afters)]
-    return True if True in found else None if None in found else False
+    undecided = False
+    for after in sorted(afters):
+        found = search.decide(game.pack(canonical(game, after)))
+        if found:
+            return True
+        undecided |= found is None
+    return None if undecided else False
 
 
 # -- many questions -------------------------------------------------------------------------------

@@ -507,6 +507,32 @@ class Game:
             words.append("fixed")
         return ", ".join(words)
 
+    @property
+    def board_text(self) -> str:
+        """The board in words, for statements: ``3x3 with walls on the cells 1, 2``."""
+        text = self.shape_text
+        if self.walls:
+            text += f" with walls on the cells {', '.join(map(str, self.walls))}"
+        if self.unmergeable:
+            kind = "fixed" if self.fixed else "movable"
+            cells = ", ".join(map(str, self.unmergeable))
+            text += f" with {kind} tiles that never merge, first on the cells {cells}"
+        return text
+
+    @property
+    def within_text(self) -> str:
+        """What the player has to keep to, in words with a blank in front; empty if nothing."""
+        text = "" if self.limits is None else f" within the limits {self.limits_text}"
+        return text if self.largest is None else f"{text} without a tile above {self.largest}"
+
+    @property
+    def winning_text(self) -> str:
+        """What wins, in words: ``the tile 64 or the pattern pair``."""
+        pattern = f"the pattern {self.pattern}"
+        if self.goal is None:
+            return pattern
+        return f"the tile {self.goal} or {pattern}" if self.pattern else f"the tile {self.goal}"
+
     # -- boards ------------------------------------------------------------------------------
 
     @property
