@@ -13,9 +13,10 @@ pass is needed; a layer is made from the two above it, and what is older is forg
 Layers that do not fit into memory together are kept in files and worked in batches.  For fold and
 rows a batch is a range of sums of the top half, for columns one of the left half; a batch is worked off
 in pieces, ranges of the other half's sum.  So W[s] is written and read once, V[s] written, read and
-written; V[s + 2] and V[s + 4] are read once, at the edges of batches and pieces twice.  About
-seven times the size of a layer, and never more than thirteen, go to or come from the disk, however
-many batches there are, where batches of ranks would read all of W[s] again for each.
+written, and read for its checksum; V[s + 2] and V[s + 4] are read once, at the edges of batches and
+pieces twice.  About eight times the size of a layer, and never more than fourteen, go to or come
+from the disk, however many batches there are, where batches of ranks would read all of W[s] again for
+each.
 
 The states' values of the last two layers are a checkpoint; in memory they are saved once in a
 while, in files they lie there anyway.

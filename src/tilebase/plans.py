@@ -1,7 +1,7 @@
 """What a dense pass will take, how its layers are cut into batches, and what it would take elsewhere.
 
 The rates of processors are measured (docs/performance.md), that of the GPU is an estimate from its memory's
-bandwidth, and the plan says which is which.  Disks are charged with seven times the size of the
+bandwidth, and the plan says which is which.  Disks are charged with eight times the size of the
 layers where these do not fit into memory (`dense`).
 """
 
@@ -79,7 +79,7 @@ class Plan:
         boards = sum(sizes.values())
         plan = cls(
             boards, max(sizes.values()), size, tables, whole, memory, batched,
-            size * together if batched else 0, 7 * size * boards if batched else 0,
+            size * together if batched else 0, 8 * size * boards if batched else 0,
         )  # fmt: skip
         if batched:
             # All layers of a small game, some of a large one: to cut a layer means to list its blocks.

@@ -138,6 +138,7 @@ class DiskStore:
         with self.path.open("rb") as file:
             while data := file.read(READ_BYTES):
                 crc = zlib.crc32(data, crc)
+        self._work.read += self.size * self.dtype.itemsize
         return f"{crc:08x}"
 
     def check(self, crc: str) -> None:
