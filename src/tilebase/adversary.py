@@ -38,6 +38,8 @@ PIECE = 1 << 14
 """Lines of the table that are listed at a time."""
 SPREAD = 0x9E3779B97F4A7C15
 NAME = "decided.npz"
+DAMAGE = OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError
+"""What reading a damaged zip file of arrays raises."""
 
 
 class Facts:
@@ -93,16 +95,11 @@ class Facts:
             self.bits += 1
 
     def save(self, path: Path) -> None:
-        """Write all entries to a file, whole or not at all.  Raises `StorageError`."""
-        parts = [(keys.copy(), won.copy()) for keys, won in self.entries()]
+        """Write the table to a file, whole or not at all.  Raises `StorageError`."""
         beside = path.with_name(f".{path.name}.part")
         try:
             with beside.open("wb") as file:
-                np.savez(
-                    file,
-                    keys=np.concatenate([keys for keys, _ in parts]),
-                    won=np.concatenate([won for _, won in parts]),
-                )
+                np.savez(file, table=self.table, entered=np.int64(self.entered))
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
@@ -111,17 +108,25 @@ class Facts:
             raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
 
     def load(self, path: Path) -> None:
-        """Enter what a file holds, if there is one.  Raises `CorruptError`."""
+        """Take the table of a file, if there is one.  Raises `CorruptError`."""
         if not path.exists():
             return
         try:
             with np.load(path) as stored:  # a zip file, which has checksums
-                keys, won = stored["keys"], stored["won"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+                table, entered = stored["table"], int(stored["entered"])
+        except (*DAMAGE, zipfile.BadZipFile) as error:
             raise CorruptError(f"{path} is damaged: delete it and search again") from error
-        if keys.dtype != np.uint64 or won.dtype != np.uint8 or keys.shape != won.shape:
+        lines = len(table) // kernels.LINE
+        if table.dtype != np.uint64 or lines < 16 or lines & lines - 1 or len(table) != lines * kernels.LINE:
             raise CorruptError(f"{path} holds no decided afterstates: delete it and search again")
-        self.enter(keys, won)
+        bits = lines.bit_length() - 1
+        if bits <= self._most_bits:
+            self.table, self.bits, self.entered = table, bits, entered
+            return
+        whole = Facts(0)
+        whole.table, whole.bits = table, bits
+        for keys, won in whole.entries():
+            self.enter(keys, won)
 
 
 class _Seeker:
@@ -225,13 +230,13 @@ class Search:
         try:
             while (known := int(self.facts.known(root)[0])) == kernels.UNKNOWN:
                 if time.perf_counter() > self.deadline:
-                    self._save()
+                    self.save()
                     return None
                 self._step()
                 if time.perf_counter() - self._saved > SAVE_SECONDS:
-                    self._save()
+                    self.save()
         except KeyboardInterrupt:
-            self._save()
+            self.save()
             raise
         return known == kernels.WON
 
@@ -268,7 +273,8 @@ class Search:
                 seeker.depth = max(job.result(), 0)
         self.facts.entered += self.opened - before
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Save what is decided, if there is a folder.  Raises `StorageError`."""
         self._saved = time.perf_counter()
         if self._file is not None:
             self.facts.save(self._file)

@@ -17,8 +17,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ from tilebase._kernels import force as kernels
 from tilebase.adversary import Search
 from tilebase.errors import StorageError, UsageError
 from tilebase.game import Cells, Game
-from tilebase.symmetry import canonical
+from tilebase.symmetry import canonical, canonical_starts
 
 Array = npt.NDArray[Any]
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -61,42 +63,53 @@ def write_certificate(
     check_certifiable(game)
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
-    lines: dict[int, list[str]] = {}
-    boards = 0
-    while (total := closure.next_sum()) is not None:
-        lines[total] = closure.lines(total)
-        boards += len(lines[total])
-        if progress is not None:
-            progress(total, boards)
-    header = {
-        "shape": game.shape_text,
-        "goal": game.goal,
-        "drops": [2**e for e in game.spawn_exponents],
-        "limits": None if game.limits is None else list(game.limits),
-        "starts": ["".join(DIGITS[e] for e in state) for state in starts],
-        "claim": "forced" if forced else "not forced",
-        "boards": boards,
-    }
-    beside = path.with_name(f".{path.name}.part")
-    body = path.with_name(f".{path.name}.body.part")
+    beside, body = (path.with_name(f".{number}.{os.getpid()}.part") for number in (1, 2))
     try:
+        boards = 0
         with body.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
-            file.write(json.dumps(header).encode() + b"\n")
-            for total in sorted(lines):
-                file.write("".join(lines[total]).encode())
-        with body.open("rb") as packed:
-            digest = hashlib.file_digest(packed, "sha256").hexdigest()
-            packed.seek(0)
-            with beside.open("wb") as whole:
-                whole.write(f"tilebase certificate 1 {digest}\n".encode())
-                shutil.copyfileobj(packed, whole)
+            while (total := closure.next_sum()) is not None:
+                for lines, count in closure.lines(total):
+                    file.write(lines)
+                    boards += count
+                if progress is not None:
+                    progress(total, boards)
+        header = {
+            "shape": game.shape_text,
+            "goal": game.goal,
+            "drops": [2**e for e in game.spawn_exponents],
+            "limits": None if game.limits is None else list(game.limits),
+            "starts": ["".join(DIGITS[e] for e in state) for state in starts],
+            "claim": "forced" if forced else "not forced",
+            "boards": boards,
+        }
+        _assemble(beside, gzip.compress(json.dumps(header).encode() + b"\n", mtime=0), body)
         beside.replace(path)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
-        beside.unlink(missing_ok=True)
-        body.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+            body.unlink(missing_ok=True)
     return boards
+
+
+def check_writable(path: Path) -> None:
+    """Raise `StorageError` if a file of this name cannot be written, before much work is done for it."""
+    if not path.name or path.is_dir() or (path.exists() and not path.is_file()):
+        raise StorageError(f"cannot write {path}: it is no file")
+    if not os.access(path.parent, os.W_OK):
+        raise StorageError(f"cannot write {path}: its folder is not there or cannot be written")
+
+
+def _assemble(path: Path, header: bytes, body: Path) -> None:
+    """The checksum of all that follows, the header, the boards: two members of one gzip file."""
+    digest = hashlib.sha256(header)
+    with body.open("rb") as packed, path.open("wb") as whole:
+        while piece := packed.read(1 << 20):
+            digest.update(piece)
+        packed.seek(0)
+        whole.write(f"tilebase certificate 1 {digest.hexdigest()}\n".encode() + header)
+        shutil.copyfileobj(packed, whole)
 
 
 class _Closure:
@@ -113,7 +126,7 @@ class _Closure:
         Rows of numbers (board, drop, first and last + 1 of what follows, whether a slide wins at once), the
         canonical afterstates that follow, and what is known of them.
         """
-        drops = np.zeros((32 * len(keys), 5), dtype=np.int64)
+        drops = np.zeros((64 * len(keys), 5), dtype=np.int64)
         boards = np.zeros(kernels.ROOM * len(keys), dtype=np.uint64)
         n, m = kernels.follow_all(keys, *self.search.law, self._scratch, self._tiny, drops, boards)
         return drops[:n], boards[:m], self.facts.known(boards[:m])
@@ -125,9 +138,13 @@ class _Closure:
             return None
         return sorted({self.game.pack(canonical(self.game, after)) for after in afters})
 
-    def word(self, key: int) -> str:
-        """A board as it is listed."""
-        return "".join(DIGITS[exponent] for exponent in self.game.unpack(key))
+    def words(self, keys: Array) -> Array:
+        """Boards as they are listed: uint8[board, cell]."""
+        game = self.game
+        shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
+        digits: Array = np.frombuffer(DIGITS.encode(), dtype=np.uint8)
+        words: Array = digits[(keys[:, None] >> shifts & np.uint64(game.x)).astype(np.int64)]
+        return words
 
 
 class _Strategy(_Closure):
@@ -147,7 +164,7 @@ class _Strategy(_Closure):
         if game.start == "empty":
             self._want(0, np.zeros(1, dtype=np.int64), np.array([game.pack(game.empty_board)], np.uint64))
             return []
-        starts = sorted({canonical(game, board) for board, _ in game.starts()})
+        starts = canonical_starts(game)
         for state in starts:
             afters = self.after(state)
             if afters is not None:
@@ -159,12 +176,14 @@ class _Strategy(_Closure):
         """The least sum of which boards are wanted."""
         return min(self._wanted, default=None)
 
-    def lines(self, total: int) -> list[str]:
-        """Choose the boards of a sum, and want what they need."""
+    def lines(self, total: int) -> Iterator[tuple[bytes, int]]:
+        """Choose the boards of a sum, and want what they need; their lines in pieces, and how many."""
         keys = hitting_set(self._wanted.pop(total))
         for at in range(0, len(keys), PIECE):
-            self._answer(total, keys[at : at + PIECE])
-        return [f"{self.word(key)}\n" for key in keys.tolist()]
+            piece = keys[at : at + PIECE]
+            self._answer(total, piece)
+            ends = np.full((len(piece), 1), ord("\n"), dtype=np.uint8)
+            yield np.concatenate([self.words(piece), ends], axis=1).tobytes(), len(piece)
 
     def _answer(self, total: int, keys: Array) -> None:
         drops, boards, known = self.follow(keys)
@@ -197,21 +216,27 @@ class _Refutation(_Closure):
         if game.start == "empty":
             self._wanted[0] = {game.pack(game.empty_board)}
             return []
-        for state in sorted({canonical(game, board) for board, _ in game.starts()}):
+        # One that is known to be lost first: others may be undecided.
+        for state in sorted(canonical_starts(game), key=lambda state: not self._is_known(state)):
             afters = self.after(state)
             if afters is not None and not any(self.search.decide(key) for key in afters):
                 self._wanted[game.sum(state)] = set(afters)
                 return [state]
         raise UsageError(f"no start of {game} is lost")
 
+    def _is_known(self, state: Cells) -> bool:
+        afters = self.after(state)
+        return afters is not None and bool(
+            (self.facts.known(np.array(afters, dtype=np.uint64)) == kernels.LOST).all()
+        )
+
     def next_sum(self) -> int | None:
         """The least sum of which boards are wanted."""
         return min((total for total, keys in self._wanted.items() if keys), default=None)
 
-    def lines(self, total: int) -> list[str]:
-        """List the boards of a sum with their drops, and want what follows those."""
+    def lines(self, total: int) -> Iterator[tuple[bytes, int]]:
+        """The boards of a sum with their drops, in pieces, and how many; want what follows those."""
         keys = np.array(sorted(self._wanted.pop(total)), dtype=np.uint64)
-        lines = []
         for at in range(0, len(keys), PIECE):
             piece = keys[at : at + PIECE]
             drops, boards, known = self.follow(piece)
@@ -221,10 +246,14 @@ class _Refutation(_Closure):
             for drop in drops.tolist():
                 if not drop[4]:
                     by_board[drop[0]].append(drop)
-            for key, options in zip(piece.tolist(), by_board, strict=True):
-                code = self._rest(total, options, afters, lost)
-                lines.append(f"{self.word(key)} {code}\n")
-        return lines
+            words = self.words(piece)
+            yield (
+                b"".join(
+                    b"%b %d\n" % (word.tobytes(), self._rest(total, options, afters, lost))
+                    for word, options in zip(words, by_board, strict=True)
+                ),
+                len(piece),
+            )
 
     def _rest(self, total: int, options: list[list[int]], afters: list[int], lost: list[bool]) -> int:
         """The drop to name: after it all is lost, and fewest boards are new."""

@@ -22,15 +22,18 @@ from typing import Any
 
 from tilebase._version import __version__
 from tilebase.adversary import Search, remove_decided
-from tilebase.certificates import check_certifiable, write_certificate
+from tilebase.certificates import check_certifiable, check_writable, write_certificate
 from tilebase.combinatorics import boards_by_sum
 from tilebase.enumerate import Progress, check_resources
-from tilebase.errors import GameError, UsageError
-from tilebase.game import Cells, Game, exponent_of, parse_shape, split_cells
+from tilebase.errors import UsageError
+from tilebase.game import Cells, Game, parse_shape
 from tilebase.layers.run import Question, RunFolder
+from tilebase.objectives import Objective
+from tilebase.perfect import PerfectIndex
+from tilebase.plans import THREAD_RATE, Plan
 from tilebase.results import Solution
 from tilebase.solver import remove_solution, solve
-from tilebase.symmetry import canonical, orbit_size, symmetries
+from tilebase.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.values import Exact
 
 ENGINES = ("search", "dense", "reachable")
@@ -103,10 +106,15 @@ def four_of(drops: str) -> Fraction:
     return DROPS[word]
 
 
-def choose_engine(game: Game) -> str:
-    """The engine that is likely to be fastest (measured: docs/force.md)."""
-    ranked = not game.unmergeable or game.fixed
-    return "dense" if ranked and len(symmetries(game)) == 1 else "search"
+def dense_seconds(game: Game, memory: int, threads: int) -> float:
+    """What a dense pass takes where it may be faster than the search; infinite elsewhere.
+
+    That is without symmetry, if all its layers fit into memory (measured: docs/force.md).
+    """
+    if (game.unmergeable and not game.fixed) or len(symmetries(game)) > 1:
+        return math.inf
+    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory)
+    return math.inf if plan.batched else plan.boards / (THREAD_RATE * threads)
 
 
 def force(
@@ -127,7 +135,8 @@ def force(
     game:
         The game; the probability of a 4 counts only as 0, 1 or in between.
     engine:
-        One of `ENGINES`; None: the one likely to be fastest.
+        One of `ENGINES`.  None: the search; and where a dense pass may be faster, that, if the search has
+        not ended in the time that it would take.
     folder:
         Where the search keeps what is decided, and the passes their layers, to continue after an
         interruption.  None: nothing is kept.
@@ -159,24 +168,28 @@ def force(
         check_certifiable(game)
         if engine not in (None, "search"):
             raise UsageError("only the engine search gives a certificate")
-    chosen = engine or ("search" if certificate is not None else choose_engine(game))
+        check_writable(Path(certificate))
     since = time.perf_counter()
-    if chosen != "search":
-        space = "all" if chosen == "dense" else "reachable"
-        found: Solution = solve(
-            game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space, progress=progress
-        )
-        assert isinstance(found.value, Exact)
-        taken = time.perf_counter() - since
-        return Forced(game, found.value.value == 1, chosen, found.positions, taken)
-    deadline = since + seconds
-    with Searching(game, folder, memory, threads, deadline, progress) as search:
-        forced, listed = decide_starts(search), None
-        opened = search.opened
-        if certificate is not None and forced is not None:
-            search.deadline = math.inf  # what has been forgotten may have to be decided again
-            listed = write_certificate(Path(certificate), search, forced)
-        return Forced(game, forced, chosen, opened, time.perf_counter() - since, listed)
+    patience = seconds
+    if engine is None and certificate is None and seconds == math.inf:
+        patience = dense_seconds(game, memory, threads)
+    if engine in (None, "search"):
+        with Searching(game, folder, memory, threads, since + patience, progress) as search:
+            forced, listed = decide_starts(search), None
+            opened = search.opened
+            if certificate is not None and forced is not None:
+                search.save()
+                search.deadline = math.inf  # what has been forgotten may have to be decided again
+                listed = write_certificate(Path(certificate), search, forced)
+        if forced is not None or patience == seconds:
+            return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
+    chosen = engine or "dense"
+    space = "all" if chosen == "dense" else "reachable"
+    found: Solution = solve(
+        game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space, progress=progress
+    )
+    assert isinstance(found.value, Exact)
+    return Forced(game, found.value.value == 1, chosen, found.positions, time.perf_counter() - since)
 
 
 class Searching:
@@ -204,9 +217,13 @@ class Searching:
     def __enter__(self) -> Search:
         return self._search
 
-    def __exit__(self, *error: object) -> None:
-        self._search.close()
-        self._leave()
+    def __exit__(self, kind: object, *_: object) -> None:
+        try:
+            if kind is not None:
+                self._search.save()
+        finally:
+            self._search.close()
+            self._leave()
 
     def _leave(self) -> None:
         if self._folder is not None:
@@ -219,7 +236,7 @@ def decide_starts(search: Search) -> bool | None:
     if game.start == "empty":
         return search.decide(game.pack(canonical(game, game.empty_board)))
     undecided = False
-    for state in sorted({canonical(game, board) for board, _ in game.starts()}):
+    for state in canonical_starts(game):
         found = decide_state(search, state)
         if found is False:
             return False
@@ -272,7 +289,7 @@ def force_starts(
         raise UsageError("all starts are those of two tiles: leave the start out")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile")
-    states = sorted({canonical(game, board) for board, _ in game.starts()})
+    states = canonical_starts(game)
     with Searching(game, None, memory, threads, time.perf_counter() + seconds, progress) as search:
         return tuple(
             StartVerdict(state, orbit_size(game, state), decide_state(search, state)) for state in states
@@ -328,21 +345,18 @@ def largest_forced(
     """
     four, cells = four_of(drops), math.prod(parse_shape(shape))
     before = time.perf_counter()
-    tiles = [int(word) for word in split_cells(start) if word.isdecimal()]
-    there = exponent_of(max(tiles)) if any(tiles) else 0
-    spawned = 2 if four == 1 else 1
-    forced, exact = max(spawned, there), True
+    most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
+    game = Game(shape, four=four, start=start, limits=limits, largest=2**most)
+    there = 0 if start in ("empty", "two-tiles") else game.max_exponent(game.parse(start))
+    forced, exact = max(game.spawn_exponents[0], there), True
     answers: list[Forced] = []
     # With the least drops alone each exponent above those that are given costs a cell more.
     for exponent in range(forced + 1, forced + cells):
-        least = 0 if exponent == 2 else four  # a 4 has to be made, not dropped
-        try:
-            game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
-        except GameError:
-            if not answers:
-                raise
-            exact = False  # tiles as large do not fit into 64 bits
+        if exponent > most + 1:
+            exact = False
             break
+        least = 0 if exponent == 2 else four  # a 4 has to be made, not dropped
+        game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
         left = seconds - (time.perf_counter() - before)
         answer = known.get(game) if known else None
         if answer is None:

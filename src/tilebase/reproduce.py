@@ -28,7 +28,7 @@ from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
-from tilebase.forcing import Forced, choose_engine, force, largest_forced, search_estimate
+from tilebase.forcing import Forced, force, largest_forced, search_estimate
 from tilebase.game import Cells, Game, parse_shape
 from tilebase.plans import THREAD_RATE
 from tilebase.solver import solve
@@ -244,9 +244,10 @@ def _largest_class(cells: int, kinds: int) -> int:
 def forcing_seconds(game: Game) -> float:
     """What deciding whether a goal is forced may take here: rough."""
     processors = len(os.sched_getaffinity(0))
-    if choose_engine(game) == "dense":
-        return bound(game).boards / (THREAD_RATE * processors) + 0.1
-    return search_estimate(game) / (SEARCH_RATE * processors) + 0.1
+    search = search_estimate(game) / (SEARCH_RATE * processors)
+    if len(symmetries(game)) > 1:
+        return search + 0.1
+    return 2 * min(search, bound(game).boards / (THREAD_RATE * processors)) + 0.1
 
 
 def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:

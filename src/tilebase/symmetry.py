@@ -73,6 +73,11 @@ def canonical(game: Game, cells: Sequence[int]) -> Cells:
     return min(images(game, cells))
 
 
+def canonical_starts(game: Game) -> list[Cells]:
+    """The states that a game starts from, one of each orbit, ascending."""
+    return sorted({canonical(game, board) for board, _ in game.starts()})
+
+
 def orbit_size(game: Game, cells: Sequence[int]) -> int:
     """How many different boards the symmetries make of this one."""
     return len(set(images(game, cells)))

@@ -33,8 +33,8 @@ U4, U27, U31, U33, U54, U62 = (np.uint64(n) for n in (4, 27, 31, 33, 54, 62))
 BEHIND = np.uint64(1 << 60)
 LINE, LINES = 8, 4
 """Entries in a line, and lines in which an afterstate may stand: a table has 16 lines at least."""
-ROOM = 256
-"""Boards that the slides after all drops on one afterstate lead to, at most 32 drops times 6."""
+ROOM = 512
+"""At least the boards that slides after all drops lead to, 64 drops times 6 slides, and the drops."""
 
 
 @scalar
@@ -337,6 +337,7 @@ def search(
         counts[known] += 1
         counts[3] += _enter(table, line_bits, path[depth], known == WON)
         if depth == 0:
+            spans[0, 1] = -1  # to be opened again, should the entry be lost before anybody looks it up
             return OVER
         depth -= 1
     return depth
