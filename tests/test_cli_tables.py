@@ -227,7 +227,7 @@ def test_being_the_adversary(forced, printed, monkeypatch):
         "play", forced / "16", "--be-adversary", "--start", "8,8,0/0,0,0", "--seed", 1, "--no-values"
     )
     assert "won after 1 slides" in out
-    assert "the game is over: u takes a drop back, n begins anew" in out
+    assert "nothing can be dropped: u takes a drop back, n begins anew" in out
     type_in(monkeypatch)
     assert printed("play", forced / "16", "--be-adversary", "--seed", 1).endswith("> ")
 

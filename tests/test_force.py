@@ -18,6 +18,7 @@ from tilebase import reference
 from tilebase._kernels import force as kernels
 from tilebase.adversary import Facts, Search
 from tilebase.borders import find_border
+from tilebase.check import check_certificate
 from tilebase.cli import main
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
 from tilebase.forcing import ENGINES, force, force_starts, forced_table, four_of, largest_forced, table_shapes
@@ -117,6 +118,7 @@ def test_limits_and_starts_of_the_largest_tile():
     assert largest_forced("2x3", limits="8,8,8/8,4,8").tile == 8
     assert largest_forced("2x3", start="8,8,0/0,0,0").tile == 16
     assert largest_forced("2x3", start="8,4,2/4,2,4").tile == 8
+    assert largest_forced("2x3", start="0x330000").tile == 16
 
 
 # -- less room may help ----------------------------------------------------------------------------
@@ -175,6 +177,31 @@ def test_a_table_too_small_forgets_and_is_right_all_the_same():
     search.close()
 
 
+def test_a_root_whose_entry_is_lost_is_opened_again():
+    """Another thread may push it out of a full table between being decided and being looked up."""
+    search = Search(Game("2x3", 32, start="empty"), memory=MEMORY, threads=1)
+    assert search.decide(0) is False
+    for _ in range(3):
+        table = search.facts.table
+        root = [k for k in range(len(table)) if table[k] and search.facts.known(np.zeros(1, np.uint64))[0]]
+        for k in root:
+            kept, table[k] = table[k], 0
+            if search.facts.known(np.zeros(1, np.uint64))[0]:
+                table[k] = kept
+        assert search.facts.known(np.zeros(1, np.uint64))[0] == kernels.UNKNOWN
+        search._step()
+        assert search.facts.known(np.zeros(1, np.uint64))[0] == kernels.LOST
+    search.close()
+
+
+@pytest.mark.parametrize("shape", ["3x6", "4x5", "3x3x3"])
+def test_boards_of_more_than_16_cells(shape, tmp_path):
+    game = Game(shape, 8, start="empty")
+    found = force(game, engine="search", memory=MEMORY, certificate=tmp_path / "a.cert")
+    assert found.forced
+    assert check_certificate(tmp_path / "a.cert")["boards"] == found.listed
+
+
 # -- stopping and going on -------------------------------------------------------------------------
 
 
@@ -215,6 +242,29 @@ def test_a_damaged_save_is_refused(tmp_path):
     saved.write_bytes(b"")
     with pytest.raises(CorruptError, match="is damaged"):
         force(game, folder=folder, memory=MEMORY)
+
+
+def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    game = Game("2x4", 64, start="empty")
+    monkeypatch.setattr("tilebase.forcing.write_certificate", fail)
+    with pytest.raises(KeyboardInterrupt):
+        force(game, folder=tmp_path / "run", memory=MEMORY, certificate=tmp_path / "a.cert")
+    monkeypatch.undo()
+    found = force(game, folder=tmp_path / "run", memory=MEMORY, certificate=tmp_path / "a.cert")
+    assert found.positions == 0
+    assert found.listed
+
+
+def test_the_dense_pass_follows_a_search_that_takes_longer(monkeypatch):
+    game = Game("3x3", 32, limits="16,16,16/16,16,4/16,8,16", start="empty")
+    monkeypatch.setattr("tilebase.forcing.dense_seconds", lambda *_: -1.0)
+    assert force(game, memory=MEMORY).engine == "dense"
+    monkeypatch.undo()
+    assert force(game, memory=MEMORY).engine in ("search", "dense")
+    assert force(game, memory=MEMORY, seconds=100).engine == "search"
 
 
 def test_progress_has_a_rate_and_an_estimate():
@@ -297,6 +347,13 @@ def test_the_border_is_that_of_all_limits(game):
         assert listed == expected
 
 
+def test_a_border_from_a_start_board_begins_at_its_tiles():
+    found = find_border(Game("2x2", 16, start="0,0/2,8"), memory=MEMORY)
+    assert found.open == 0
+    assert found.lattice == 2**3
+    assert all(split_cells(text)[3] == "8" for text, _ in found.winning + found.losing)
+
+
 def test_published_borders():
     """All minimal and maximal limits of the source for 2x4 and 3x3 are on the border."""
     for shape in ("2x4", "3x3"):
@@ -354,6 +411,10 @@ def test_bad_questions(ask, error, sentence):
     [
         (["force"], "give a shape, or --table"),
         (["force", "2x2", "--table"], "--table takes no shape"),
+        (["force", "--table", "--start", "two-tiles"], "--table asks for all shapes from the empty board"),
+        (["force", "2x2", "8", "--all-starts", "-c", "a.cert"], "--all-starts asks about each start"),
+        (["force", "2x2", "8", "--plan", "-c", "a.cert"], "--plan only says"),
+        (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
         (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
         (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is no board of the game"),
         (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is no board of the game"),

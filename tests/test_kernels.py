@@ -34,6 +34,9 @@ check_pattern(Game("2x3", 64, pattern="lemma1"))
 with tempfile.TemporaryDirectory() as folder:
     force(Game("2x3", 32), certificate=Path(folder) / "a.cert")
     force(Game("2x3", 16), certificate=Path(folder) / "b.cert")
+    for shape in ("3x6", "5x5", "3x3x3", "2x4x4"):  # up to 64 drops on an afterstate
+        game = Game(shape, 8 if shape == "2x4x4" else 16 if shape != "5x5" else 8, start="empty")
+        force(game, engine="search", seconds=2.0, certificate=Path(folder) / "c.cert")
     solve(GAMES[0], table=Path(folder) / "t")
     evaluate(Path(folder) / "t", "greedy")
     with open_table(Path(folder) / "t") as table:

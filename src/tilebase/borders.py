@@ -128,12 +128,18 @@ class _BorderSearch:
     ) -> None:
         self.game, self._deadline, self._progress = game, deadline, progress
         self._options: Any = {"memory": memory, "threads": threads}
-        self._least = game.spawn_exponents[-1]
         self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles]
-        self._most = tuple(game.tops[cell] - self._least for cell in self._cells)
+        # No limit is below what is dropped, or below what stands there at the start.
+        there = (0,) * game.cells if game.start in ("empty", "two-tiles") else game.parse(game.start)
+        self._least = [max(game.spawn_exponents[-1], there[cell]) for cell in self._cells]
+        self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))
         self.known = self._open_lattice()
         place = {cell: i for i, cell in enumerate(self._cells)}
-        self._group = [tuple(place[p[cell]] for cell in self._cells) for p in symmetries(game)]
+        self._group = [
+            tuple(place[p[cell]] for cell in self._cells)
+            for p in symmetries(game)
+            if all(there[source] == there[cell] for cell, source in enumerate(p))
+        ]
         self.asked = 0
 
     def _open_lattice(self) -> Array:
@@ -145,9 +151,9 @@ class _BorderSearch:
         return np.full([top + 1 for top in self._most], OPEN, dtype=np.uint8)
 
     def _with(self, levels: Levels) -> Game:
-        limits = [2**self._least] * self.game.cells
-        for cell, level in zip(self._cells, levels, strict=True):
-            limits[cell] = 2 ** (self._least + level)
+        limits = [2 ** self.game.spawn_exponents[-1]] * self.game.cells
+        for cell, low, level in zip(self._cells, self._least, levels, strict=True):
+            limits[cell] = 2 ** (low + level)
         return Game.from_identity(self.game.identity | {"limits": limits})
 
     def run(self) -> None:
@@ -159,12 +165,13 @@ class _BorderSearch:
 
     def _next_open(self) -> Levels | None:
         """Open limits near the middle: steps from there are short."""
-        places = np.flatnonzero(self.known.ravel() == OPEN)
-        if not len(places):
-            return None
-        return tuple(
-            int(level) for level in np.unravel_index(int(places[len(places) // 2]), self.known.shape)
-        )
+        flat = self.known.ravel()
+        half = len(flat) // 2
+        for begin, part in ((half, flat[half:]), (0, flat[:half])):
+            place = begin + int(np.argmin(part)) if len(part) else begin
+            if flat[place] == OPEN:
+                return tuple(int(level) for level in np.unravel_index(place, self.known.shape))
+        return None
 
     def _walk(self, levels: Levels) -> bool:
         """Go from open limits to the border; False if time ran out on the way."""

@@ -69,7 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print(f"tilebase: cannot write the output: {error.strerror or error}", markup=False)
         return 1
     except KeyboardInterrupt:
-        errors.print("tilebase: stopped; count, solve, bound and force go on where they were if called again")
+        errors.print(
+            "tilebase: stopped; count, solve, bound and force (with a goal) go on where they were "
+            "if called again"
+        )
         return 130
     except SystemExit as stop:
         return int(stop.code or 0)

@@ -46,7 +46,7 @@ def force(
     limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None,
     pattern: Annotated[
         str | None,
-        Parameter(help="Tiles on cells that win too, * for any: 64,32,*/*,*,*, or lemma1, or pair."),
+        Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
     ] = None,
     walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = "",
     all_starts: Annotated[
@@ -61,7 +61,8 @@ def force(
     engine: Annotated[
         str | None,
         Parameter(
-            help="search, dense or reachable; left out, search, or dense where limits leave no symmetry."
+            help="search, dense or reachable. Left out: the search, and dense after it if that may be "
+            "faster; a budget is for the search."
         ),
     ] = None,
     plan: Annotated[
@@ -95,6 +96,12 @@ def force(
     seconds = parse_seconds(budget)
     if table != (shape is None):
         raise UsageError("give a shape, or --table for all shapes" if not table else "--table takes no shape")
+    if table and (all_starts or start != "empty" or limits or goal is not None or certificate):
+        raise UsageError("--table asks for all shapes from the empty board: leave out goal, start and limits")
+    if all_starts and (certificate or engine or work or start != "empty"):
+        raise UsageError("--all-starts asks about each start: leave out start, engine, work and certificate")
+    if plan and (all_starts or certificate):
+        raise UsageError("--plan only says what a pass would take: leave out starts and certificate")
     if (all_starts or certificate or pattern or engine or walls or work or plan) and goal is None:
         raise UsageError("give a goal: without one the largest tile is searched, with nothing but limits")
     skip_linear_algebra()

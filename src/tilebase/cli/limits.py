@@ -67,8 +67,9 @@ def search(
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value:.8f}", file=sys.stderr)
 
+    most = parse_seconds(seconds)
     found = search_limits(
-        question, boards, seconds=parse_seconds(seconds) or math.inf, memory=parse_bytes(memory),
+        question, boards, seconds=math.inf if most is None else most, memory=parse_bytes(memory),
         threads=threads, progress=None if quiet else tell,
     )  # fmt: skip
     rows = [
@@ -119,10 +120,11 @@ def minimal(
     from tilebase.forcing import four_of
 
     question = Game(shape, goal, four=four_of(drops), start=start, limits=highest)
+    most = parse_seconds(budget)
     with share_progress("limits known", quiet=quiet) as progress:
         found = find_border(
-            question, seconds=parse_seconds(budget) or math.inf, memory=parse_bytes(memory), threads=threads,
-            progress=progress,
+            question, seconds=math.inf if most is None else most, memory=parse_bytes(memory),
+            threads=threads, progress=progress,
         )  # fmt: skip
     rows = [
         {"limits": text, "": kind, "images": images}

@@ -56,7 +56,7 @@ class GameOptions:
     largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
     pattern: Annotated[
         str | None,
-        Parameter(help="Tiles on cells that win, * for any: 64,32,*/*,*,*, or lemma1, or pair."),
+        Parameter(help="Tiles on cells that win, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
     ] = None
     walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = ""
     unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which never merges.")] = ""

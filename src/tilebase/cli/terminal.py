@@ -180,9 +180,11 @@ class Screen:
             if word in ("q", "quit"):
                 return
             if word in ("u", "undo", "n"):
+                if word != "n" and self.seat.board.won:
+                    self.seat.undo()  # the winning slide, which the table would make again
                 sys.stdout.write(self._commands[word]())
             elif after is None or chosen is None:
-                sys.stdout.write("the game is over: u takes a drop back, n begins anew\n")
+                sys.stdout.write("nothing can be dropped: u takes a drop back, n begins anew\n")
             elif word:
                 self._drop(after, chosen, word)
 
