@@ -260,7 +260,7 @@ def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatc
 
 def test_the_dense_pass_follows_a_search_that_takes_longer(monkeypatch):
     game = Game("3x3", 32, limits="16,16,16/16,16,4/16,8,16", start="empty")
-    monkeypatch.setattr("tilebase.forcing.dense_seconds", lambda *_: -1.0)
+    monkeypatch.setattr("tilebase.forcing.patience_for", lambda *_: -1.0)
     assert force(game, memory=MEMORY).engine == "dense"
     monkeypatch.undo()
     assert force(game, memory=MEMORY).engine in ("search", "dense")

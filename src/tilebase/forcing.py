@@ -106,15 +106,15 @@ def four_of(drops: str) -> Fraction:
     return DROPS[word]
 
 
-def dense_seconds(game: Game, memory: int, threads: int) -> float:
-    """What a dense pass takes where it may be faster than the search; infinite elsewhere.
+def patience_for(game: Game, memory: int, threads: int) -> float:
+    """Seconds after which a dense pass is the better bet, a tenth of what it takes; infinite if it never is.
 
-    That is without symmetry, if all its layers fit into memory (measured: docs/force.md).
+    It may be without symmetry, if all its layers fit into memory (measured: docs/force.md).
     """
     if (game.unmergeable and not game.fixed) or len(symmetries(game)) > 1:
         return math.inf
     plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory)
-    return math.inf if plan.batched else plan.boards / (THREAD_RATE * threads)
+    return math.inf if plan.batched else 1.0 + 0.1 * plan.boards / (THREAD_RATE * threads)
 
 
 def force(
@@ -136,7 +136,7 @@ def force(
         The game; the probability of a 4 counts only as 0, 1 or in between.
     engine:
         One of `ENGINES`.  None: the search; and where a dense pass may be faster, that, if the search has
-        not ended in the time that it would take.
+        not ended in a second and a tenth of the time that it takes.
     folder:
         Where the search keeps what is decided, and the passes their layers, to continue after an
         interruption.  None: nothing is kept.
@@ -172,7 +172,7 @@ def force(
     since = time.perf_counter()
     patience = seconds
     if engine is None and certificate is None and seconds == math.inf:
-        patience = dense_seconds(game, memory, threads)
+        patience = patience_for(game, memory, threads)
     if engine in (None, "search"):
         with Searching(game, folder, memory, threads, since + patience, progress) as search:
             forced, listed = decide_starts(search), None
