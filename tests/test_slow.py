@@ -118,14 +118,14 @@ def test_2x2x3_forces_256():
     assert force(Game("2x2x3", 256, start="empty")).forced
 
 
-@pytest.mark.parametrize(("shape", "goal"), [("3x3", 64), ("2x5", 64), ("2x2x2", 64), ("3x4", 64)])
+@pytest.mark.parametrize(("shape", "goal"), [("3x3", 64), ("2x5", 64), ("2x2x2", 64)])
 def test_large_certificates(shape, goal, tmp_path):
-    """Lines of the source up to 2x5 that are not checked elsewhere, and one of 12 cells."""
+    """Lines of the source up to 2x5 that are not checked elsewhere."""
     path = tmp_path / "a.cert"
     found = force(Game(shape, goal, start="empty"), certificate=path)
-    assert found.forced == (shape == "3x4")
+    assert found.forced is False
     header = check_certificate(path)
-    assert header["claim"] == ("forced" if found.forced else "not forced")
+    assert header["claim"] == "not forced"
     assert header["boards"] == found.listed
 
 

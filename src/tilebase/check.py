@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,7 @@ class Checker:
 
     def demand(self, state: Board, listed: dict[Board, int]) -> None:
         """Refuse unless the claim is proved for a board with the player to move."""
-        found = [self.forced if after is None else after in listed for after in self.slides(state)]
+        found = (self.forced if after is None else after in listed for after in self.slides(state))
         if not (any(found) if self.forced else all(found)):
             raise RefusedError(f"from {state} it does not follow that the goal is {self.header['claim']}")
 
@@ -109,13 +109,14 @@ class Checker:
         if board or count != self.header["boards"]:
             raise RefusedError("the boards are not in order, or not those of the game, or not all there")
 
-    def run(self) -> None:
-        """Check all of it, three sums in memory at a time.  Raises `RefusedError`."""
+    def run(self, tell: Callable[..., object]) -> None:
+        """Check all of it, three sums in memory at a time; tell how many boards, of how many, come next."""
         starts, layers = [tuple(int(e, 36) for e in word) for word in self.header["starts"]], self.layers()
         here, above = next(layers), next(layers)
         if not all(map(self.fits, starts)) or not (starts or (0,) * self.cells in here):
             raise RefusedError("a start is none of the game, or the empty board is not listed")
         for step, top in enumerate(layers):
+            tell(len(here), self.header["boards"])
             for state in [start for start in starts if add_up(start) == 2 * step]:
                 self.demand(state, here)
             for board, drop in here.items():
@@ -128,12 +129,12 @@ class Checker:
             here, above = above, top
 
 
-def check_certificate(path: str | Path) -> dict[str, Any]:
+def check_certificate(path: str | Path, tell: Callable[..., object] = lambda *_: None) -> dict[str, Any]:
     """The header of a certificate that proves what it says.  Raises `RefusedError` or `OSError`."""
     with Path(path).open("rb") as file:
         try:
             checker = Checker(file)
-            checker.run()
+            checker.run(tell)
         except RefusedError:
             raise
         except Exception as error:  # whatever damage leads to, nothing is proved

@@ -8,11 +8,15 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.check import RefusedError, check_certificate
+from tilebase.cli.options import QuietOption
+from tilebase.cli.progress import share_progress
 from tilebase.errors import CorruptError, StorageError
 
 
 def check(
     certificate: Annotated[Path, Parameter(help="A file that tilebase force -c wrote.")],
+    *,
+    quiet: QuietOption = False,
 ) -> int:
     """Check a certificate by the plain rules, and say what it proves.
 
@@ -21,8 +25,17 @@ def check(
 
     tilebase check 3x3-32.cert
     """
+    done = 0
     try:
-        header = check_certificate(certificate)
+        with share_progress("boards checked", quiet=quiet) as progress:
+
+            def tell(more: int, every: int) -> None:
+                nonlocal done
+                done += more
+                if progress is not None:
+                    progress(done, every)
+
+            header = check_certificate(certificate, tell)
     except RefusedError as error:
         raise CorruptError(f"{certificate} proves nothing: {error}") from error
     except OSError as error:
