@@ -245,7 +245,7 @@ def test_a_damaged_save_is_refused(tmp_path):
 
 
 def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise KeyboardInterrupt
 
     game = Game("2x4", 64, start="empty")
@@ -260,6 +260,7 @@ def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatc
 
 def test_the_dense_pass_follows_a_search_that_takes_longer(monkeypatch):
     game = Game("3x3", 32, limits="16,16,16/16,16,4/16,8,16", start="empty")
+    monkeypatch.setattr("tilebase.forcing.FIRST_PATIENCE", -1.0)
     monkeypatch.setattr("tilebase.forcing.patience_for", lambda *_: -1.0)
     assert force(game, memory=MEMORY).engine == "dense"
     monkeypatch.undo()
@@ -283,7 +284,7 @@ def test_each_start_on_its_own(game):
     every = [board for board, _ in game.starts()]
     assert sum(one.boards for one in starts) == len(every)
     for one in starts:
-        alone = Game.from_identity(game.identity | {"start": game.format(one.board)})
+        alone = game.changed(start=game.format(one.board))
         assert one.forced == (reference.values(alone, "guaranteed").start == 1)
 
 
@@ -329,7 +330,7 @@ def test_the_border_is_that_of_all_limits(game):
     wins = {}
     for levels in np.ndindex(*(top - least + 1 for top in game.tops)):
         limits = [2 ** (least + level) for level in levels]
-        wins[levels] = force(Game.from_identity(game.identity | {"limits": limits}), engine="search").forced
+        wins[levels] = force(game.changed(limits=limits), engine="search").forced
     group = symmetries(game)
     for border, side, step in ((found.winning, True, -1), (found.losing, False, 1)):
         expected = {

@@ -219,25 +219,16 @@ class Search:
         return sum(int(seeker.counts[3]) for seeker in self._seekers)
 
     def decide(self, key: int) -> bool | None:
-        """Whether a canonical afterstate is won; None if time ran out.
-
-        What is decided is saved if there is a folder, also when interrupted.
-        Raises `StorageError`.
-        """
+        """Whether a canonical afterstate is won; None if time ran out.  Raises `StorageError`."""
         root = np.array([key], dtype=np.uint64)
         for seeker in self._seekers:
             seeker.begin(key)
-        try:
-            while (known := int(self.facts.known(root)[0])) == kernels.UNKNOWN:
-                if time.perf_counter() > self.deadline:
-                    self.save()
-                    return None
-                self._step()
-                if time.perf_counter() - self._saved > SAVE_SECONDS:
-                    self.save()
-        except KeyboardInterrupt:
-            self.save()
-            raise
+        while (known := int(self.facts.known(root)[0])) == kernels.UNKNOWN:
+            if time.perf_counter() > self.deadline:
+                return None
+            self._step()
+            if time.perf_counter() - self._saved > SAVE_SECONDS:
+                self.save()
         return known == kernels.WON
 
     def _step(self) -> None:
@@ -294,11 +285,10 @@ class Search:
 def _neighbours(game: Game) -> Array:
     """Distances in bits between neighbouring cells, and the lowest bits of the later cell of each pair."""
     found: dict[int, int] = {}
-    for direction in game.directions[::2]:
-        for line in game.lines[direction]:
-            for cell, other in itertools.pairwise(line):
-                place = 1 << game.bits * (game.cells - 1 - other)
-                found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
+    for line in game.all_lines:
+        for cell, other in itertools.pairwise(line):
+            place = 1 << game.bits * (game.cells - 1 - other)
+            found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
     return np.array(sorted(found.items()), dtype=np.uint64).reshape(-1, 2)
 
 

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from tilebase.errors import UsageError
 from tilebase.forcing import force
 from tilebase.game import Game
-from tilebase.symmetry import symmetries
+from tilebase.symmetry import start_symmetries
 
 Array = npt.NDArray[Any]
 Levels = tuple[int, ...]
@@ -130,16 +130,12 @@ class _BorderSearch:
         self._options: Any = {"memory": memory, "threads": threads}
         self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles]
         # No limit is below what is dropped, or below what stands there at the start.
-        there = (0,) * game.cells if game.start in ("empty", "two-tiles") else game.parse(game.start)
+        there = game.start_board or (0,) * game.cells
         self._least = [max(game.spawn_exponents[-1], there[cell]) for cell in self._cells]
         self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))
         self.known = self._open_lattice()
         place = {cell: i for i, cell in enumerate(self._cells)}
-        self._group = [
-            tuple(place[p[cell]] for cell in self._cells)
-            for p in symmetries(game)
-            if all(there[source] == there[cell] for cell, source in enumerate(p))
-        ]
+        self._group = {tuple(place[p[cell]] for cell in self._cells) for p in start_symmetries(game)}
         self.asked = 0
 
     def _open_lattice(self) -> Array:
@@ -154,7 +150,7 @@ class _BorderSearch:
         limits = [2 ** self.game.spawn_exponents[-1]] * self.game.cells
         for cell, low, level in zip(self._cells, self._least, levels, strict=True):
             limits[cell] = 2 ** (low + level)
-        return Game.from_identity(self.game.identity | {"limits": limits})
+        return self.game.changed(limits=limits)
 
     def run(self) -> None:
         """Ask until nothing is open or time has run out."""
@@ -210,7 +206,7 @@ class _BorderSearch:
 
     def _mark(self, levels: Levels, side: int) -> None:
         """All limits above winning ones win, all below losing ones lose; so do all images."""
-        for p in set(self._group):
+        for p in self._group:
             image = [levels[source] for source in p]
             box = tuple(slice(i, None) if side == WINNING else slice(None, i + 1) for i in image)
             self.known[box] = side

@@ -17,8 +17,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +31,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
 from tilebase.adversary import Search
+from tilebase.enumerate import Progress
 from tilebase.errors import StorageError, UsageError
 from tilebase.game import Cells, Game
 from tilebase.symmetry import canonical, canonical_starts
@@ -46,11 +49,11 @@ def check_certifiable(game: Game) -> None:
 
 
 def write_certificate(
-    path: Path, search: Search, forced: bool, *, progress: Callable[[int, int], None] | None = None
+    path: Path, search: Search, forced: bool, *, progress: Callable[[Progress], None] | None = None
 ) -> int:
     """Write the certificate of what a search found; return the number of boards listed.
 
-    `progress` is called with the sum in work and the boards listed so far.
+    `progress` is called after each sum; how many boards there will be is not known.
 
     Raises
     ------
@@ -61,6 +64,7 @@ def write_certificate(
     """
     game = search.game
     check_certifiable(game)
+    since = time.perf_counter()
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
     beside, body = (path.with_name(f".{number}.{os.getpid()}.part") for number in (1, 2))
@@ -72,7 +76,9 @@ def write_certificate(
                     file.write(lines)
                     boards += count
                 if progress is not None:
-                    progress(total, boards)
+                    seconds = max(time.perf_counter() - since, 1e-9)
+                    rate = boards / seconds
+                    progress(Progress(total, "list", boards, seconds, rate, 0.0, math.inf, "boards"))
         header = {
             "shape": game.shape_text,
             "goal": game.goal,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -106,15 +107,22 @@ def four_of(drops: str) -> Fraction:
     return DROPS[word]
 
 
-def patience_for(game: Game, memory: int, threads: int) -> float:
-    """Seconds after which a dense pass is the better bet, a tenth of what it takes; infinite if it never is.
+FIRST_PATIENCE = 1.0
+"""Seconds of search before anybody asks whether a dense pass is the better bet."""
 
-    It may be without symmetry, if all its layers fit into memory (measured: docs/force.md).
+
+def may_be_dense(game: Game) -> bool:
+    """Whether a dense pass may be faster: without symmetry (measured: docs/force.md)."""
+    return (not game.unmergeable or game.fixed) and len(symmetries(game)) == 1
+
+
+def patience_for(game: Game, memory: int, threads: int) -> float:
+    """Seconds more of search before a dense pass is the better bet: a tenth of what it takes.
+
+    Infinite if its layers do not all fit into memory.
     """
-    if (game.unmergeable and not game.fixed) or len(symmetries(game)) > 1:
-        return math.inf
     plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory)
-    return math.inf if plan.batched else 1.0 + 0.1 * plan.boards / (THREAD_RATE * threads)
+    return math.inf if plan.batched else 0.1 * plan.boards / (THREAD_RATE * threads)
 
 
 def force(
@@ -170,18 +178,21 @@ def force(
             raise UsageError("only the engine search gives a certificate")
         check_writable(Path(certificate))
     since = time.perf_counter()
-    patience = seconds
-    if engine is None and certificate is None and seconds == math.inf:
-        patience = patience_for(game, memory, threads)
     if engine in (None, "search"):
-        with Searching(game, folder, memory, threads, since + patience, progress) as search:
+        free = engine is None and certificate is None and seconds == math.inf and may_be_dense(game)
+        deadline = since + (FIRST_PATIENCE if free else seconds)
+        with searching(game, folder, memory, threads, deadline, progress) as search:
             forced, listed = decide_starts(search), None
+            if forced is None and free:
+                search.deadline = time.perf_counter() + patience_for(game, memory, threads)
+                forced = decide_starts(search)
             opened = search.opened
-            if certificate is not None and forced is not None:
+            if forced is None or certificate is not None:
                 search.save()
+            if certificate is not None and forced is not None:
                 search.deadline = math.inf  # what has been forgotten may have to be decided again
-                listed = write_certificate(Path(certificate), search, forced)
-        if forced is not None or patience == seconds:
+                listed = write_certificate(Path(certificate), search, forced, progress=progress)
+        if forced is not None or not free:
             return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
@@ -192,42 +203,28 @@ def force(
     return Forced(game, found.value.value == 1, chosen, found.positions, time.perf_counter() - since)
 
 
-class Searching:
-    """A `Search` in its folder, if it has one, for a with statement."""
-
-    def __init__(
-        self,
-        game: Game,
-        folder: Path | str | None,
-        memory: int,
-        threads: int,
-        deadline: float = math.inf,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> None:
-        self._folder = None if folder is None else RunFolder(Path(folder), Question(game))
+@contextmanager
+def searching(
+    game: Game,
+    folder: Path | str | None,
+    memory: int,
+    threads: int,
+    deadline: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Search]:
+    """A `Search` in its folder, if it has one; what it has decided is saved if an error ends it."""
+    path = None if folder is None else Path(folder)
+    with nullcontext() if path is None else RunFolder(path, Question(game)):
+        search = Search(
+            game, memory=memory, threads=threads, folder=path, deadline=deadline, progress=progress
+        )
         try:
-            self._search = Search(
-                game, memory=memory, threads=threads, folder=None if folder is None else Path(folder),
-                deadline=deadline, progress=progress,
-            )  # fmt: skip
+            yield search
         except BaseException:
-            self._leave()
+            search.save()
             raise
-
-    def __enter__(self) -> Search:
-        return self._search
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if kind is not None:
-                self._search.save()
         finally:
-            self._search.close()
-            self._leave()
-
-    def _leave(self) -> None:
-        if self._folder is not None:
-            self._folder.close()
+            search.close()
 
 
 def decide_starts(search: Search) -> bool | None:
@@ -290,7 +287,7 @@ def force_starts(
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile")
     states = canonical_starts(game)
-    with Searching(game, None, memory, threads, time.perf_counter() + seconds, progress) as search:
+    with searching(game, None, memory, threads, time.perf_counter() + seconds, progress) as search:
         return tuple(
             StartVerdict(state, orbit_size(game, state), decide_state(search, state)) for state in states
         )
@@ -347,7 +344,7 @@ def largest_forced(
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     game = Game(shape, four=four, start=start, limits=limits, largest=2**most)
-    there = 0 if start in ("empty", "two-tiles") else game.max_exponent(game.parse(start))
+    there = game.max_exponent(game.start_board or ())
     forced, exact = max(game.spawn_exponents[0], there), True
     answers: list[Forced] = []
     # With the least drops alone each exponent above those that are given costs a cell more.

@@ -338,8 +338,7 @@ class Game:
         if self.goal_exponent is None:
             return False
         half = self.goal_exponent - 1
-        lines = [line for direction in self.directions[::2] for line in self.lines[direction]]
-        return any(sum(self.tops[cell] >= half for cell in line) >= 2 for line in lines)
+        return any(sum(self.tops[cell] >= half for cell in line) >= 2 for line in self.all_lines)
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -372,10 +371,9 @@ class Game:
 
     def _pairs(self) -> tuple[Pattern, ...]:
         half = self._half_goal(4)
-        lines = [line for direction in self.directions[::2] for line in self.lines[direction]]
         return tuple(
             tuple(half if cell in pair else None for cell in range(self.cells))
-            for line in lines
+            for line in self.all_lines
             for pair in itertools.pairwise(line)
             if all(self.tops[cell] >= half for cell in pair)
         )
@@ -454,6 +452,11 @@ class Game:
             result[towards_last] = tuple(line[::-1] for line in lines)
         return result
 
+    @property
+    def all_lines(self) -> tuple[Cells, ...]:
+        """Every line once, each a tuple of cells in ascending order."""
+        return tuple(line for direction in self.directions[::2] for line in self.lines[direction])
+
     def _lines_along(self, axis: int) -> tuple[Cells, ...]:
         stride = 1
         for size in self.shape[axis + 1 :]:
@@ -486,6 +489,10 @@ class Game:
             return cls(values.pop("shape"), values.pop("goal"), **values)
         except (KeyError, TypeError) as error:
             raise GameError(f"not the identity of a game: {error}") from error
+
+    def changed(self, **values: Any) -> Game:
+        """The same game but for some entries of its `identity`.  Raises `GameError` if it cannot be."""
+        return Game.from_identity(self.identity | values)
 
     @property
     def digest(self) -> str:
@@ -693,12 +700,18 @@ class Game:
             for e in self.spawn_exponents
         ]
 
+    @property
+    def start_board(self) -> Cells | None:
+        """The board that the game starts from, if it is one."""
+        return None if self.start in ("empty", "two-tiles") else self.parse(self.start)
+
     def starts(self) -> list[tuple[Cells, Fraction]]:
         """The states the game starts from, with probabilities that sum to 1, without symmetry."""
         if self.start == "empty":
             return self.spawns(self.empty_board)
-        if self.start != "two-tiles":
-            return [(self.parse(self.start), Fraction(1))]
+        board = self.start_board
+        if board is not None:
+            return [(board, Fraction(1))]
         chances: dict[Cells, Fraction] = {}
         for first, p in self.spawns(self.empty_board):
             for second, q in self.spawns(first):

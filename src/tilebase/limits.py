@@ -23,9 +23,9 @@ from typing import Any
 from tilebase.dense import DensePass
 from tilebase.enumerate import check_resources
 from tilebase.errors import GameError, UsageError
-from tilebase.game import Cells, Game
+from tilebase.game import Game
 from tilebase.objectives import Objective
-from tilebase.symmetry import symmetries
+from tilebase.symmetry import start_symmetries
 
 Limits = tuple[int, ...]
 """The largest tile of each cell, in row-major order."""
@@ -88,7 +88,7 @@ class Search:
 
 def with_limits(game: Game, limits: Limits) -> Game:
     """The same game with other limits."""
-    return Game.from_identity(game.identity | {"limits": list(limits)})
+    return game.changed(limits=list(limits))
 
 
 def search_limits(
@@ -169,14 +169,6 @@ def _boards(game: Game, limits: Limits) -> int:
     return prod(top + 1 for cell, top in enumerate(tops) if cell not in game.obstacles)
 
 
-def _keeps_start(game: Game, permutation: Cells) -> bool:
-    """Whether a symmetry leaves the start as it is: a board may break it."""
-    if game.start in ("two-tiles", "empty"):
-        return True
-    start = game.parse(game.start)
-    return tuple(start[source] for source in permutation) == start
-
-
 class _Bench:
     """Tries limits, each once up to symmetry."""
 
@@ -184,8 +176,7 @@ class _Bench:
         self.game, self.boards, self.memory, self.threads = game, boards, memory, threads
         self.deadline = deadline
         self.found: dict[Limits, Trial] = {}
-        unlimited = Game.from_identity(game.identity | {"limits": None})
-        self._group = [p for p in symmetries(unlimited) if _keeps_start(game, p)]
+        self._group = start_symmetries(game.changed(limits=None))
 
     @property
     def late(self) -> bool:

@@ -105,7 +105,7 @@ def check_pattern(
     memory, threads = check_resources(memory, threads)
     since = time.perf_counter()
     tops = None if fillings is None else _tops_of(game, fillings)
-    tile_only = Game.from_identity(game.identity | {"pattern": None})
+    tile_only = game.changed(pattern=None)
     index = PerfectIndex(tile_only)
     plan = Plan.of(index, Objective("survival"), memory)
     if plan.batched:
@@ -138,7 +138,7 @@ def check_pattern(
 
 def _tops_of(game: Game, fillings: str | Sequence[int]) -> Cells:
     """The largest exponent of each cell of a filling."""
-    return Game.from_identity(game.identity | {"limits": fillings}).tops
+    return game.changed(limits=fillings).tops
 
 
 def _descend(

@@ -23,6 +23,14 @@ def symmetries(game: Game) -> tuple[Cells, ...]:
     return (identity, *sorted(found - {identity}))
 
 
+def start_symmetries(game: Game) -> tuple[Cells, ...]:
+    """The symmetries of a game that leave the board it starts from as it is; all if it starts from none."""
+    start = game.start_board
+    if start is None:
+        return symmetries(game)
+    return tuple(p for p in symmetries(game) if tuple(start[source] for source in p) == start)
+
+
 def _keeps(game: Game, permutation: Cells) -> bool:
     fixed = frozenset(game.unmergeable) if game.fixed else frozenset()
     patterns = set(game.patterns)

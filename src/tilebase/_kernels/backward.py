@@ -17,10 +17,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_axis
+from tilebase._kernels.boards import (
+    FORBIDDEN,
+    WIN,
+    canonicalise,
+    keep_open,
+    keep_within,
+    permute,
+    slide_states,
+)
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import rank_keys
-from tilebase._kernels.scalar import U0, U1, U63, free_cells, holds, ones, within
+from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones
 
 BATCH = 1024
 """Spawns in a batch; at most 32 come from one afterstate."""
@@ -112,31 +120,6 @@ def _successors(boards, n, axis, room, first, last, flags, x0, out_boards, out_w
 
 
 @scalar
-def _keep_within(boards, n, where, limits, bits):
-    """Drop boards that exceed a cell's limit."""
-    kept = 0
-    for j in range(n):
-        boards[kept] = boards[j]
-        where[kept] = where[j]
-        kept += within(boards[j], limits, bits)
-    return kept
-
-
-@scalar
-def _keep_open(boards, n, where, patterns, slots):
-    """Drop boards that hold a pattern; the slides that lead there win."""
-    kept = 0
-    for j in range(n):
-        if holds(boards[j], patterns):
-            slots[where[j]] = WON
-        else:
-            boards[kept] = boards[j]
-            where[kept] = where[j]
-            kept += 1
-    return kept
-
-
-@scalar
 def _potential(key, table):
     """What the tiles of a board would have scored had all been merged; ``table[w]``: those of a word."""
     mask = np.uint64(len(table) - 1)
@@ -163,11 +146,7 @@ def _link_batch(
     afters = out_afters.reshape(-1)
     sound = True
     for axis in range(axes):
-        source = states
-        if moves[6][axis] & 1:
-            permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
-            source = turned
-        slide_axis(source, n, axis, rules, tables, obstacles, first, last, flags)
+        source = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
         if out_gains.shape[1]:
             # Slides to both ends make the same tiles; one without a merge makes none.
             for i in range(n):
@@ -178,9 +157,9 @@ def _link_batch(
             permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
             boards, ranks = ranks, boards
         if limited:
-            m = _keep_within(boards, m, where, limits, rules[axis, 3])
+            m = keep_within(boards, m, where, limits, rules[axis, 3])
         if len(patterns):
-            m = _keep_open(boards, m, where, patterns, slots)
+            m = keep_open(boards, m, where, patterns, slots, WON)
         canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
         if out_afters.shape[1]:
             for j in range(m):

@@ -10,7 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U63, U64, reverse_flags, reverse_line, slide_line
+from tilebase._kernels.scalar import (
+    U0,
+    U1,
+    U63,
+    U64,
+    holds,
+    reverse_flags,
+    reverse_line,
+    slide_line,
+    within,
+)
 
 WIN = np.uint64(1 << 62)
 FORBIDDEN = np.uint64(1 << 63)
@@ -202,3 +212,39 @@ def slide_axis(boards, n, axis, rules, tables, obstacles, first, last, flags):
         slide_by_table(boards, n, lines, cells * bits, tables[axis], first, last, flags)
     else:
         slide_by_cell(boards, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags)
+
+
+@scalar
+def slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags):
+    """Slide states along any axis; return them as slid, with lines as rows like the results."""
+    source = states
+    if moves[6][axis] & 1:
+        permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
+        source = turned
+    slide_axis(source, n, axis, rules, tables, obstacles, first, last, flags)
+    return source
+
+
+@scalar
+def keep_within(boards, n, tags, limits, bits):
+    """Drop boards that exceed a cell's limit, and their tags."""
+    kept = 0
+    for j in range(n):
+        boards[kept] = boards[j]
+        tags[kept] = tags[j]
+        kept += within(boards[j], limits, bits)
+    return kept
+
+
+@scalar
+def keep_open(boards, n, tags, patterns, out, mark):
+    """Drop boards that hold a pattern, and their tags; write `mark` to ``out[tag]`` of each."""
+    kept = 0
+    for j in range(n):
+        if holds(boards[j], patterns):
+            out[tags[j]] = mark
+        else:
+            boards[kept] = boards[j]
+            tags[kept] = tags[j]
+            kept += 1
+    return kept

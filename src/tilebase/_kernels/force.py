@@ -18,9 +18,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.boards import FORBIDDEN, WIN, canonicalise, permute, slide_axis
+from tilebase._kernels.boards import (
+    FORBIDDEN,
+    WIN,
+    canonicalise,
+    keep_open,
+    keep_within,
+    permute,
+    slide_axis,
+)
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, holds, ones, trailing_zeros, within
+from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, ones, trailing_zeros
 
 UNKNOWN, LOST, WON = 0, 1, 2
 OVER, FULL = -1, -2
@@ -130,13 +138,8 @@ def _liveliness(key, low_bits, fold, neighbours):
     """
     found = ones(free_cells(key, low_bits, fold))
     for k in range(len(neighbours)):
-        other = key >> neighbours[k, 0]
-        differ = key ^ other
-        differ |= differ >> U1
-        differ |= differ >> fold
-        there = key | key >> U1
-        there |= there >> fold
-        found += ones(~differ & there & neighbours[k, 1])
+        distance, cells = neighbours[k, 0], neighbours[k, 1]
+        found += ones(free_cells(key ^ key >> distance, cells, fold) & ~free_cells(key, cells, fold))
     return np.int64(found)
 
 
@@ -163,12 +166,12 @@ def follow(
             n += 1
     m = 0
     for axis in range(axes):
-        here = states
-        begin = m
+        here = states  # slide_states written out: its call costs a tenth here, where batches are small
         if moves[6][axis] & 1:
             permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
             here = turned
         slide_axis(here, n, axis, rules, tables, obstacles, first, last, flags)
+        begin = m
         for i in range(n):
             if flags[i] & WIN:
                 won[i] = True
@@ -179,22 +182,15 @@ def follow(
                 boards[m] = last[i]
                 origin[m] = i
                 m += (last[i] != here[i]) & (last[i] != first[i])
+        fresh, tags = boards[begin:], origin[begin:]
         if moves[6][axis] & 2:
-            for j in range(begin, m):
-                source[j - begin] = boards[j]
-            permute(source, m - begin, moves[3][axis], moves[4][axis], moves[5][axis], boards[begin:])
-        if limited or len(patterns):
-            kept = begin
-            for j in range(begin, m):
-                board = boards[j]
-                if limited and not within(board, limits, rules[axis, 3]):
-                    continue
-                if holds(board, patterns):
-                    won[origin[j]] = True
-                boards[kept] = board
-                origin[kept] = origin[j]
-                kept += 1
-            m = kept
+            for j in range(m - begin):
+                source[j] = fresh[j]
+            permute(source, m - begin, moves[3][axis], moves[4][axis], moves[5][axis], fresh)
+        if limited:
+            m = begin + keep_within(fresh, m - begin, tags, limits, rules[axis, 3])
+        if len(patterns):
+            m = begin + keep_open(fresh, m - begin, tags, patterns, won, 1)
     canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
     return n, m
 

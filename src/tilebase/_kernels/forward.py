@@ -33,8 +33,10 @@ from tilebase._kernels.boards import (
     WIN,
     canonicalise,
     fold_images,
+    keep_open,
     permute,
     slide_axis,
+    slide_states,
     stabiliser,
 )
 from tilebase._kernels.jit import kernel, scalar
@@ -171,20 +173,6 @@ def _keep_within(boards, n, origin, limits, bits, alive):
 
 
 @scalar
-def _keep_open(boards, n, origin, patterns, won):
-    """Drop boards that hold a pattern; mark the states that have won with it."""
-    kept = 0
-    for j in range(n):
-        if holds(boards[j], patterns):
-            won[origin[j]] = 1
-        else:
-            boards[kept] = boards[j]
-            origin[kept] = origin[j]
-            kept += 1
-    return kept
-
-
-@scalar
 def _afterstates_of(key, axes, moves, rules, tables, obstacles, limited, limits, patterns, tiny, out):
     """The allowed afterstates of one state, written to `out`; a batch of one.
 
@@ -234,18 +222,9 @@ def collapse(
                 for exponent in exponents:
                     state = found[0, j] | lowest << np.uint64(exponent - 1)
                     keep |= 0 != _afterstates_of(
-                        state,
-                        axes,
-                        moves,
-                        rules,
-                        tables,
-                        obstacles,
-                        limited,
-                        limits,
-                        patterns,
-                        tiny,
+                        state, axes, moves, rules, tables, obstacles, limited, limits, patterns, tiny,
                         found[1],
-                    )
+                    )  # fmt: skip
         if keep:
             keys[kept] = keys[i]
             maxima[kept] = maxima[i]
@@ -318,11 +297,9 @@ def slide_map(
             alive[i] = 0
             won[i] = 0
         for axis in range(axes):
-            source = states
-            if moves[6][axis] & 1:
-                permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
-                source = turned
-            slide_axis(source, n, axis, rules, tables, obstacles, first, last, flags)
+            source = slide_states(
+                states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags
+            )
             if limited:
                 m = _emit(source, n, first, last, flags, boards, origin, kept, won)
             else:
@@ -333,7 +310,7 @@ def slide_map(
             if limited:
                 m = _keep_within(boards, m, origin, limits, rules[axis, 3], alive)
             if len(patterns):
-                m = _keep_open(boards, m, origin, patterns, won)
+                m = keep_open(boards, m, origin, patterns, won, 1)
             canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
             m = filter_recent(boards, m, recent, recent_bits)
             _deliver(boards, m, index, direct, bits, arena, ranks)

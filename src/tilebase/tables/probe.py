@@ -422,7 +422,7 @@ class Table:
         """
         state = self.read(board)
         chosen = self._choose(objective)
-        if not self.game.sum(state.cells) and self.game.start in ("two-tiles", "empty"):
+        if not self.game.sum(state.cells) and self.game.start_board is None:
             raise self.prober.missing(state.cells)  # a spawn comes first: no slide is to be made there
         try:
             answers = [self._answer(state, one) for one in chosen]
