@@ -100,7 +100,8 @@ class DensePass:
 
             self._executor = cuda.Cuda(rules, self.law, gains)
         else:
-            self._executor = Threads(rules, self.law, self._pool, threads, gains)
+            largest = None if self._plan.batched else self._plan.largest
+            self._executor = Threads(rules, self.law, self._pool, threads, largest=largest)
         self._progress = progress
         self._began = self._reported = self._saved = time.perf_counter()
         self._all = self._had = 0

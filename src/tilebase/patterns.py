@@ -123,7 +123,7 @@ def check_pattern(
             (*fields[:5], masks(game, part, tops))
             for fields, part in zip(rules.parts, index.parts, strict=True)
         )
-        engine = Threads(rules, law, pool, threads, gains=False)
+        engine = Threads(rules, law, pool, threads, largest=plan.largest)
         try:
             found = _descend(engine, index, fitting, plan.boards, progress)
         finally:

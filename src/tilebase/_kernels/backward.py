@@ -146,7 +146,8 @@ def _link_batch(
     afters = out_afters.reshape(-1)
     sound = True
     for axis in range(axes):
-        source = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
+        turn = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
+        source = turned if turn else states
         if out_gains.shape[1]:
             # Slides to both ends make the same tiles; one without a merge makes none.
             for i in range(n):

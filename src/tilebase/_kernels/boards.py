@@ -216,13 +216,15 @@ def slide_axis(boards, n, axis, rules, tables, obstacles, first, last, flags):
 
 @scalar
 def slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags):
-    """Slide states along any axis; return them as slid, with lines as rows like the results."""
-    source = states
-    if moves[6][axis] & 1:
+    """Slide states along any axis; the results have lines as rows.
+
+    Returns whether the states had to be turned for it: then `turned` are they, with lines as rows.
+    """
+    turn = moves[6][axis] & 1 != 0
+    if turn:
         permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
-        source = turned
-    slide_axis(source, n, axis, rules, tables, obstacles, first, last, flags)
-    return source
+    slide_axis(turned if turn else states, n, axis, rules, tables, obstacles, first, last, flags)
+    return turn
 
 
 @scalar

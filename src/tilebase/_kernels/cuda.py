@@ -140,12 +140,13 @@ def make_kernels(kind: str) -> SimpleNamespace:
         starts,
         size,
         counts,
-        begins,
         sums,
         classes,
         by_columns,
         outer,
         inner,
+        outer_firsts,
+        inner_firsts,
         offsets,
         afters,
         out,
@@ -154,16 +155,17 @@ def make_kernels(kind: str) -> SimpleNamespace:
         if rank >= size:
             return
         ka, kb, kc, kd, ia, ib, ic, id_ = unrank(blocks, starts, counts, rank)
-        ga, gb = begins[0][ka] + ia, begins[1][kb] + ib
-        gc, gd = begins[2][kc] + ic, begins[3][kd] + id_
+        if by_columns:
+            first = outer_firsts[ka, kc] + ia * counts[2][kc] + ic
+            second = inner_firsts[kb, kd] + ib * counts[3][kd] + id_
+            upper, lower = sums[0][ka] + sums[2][kc], sums[1][kb] + sums[3][kd]
+        else:
+            first = outer_firsts[ka, kb] + ia * counts[1][kb] + ib
+            second = inner_firsts[kc, kd] + ic * counts[3][kd] + id_
+            upper, lower = sums[0][ka] + sums[1][kb], sums[2][kc] + sums[3][kd]
         best = out[FIRST + rank] if by_columns else out[NONE]
         for d in range(len(outer)):
-            if by_columns:
-                x, y = outer[d, ga, gc], inner[d, gb, gd]
-                upper, lower = sums[0][ka] + sums[2][kc], sums[1][kb] + sums[3][kd]
-            else:
-                x, y = outer[d, ga, gb], inner[d, gc, gd]
-                upper, lower = sums[0][ka] + sums[1][kb], sums[2][kc] + sums[3][kd]
+            x, y = outer[d, first], inner[d, second]
             if (x | y) & WIN:
                 best = max(best, out[WON])
             elif not (x | y) & ENDS and (x | y) & MOVED:

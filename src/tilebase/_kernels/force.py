@@ -25,7 +25,7 @@ from tilebase._kernels.boards import (
     keep_open,
     keep_within,
     permute,
-    slide_axis,
+    slide_states,
 )
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, ones, trailing_zeros
@@ -166,11 +166,8 @@ def follow(
             n += 1
     m = 0
     for axis in range(axes):
-        here = states  # slide_states written out: its call costs a tenth here, where batches are small
-        if moves[6][axis] & 1:
-            permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
-            here = turned
-        slide_axis(here, n, axis, rules, tables, obstacles, first, last, flags)
+        turn = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
+        here = turned if turn else states
         begin = m
         for i in range(n):
             if flags[i] & WIN:

@@ -297,9 +297,8 @@ def slide_map(
             alive[i] = 0
             won[i] = 0
         for axis in range(axes):
-            source = slide_states(
-                states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags
-            )
+            turn = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
+            source = turned if turn else states
             if limited:
                 m = _emit(source, n, first, last, flags, boards, origin, kept, won)
             else:

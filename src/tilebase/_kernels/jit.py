@@ -3,6 +3,10 @@
 Numba's cache looks at the file of the compiled function only, so an edit in a callee's
 file would go unnoticed.  Here the folder name holds a hash of all kernel sources.  Where
 no folder can be written, kernels are compiled anew in each process.
+
+Nor do kernels count references (``_nrt=False``): what they are given outlives the call. The counts are
+atomic, so that threads that share an array would wait for each other whenever one takes a slice. So a
+kernel cannot make an array: what it works in is given to it.
 """
 
 from __future__ import annotations
@@ -44,7 +48,9 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
     def decorate(function: Callable[..., Any]) -> Any:
         kept, config.CACHE_DIR = config.CACHE_DIR, _CACHE or ""
         try:
-            return numba.njit(*signature, nogil=True, cache=_CACHE is not None, boundscheck=False)(function)
+            return numba.njit(
+                *signature, nogil=True, cache=_CACHE is not None, boundscheck=False, _nrt=False
+            )(function)  # fmt: skip
         finally:
             config.CACHE_DIR = kept
 
@@ -53,4 +59,4 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
 
 def scalar(function: Callable[..., Any]) -> Any:
     """A scalar function, inlined by LLVM into the kernels that call it."""
-    return numba.njit(nogil=True)(function)
+    return numba.njit(nogil=True, _nrt=False)(function)

@@ -101,7 +101,10 @@ class Cuda:
             e: tuple(put(array) for part in parts for array in (part[0], part[1], part[3]))
             for e, parts in rules.spawns.items()
         }
-        self._sides = [(put(outer.table), put(inner.table)) for _, outer, inner in rules.sides]
+        self._sides = [
+            tuple(map(put, (outer.table, inner.table, outer.firsts, inner.firsts)))
+            for _, outer, inner in rules.sides
+        ]
         number: Any
         if len(law.law) == 3:
             kind, number = "bounds", np.uint64
@@ -181,11 +184,10 @@ class Cuda:
         """The best over slides along rows (0), which comes first, or columns (1)."""
         since = time.perf_counter()
         blocks, starts, size = self._listed(states.map)
-        outer, inner = self._sides[side]
         self._launch(
             self._kernels.slide, size,
-            (blocks, starts, size, self._counts, self._begins, self._sums, self._classes,
-             bool(side), outer, inner, afters.offsets, afters.device, states.device),
+            (blocks, starts, size, self._counts, self._sums, self._classes, bool(side), *self._sides[side],
+             afters.offsets, afters.device, states.device),
         )  # fmt: skip
         work.add(("rows", "columns")[side], since)
         tell(1.0)

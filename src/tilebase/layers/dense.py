@@ -24,6 +24,10 @@ JOB_BOARDS = 1 << 19
 MOST_PATTERNS = 64
 MOST_PLACES = 1 << 20
 """Fillings of a part that have one sum: what an entry of a table has room for."""
+ROOM = 4096
+"""Accumulators or values in a row that a thread works on at once, at least."""
+TILE = 16
+"""Rows of values that a thread works on at once."""
 TABLE_ROWS = 64
 """Rows of a table of halves that one job fills."""
 
@@ -31,8 +35,8 @@ TABLE_ROWS = 64
 class Half:
     """Slides of the boards' halves on one side: A and B, or C and D, or A and C, or B and D.
 
-    ``table[d, g, h]`` is what slide d makes of fillings g, h; ``made`` the sum of the tiles made, if
-    anything asks for it.
+    ``table[d, n]`` is what slide d makes of the n-th half (`_kernels.dense`); ``made`` the sum of the tiles
+    made, if anything asks for it; ``firsts[x, y]`` the first half whose parts have the classes x and y.
     """
 
     def __init__(self, game: Game, first: Part, second: Part, directions: list[str], made: bool) -> None:
@@ -55,9 +59,15 @@ class Half:
             for digit, code in enumerate(part.codes[at]):
                 self._weights[place, code] = digit * step
         self._numbers = (game.x if game.unmergeable else 0, game.goal_exponent or 0)
-        shape = (len(directions), len(first), len(second))
-        self.table = np.zeros(shape, dtype=np.uint64)
-        self.made = np.zeros(shape if made else (0, 0, 0), dtype=np.int32)
+        halves = len(first) * len(second)
+        self.table = np.zeros((len(directions), halves), dtype=np.uint64)
+        self.made = np.zeros((len(directions), halves if made else 0), dtype=np.int32)
+        sums = (first.sums[:, None] + second.sums).ravel()
+        sizes = (first.counts[:, None] * second.counts).ravel()
+        order = np.argsort(sums, kind="stable")
+        firsts = np.empty(len(sums), dtype=np.int64)
+        firsts[order] = np.cumsum(sizes[order]) - sizes[order]
+        self.firsts = firsts.reshape(len(first.sums), len(second.sums))
 
     def jobs(self) -> Iterator[Any]:
         """Calls that fill the table, one a direction and some rows."""
@@ -67,11 +77,11 @@ class Half:
 
     def _fill(self, d: int, begin: int, end: int) -> None:
         first, second = self.first, self.second
-        made = self.made[d] if len(self.made) else np.zeros((0, 0), dtype=np.int32)
+        board = np.empty(len(self._blocked), dtype=np.uint8)
         kernels.tabulate(
             begin, end, first.fillings, second.fillings, self._lines[d], self._blocked, self._weights,
             first.place_of, second.place_of, kinds(first), kinds(second), first.starts, second.starts,
-            *self._numbers, self.table[d], made,
+            self.firsts, *self._numbers, board, self.table[d], self.made[d],
         )  # fmt: skip
 
 
@@ -113,8 +123,8 @@ class DenseRules:
             for part in index.parts
         )
         self.spawns = {e: tuple(spawns(game, part, e) for part in index.parts) for e in game.spawn_exponents}
-        # The most boards of one block of C, D: what an accumulator holds.
-        self.room = int(c.counts.max() * d.counts.max())
+        # The most boards of a block that have one outer half, and no less than a cache likes.
+        self.room = max(ROOM, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
 
     @property
     def sides(self) -> tuple[tuple[bool, Half, Half], ...]:
@@ -265,14 +275,46 @@ def discounted(objective: Objective, values: Array, most: int) -> Array:
     return kept
 
 
-class DenseLayer:
-    """The values of some blocks of a layer in memory, by rank behind the sentinels."""
+class Memory:
+    """The memory of layers that are gone, for those to come.
 
-    def __init__(self, blocks: LayerMap, law: Law) -> None:
+    Where the system has to find and clear fresh pages for each layer, this takes longer than any step of the
+    pass.  All pieces have room for the largest layer; what of a piece is never used costs nothing.
+    """
+
+    def __init__(self, law: Law, boards: int) -> None:
+        self._dtype, self._size = law.dtype, FIRST + boards
+        self._spare: list[Array] = []
+
+    def take(self) -> Array:
+        """A piece, with anything in it."""
+        return self._spare.pop() if self._spare else np.empty(self._size, dtype=self._dtype)
+
+    def give(self, piece: Array) -> None:
+        """A piece is free again."""
+        self._spare.append(piece)
+
+
+class DenseLayer:
+    """The values of some blocks of a layer in memory, by rank behind the sentinels.
+
+    With `memory` they lie in a piece of it, for as long as the layer is there.
+    """
+
+    _memory: Memory | None = None
+
+    def __init__(self, blocks: LayerMap, law: Law, memory: Memory | None = None) -> None:
         self.map = blocks
-        self.values = np.empty(FIRST + blocks.size, dtype=law.dtype)
+        size = FIRST + blocks.size
+        self._memory = memory
+        self._piece = memory.take() if memory else np.empty(size, dtype=law.dtype)
+        self.values = self._piece[:size]
         self.values[:FIRST] = 0
         self.values[NONE], self.values[WON] = law.none, law.won
+
+    def __del__(self) -> None:
+        if self._memory is not None:
+            self._memory.give(self._piece)
 
     def numpy(self) -> Array:
         """The values, sentinels first."""
@@ -292,7 +334,7 @@ class DenseLayer:
 
     def load(self, values: Array) -> None:
         """Take the values of all boards."""
-        if values.base is not self.values:
+        if values.base is not self._piece:
             self.values[FIRST:] = values
 
 

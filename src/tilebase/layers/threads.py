@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
-from tilebase.layers.dense import DenseLayer, DenseRules, Law, tasks
+from tilebase.layers.dense import TILE, DenseLayer, DenseRules, Law, Memory, tasks
 from tilebase.perfect import LayerMap
 
 Array = npt.NDArray[Any]
@@ -61,50 +61,86 @@ class DenseWork:
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
 
 
+class Room(NamedTuple):
+    """What a thread works in.
+
+    Attributes
+    ----------
+    folds, free:
+        Accumulators of both exponents and numbers of empty cells, for `DenseKernels.fold`.
+    values, bases, ends:
+        Values of a tile, and what its outer halves slide to, for `DenseKernels.slide`.
+    """
+
+    folds: Array
+    free: Array
+    values: Array
+    bases: Array
+    ends: Array
+
+
 class DenseKernels:
     """The two steps on layers in memory: from states above to afterstates, from those to states."""
 
-    def __init__(self, rules: DenseRules, law: Law, gains: bool) -> None:
+    def __init__(self, rules: DenseRules, law: Law) -> None:
         self.rules, self.law = rules, law
-        self._none = np.zeros((0, 0, 0), dtype=np.int32)
-        self._gains = gains
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
 
-    def room(self) -> Array:
-        """Accumulators of a thread."""
-        return np.empty((2, self.rules.room), dtype=self.law.accumulator)
+    def room(self) -> Room:
+        """What a thread works in."""
+        size, parts = self.rules.room, self.rules.index.parts
+        slides = max(len(outer.table) for _, outer, _ in self.rules.sides)
+        classes = max(len(part.sums) for part in parts)
+        return Room(
+            np.empty((2, size), dtype=self.law.accumulator),
+            np.empty(size, dtype=np.int64),
+            np.empty((TILE, size), dtype=self.law.dtype),
+            np.zeros((2, TILE, slides + 1, classes), dtype=np.uint64),
+            np.zeros((TILE, slides), dtype=np.uint64),
+        )
 
-    def fold(self, job: Array, above: dict[int, DenseLayer], here: DenseLayer, room: Array) -> None:
+    def fold(self, job: Array, above: dict[int, DenseLayer], here: DenseLayer, room: Room) -> None:
         """Values of the afterstates whose top halves are in a job."""
         rules, law = self.rules, self.law
         ups = tuple((above[e].values, above[e].map.offsets, *rules.spawns[e]) for e in self._exponents)
         kernels.fold_spawns(
-            job, here.map.half, rules.parts, ups, law.tunes, law.law, law.start, room, here.map.offsets,
-            here.values,
+            job, here.map.half, rules.parts, ups, law.tunes, law.law, law.start, room.folds, room.free,
+            here.map.offsets, here.values,
         )  # fmt: skip
 
-    def slide(self, side: int, job: Array, afters: DenseLayer, states: DenseLayer) -> None:
+    def slide(self, side: int, job: Array, afters: DenseLayer, states: DenseLayer, room: Room) -> None:
         """The best over slides along rows (0), which comes first, or columns (1)."""
         by_columns, outer, inner = self.rules.sides[side]
         parts = self.rules.parts
         x, y, z, w = (0, 2, 1, 3) if by_columns else (0, 1, 2, 3)
         kernels.best_slides(
             job, by_columns, states.map.half, outer.table, inner.table,
-            outer.made if self._gains else self._none, inner.made if self._gains else self._none,
-            (parts[x], parts[y]), (parts[z], parts[w]), afters.map.offsets, afters.values, side == 0,
-            states.map.offsets, states.values,
+            outer.made, inner.made,
+            outer.firsts, inner.firsts, (parts[x], parts[y]), (parts[z], parts[w]), afters.map.offsets,
+            afters.values, room.values, room.bases, room.ends, states.map.offsets, states.values,
         )  # fmt: skip
 
 
 class Threads:
-    """The steps on layers in memory, shared out over threads: each takes the next job when it is done."""
+    """The steps on layers in memory, shared out over threads: each takes the next job when it is done.
+
+    `largest` are the boards of the largest layer if layers are whole; then later ones take the memory of
+    earlier ones.
+    """
 
     def __init__(
-        self, rules: DenseRules, law: Law, pool: ThreadPoolExecutor, threads: int, gains: bool
+        self,
+        rules: DenseRules,
+        law: Law,
+        pool: ThreadPoolExecutor,
+        threads: int,
+        *,
+        largest: int | None,
     ) -> None:
         self.rules, self.law = rules, law
-        self.kernels = DenseKernels(rules, law, gains)
+        self.kernels = DenseKernels(rules, law)
         self._pool, self._rooms = pool, [self.kernels.room() for _ in range(threads)]
+        self._memory = None if largest is None else Memory(law, largest)
         self._stop = threading.Event()
 
     def close(self) -> None:
@@ -113,7 +149,7 @@ class Threads:
 
     def layer(self, blocks: LayerMap) -> DenseLayer:
         """Room for the values of a layer or a part of one."""
-        return DenseLayer(blocks, self.law)
+        return DenseLayer(blocks, self.law, self._memory)
 
     def fold(
         self, sizes: Array, above: dict[int, DenseLayer], here: DenseLayer, work: DenseWork, tell: Tell
@@ -127,8 +163,11 @@ class Threads:
     ) -> None:
         """The best over slides along rows (0) or columns (1), for some blocks of states."""
         jobs = tasks(self.rules.index, sizes, by_columns=bool(side))
-        name = ("rows", "columns")[side]
-        self._map(name, lambda job, _: self.kernels.slide(side, job, afters, states), jobs, work, tell)
+
+        def do(job: Array, room: Room) -> None:
+            self.kernels.slide(side, job, afters, states, room)
+
+        self._map(("rows", "columns")[side], do, jobs, work, tell)
 
     def _map(self, step: str, do: Any, jobs: list[Array], work: DenseWork, tell: Tell) -> None:
         since = time.perf_counter()
@@ -143,7 +182,7 @@ class Threads:
         lock = threading.Lock()
         done = 0
 
-        def drain(room: Array) -> float:
+        def drain(room: Room) -> float:
             nonlocal done
             since = time.perf_counter()
             while not self._stop.is_set():
