@@ -42,6 +42,14 @@ DAMAGE = OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError
 """What reading a damaged zip file of arrays raises."""
 
 
+def _empty_table(bits: int) -> Array:
+    """A table of ``2**bits`` lines, each in one cache line."""
+    size = kernels.LINE << bits
+    whole = np.zeros(size + kernels.LINE, dtype=np.uint64)
+    begin = -whole.ctypes.data // whole.itemsize % kernels.LINE
+    return whole[begin : begin + size]
+
+
 class Facts:
     """What is decided: afterstates that are won or lost, in a table of fixed size that may forget.
 
@@ -52,7 +60,7 @@ class Facts:
         # Doubling needs the old table and the new one, three halves of what stays.
         self._most_bits = max(int(memory / 1.5) >> 6, 16).bit_length() - 1
         self.bits = min(LEAST_BITS, self._most_bits)
-        self.table = np.zeros(kernels.LINE << self.bits, dtype=np.uint64)
+        self.table = _empty_table(self.bits)
         self.entered = 0
 
     @property
@@ -88,7 +96,7 @@ class Facts:
         """Double the table, while there is memory, so that it is not fuller than that with `coming` more."""
         while 8 * (self.entered + coming) > 5 * len(self.table) and self.bits < self._most_bits:
             pieces = self.entries()
-            wider = np.zeros(2 * len(self.table), dtype=np.uint64)
+            wider = _empty_table(self.bits + 1)
             for keys, won in pieces:
                 kernels.enter_all(wider, np.uint64(self.bits + 1), keys, won)
             self.table = wider
@@ -121,7 +129,8 @@ class Facts:
             raise CorruptError(f"{path} holds no decided afterstates: delete it and search again")
         bits = lines.bit_length() - 1
         if bits <= self._most_bits:
-            self.table, self.bits, self.entered = table, bits, entered
+            self.table, self.bits, self.entered = _empty_table(bits), bits, entered
+            self.table[:] = table
             return
         whole = Facts(0)
         whole.table, whole.bits = table, bits
