@@ -50,6 +50,23 @@ def _empty_table(bits: int) -> Array:
     return whole[begin : begin + size]
 
 
+def _read_table(stored: zipfile.ZipFile) -> Array:
+    """The table that `Facts.save` has written, without a second copy in memory.  Raises `ValueError`."""
+    with stored.open("table.npy") as file:
+        np.lib.format.read_magic(file)
+        (size,), _, dtype = np.lib.format.read_array_header_1_0(file)
+        lines = size // kernels.LINE
+        if dtype != np.uint64 or lines < 16 or lines & lines - 1 or size != lines * kernels.LINE:
+            raise ValueError("no table of decided afterstates")
+        table = _empty_table(lines.bit_length() - 1)
+        for at in range(0, size, PIECE):
+            piece = table[at : at + PIECE]
+            piece[:] = np.frombuffer(file.read(piece.nbytes), dtype=np.uint64)
+        if file.read(1):  # at the end the checksum is compared
+            raise ValueError("something follows the table")
+    return table
+
+
 class Facts:
     """What is decided: afterstates that are won or lost, in a table of fixed size that may forget.
 
@@ -120,17 +137,15 @@ class Facts:
         if not path.exists():
             return
         try:
-            with np.load(path) as stored:  # a zip file, which has checksums
-                table, entered = stored["table"], int(stored["entered"])
+            with zipfile.ZipFile(path) as stored:  # which has checksums
+                table = _read_table(stored)
+                with stored.open("entered.npy") as file:
+                    entered = int(np.lib.format.read_array(file))
         except (*DAMAGE, zipfile.BadZipFile) as error:
             raise CorruptError(f"{path} is damaged: delete it and search again") from error
-        lines = len(table) // kernels.LINE
-        if table.dtype != np.uint64 or lines < 16 or lines & lines - 1 or len(table) != lines * kernels.LINE:
-            raise CorruptError(f"{path} holds no decided afterstates: delete it and search again")
-        bits = lines.bit_length() - 1
+        bits = (len(table) // kernels.LINE).bit_length() - 1
         if bits <= self._most_bits:
-            self.table, self.bits, self.entered = _empty_table(bits), bits, entered
-            self.table[:] = table
+            self.table, self.bits, self.entered = table, bits, entered
             return
         whole = Facts(0)
         whole.table, whole.bits = table, bits
