@@ -40,7 +40,7 @@ SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edi
 SECONDS_A_STATE = 8e-8
 """One thread, rough; only for estimates."""
 SECONDS_A_RANK = 1.5e-10
-SEARCH_RATE = 3.5e5
+SEARCH_RATE = 5.5e5
 """Afterstates that a thread opens in a second."""
 LARGE = 10.0
 """Counts that take as many seconds have layers large enough for all processors."""

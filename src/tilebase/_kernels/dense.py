@@ -301,12 +301,12 @@ def best_slides(
                     else:
                         room[0, :n] = afters[NONE]
                     for k in range(many):
-                        half_of = outer_firsts[kx, ky] + ix * ny + y + k
+                        outer_half = outer_firsts[kx, ky] + ix * ny + y + k
                         for d in range(slides):
                             _raise_to_slide(
                                 inner_table[d, first : first + n],
                                 inner_made[d, first : first + n], n, ends[k, d],
-                                outer_made[d, half_of] if outer_made.shape[1] else 0,
+                                outer_made[d, outer_half] if outer_made.shape[1] else 0,
                                 base[k, d], step[k, d], afters, room[k],
                             )  # fmt: skip
                     _move_tile(begin, end, left, inner, here, apart, many, out, room, True)
