@@ -343,11 +343,14 @@ def pages_by_block(page_block, used, blocks, out_start, out_order):
         out_start[page_block[p] + 1] += 1
     for b in range(blocks):
         out_start[b + 1] += out_start[b]
-    place = out_start[:blocks].copy()
-    for p in range(used):
-        block = page_block[p]
-        out_order[place[block]] = p
-        place[block] += 1
+    # From the last page down, ends become beginnings, which then move to where they belong.
+    for p in range(used - 1, -1, -1):
+        end = page_block[p] + 1
+        out_start[end] -= 1
+        out_order[out_start[end]] = p
+    for b in range(blocks):
+        out_start[b] = out_start[b + 1]
+    out_start[blocks] = used
 
 
 @kernel()
