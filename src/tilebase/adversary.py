@@ -38,7 +38,9 @@ PIECE = 1 << 14
 """Lines of the table that are listed at a time."""
 SPREAD = 0x9E3779B97F4A7C15
 NAME = "decided.npz"
-DAMAGE = OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError
+DAMAGE = (
+    OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile
+)  # fmt: skip
 """What reading a damaged zip file of arrays raises."""
 
 
@@ -141,7 +143,7 @@ class Facts:
                 table = _read_table(stored)
                 with stored.open("entered.npy") as file:
                     entered = int(np.lib.format.read_array(file))
-        except (*DAMAGE, zipfile.BadZipFile) as error:
+        except DAMAGE as error:
             raise CorruptError(f"{path} is damaged: delete it and search again") from error
         bits = (len(table) // kernels.LINE).bit_length() - 1
         if bits <= self._most_bits:

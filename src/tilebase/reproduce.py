@@ -28,7 +28,7 @@ from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
-from tilebase.forcing import Forced, force, largest_forced, search_estimate
+from tilebase.forcing import Forced, force, largest_forced, may_be_dense, search_estimate
 from tilebase.game import Cells, Game, parse_shape
 from tilebase.plans import THREAD_RATE
 from tilebase.solver import solve
@@ -245,7 +245,7 @@ def forcing_seconds(game: Game) -> float:
     """What deciding whether a goal is forced may take here: rough."""
     processors = len(os.sched_getaffinity(0))
     search = search_estimate(game) / (SEARCH_RATE * processors)
-    if len(symmetries(game)) > 1:
+    if not may_be_dense(game):
         return search + 0.1
     return 2 * min(search, bound(game).boards / (THREAD_RATE * processors)) + 0.1
 

@@ -282,17 +282,14 @@ def best_slides(
         for ix in range(tasks[t, 2], tasks[t, 3]):
             for y in range(0, ny, tile):
                 many = min(tile, ny - y)
+                here, apart = base[0, slides], step[0, slides]
+                _bases(by_columns, half, kx, ix, ky, y, outer, inner, out_offsets, here, apart)
                 for k in range(many):
-                    _bases(
-                        by_columns, half, kx, ix, ky, y + k, outer, inner, out_offsets, base[k, slides],
-                        step[k, slides],
-                    )  # fmt: skip
                     for d in range(slides):
                         ends[k, d] = _tile_slides(
                             d, by_columns, half, kx, ix, ky, y + k, outer_table, outer_firsts, outer, inner,
                             offsets, base[k, d], step[k, d],
                         )  # fmt: skip
-                here, apart = base[0, slides], step[0, slides]
                 begin = 0
                 while begin < classes:
                     end, n, first = _reach(begin, left, inner, inner_firsts, apart, room.shape[1])

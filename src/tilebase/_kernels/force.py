@@ -64,6 +64,12 @@ def unmix(mixed):
 
 
 @scalar
+def _home(mixed, line_bits):
+    """Where the line of a mixed key begins."""
+    return np.int64(mixed >> (U64 - line_bits)) * LINE
+
+
+@scalar
 def _touch(table, line_bits, keys, n):
     """Read the lines of `n` keys; the result has no meaning.
 
@@ -72,7 +78,7 @@ def _touch(table, line_bits, keys, n):
     """
     touched = U0
     for k in range(n):
-        touched ^= table[np.int64(mix(keys[k]) >> (U64 - line_bits)) * LINE]
+        touched ^= table[_home(mix(keys[k]), line_bits)]
     return touched
 
 
@@ -80,7 +86,7 @@ def _touch(table, line_bits, keys, n):
 def look_up(table, line_bits, key):
     """`WON`, `LOST` or `UNKNOWN`."""
     mixed = mix(key)
-    home = np.int64(mixed >> (U64 - line_bits)) * LINE
+    home = _home(mixed, line_bits)
     wanted = mixed << line_bits >> line_bits
     for behind in range(LINES):
         line = home + behind * LINE & len(table) - 1
@@ -98,7 +104,7 @@ def look_up(table, line_bits, key):
 def _enter(table, line_bits, key, won):
     """Write what is known of an afterstate; return whether an older entry had to go."""
     mixed = mix(key)
-    home = np.int64(mixed >> (U64 - line_bits)) * LINE
+    home = _home(mixed, line_bits)
     first = mixed << line_bits >> line_bits
     wanted = first
     for behind in range(LINES):

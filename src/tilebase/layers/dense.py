@@ -306,8 +306,8 @@ class DenseLayer:
     def __init__(self, blocks: LayerMap, law: Law, memory: Memory | None = None) -> None:
         self.map = blocks
         size = FIRST + blocks.size
-        self._memory = memory
         self._piece = memory.take() if memory else np.empty(size, dtype=law.dtype)
+        self._memory = memory  # only now: a piece that could not be had is not given back
         self.values = self._piece[:size]
         self.values[:FIRST] = 0
         self.values[NONE], self.values[WON] = law.none, law.won
