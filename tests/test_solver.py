@@ -14,7 +14,8 @@ from strategies import SMALL_GAMES
 from tilebase import backward, reference, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.game import Game
-from tilebase.objectives import Objective, parse_objectives
+from tilebase.layers.folds import as_floats, summarise
+from tilebase.objectives import ONE, Objective, parse_objectives
 from tilebase.tables.format import LayerFile, ValueFile
 from tilebase.tables.probe import open_table
 from tilebase.values import Exact, Lower, Upper, read_number
@@ -167,6 +168,28 @@ def test_summaries(tmp_path):
             assert (layer.least, layer.largest) == (mine.min(), mine.max())
             assert layer.mean == pytest.approx(mine.mean(), abs=1e-12)
             assert (layer.won, layer.lost) == ((mine == 1).sum(), (mine == 0).sum())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint16", "uint32", "uint64", "bit"])
+def test_a_summary_is_that_of_the_numbers_meant(dtype):
+    name = {"f": "win", "u": "upper", "b": "guaranteed"}[dtype[0]]
+    objective = Objective(name, dtype)
+    one = ONE[dtype] if name == "upper" else 1
+    meant = np.random.default_rng(4).integers(0, 5, 1000) / 4
+    meant = meant > 0.5 if dtype == "bit" else meant
+    stored = (
+        meant.astype("u1")
+        if dtype == "bit"
+        else np.minimum(meant * one, one - (dtype in ("uint16", "uint32")))
+    )
+    stored = stored if dtype == "bit" else stored.astype(dtype)
+    if dtype == "float16":
+        stored = stored.view(np.uint16)
+    assert np.array_equal(as_floats(objective, stored.view(dtype) if dtype == "float16" else stored), meant)
+    pieces = [meant[at : at + 300] for at in range(0, 1000, 300)]
+    assert summarise(objective, stored, 300) == [
+        (p.min(), p.max(), p.sum(), (p == 1).sum(), (p == 0).sum()) for p in pieces
+    ]
 
 
 def test_certain_wins_stay_exactly_one(tmp_path):

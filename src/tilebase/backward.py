@@ -359,7 +359,7 @@ class BackwardPass:
                     for k, piece in enumerate(pieces)
                 ]
             )
-            part.summaries.append([summarise(fold.objective, piece) for piece in pieces])
+            part.summaries.append(summarise(fold.objective, found, CHUNK_KEYS))
         if here is not None:
             _enter(here, keys, first, part.edge)
         return part

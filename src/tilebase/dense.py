@@ -53,6 +53,8 @@ from tilebase.values import Number, nothing, read_number
 
 Array = npt.NDArray[Any]
 
+SUMMARY_BOARDS = 64 * CHUNK_KEYS
+"""Values that one thread sums up at a time."""
 CHECKPOINT_SECONDS = 120.0
 """Seconds of work after which layers in memory are saved, and lost at most by a kill."""
 
@@ -396,8 +398,9 @@ class LayerValues:
         owner = self._owner
         values = layer.numpy()[FIRST:]
         if owner._summaries:
-            pieces = (values[at : at + CHUNK_KEYS] for at in range(0, len(values), CHUNK_KEYS))
-            self._pieces += owner._pool.map(lambda piece: summarise(owner.objective, piece), pieces)
+            parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
+            for found in owner._pool.map(lambda part: summarise(owner.objective, part, CHUNK_KEYS), parts):
+                self._pieces += found
         if self._writer is None:
             return
         if len(self._rest):  # no copy of more than a chunk

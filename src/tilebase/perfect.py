@@ -183,11 +183,16 @@ class PerfectIndex:
         self.order = np.lexsort((first, first + third, first + second))
         self.top = (first + second)[self.order]
         self.left = (first + third)[self.order]
-        self._three = (first + second + third)[self.order]
+        self._three = (first + second + third)[self.order].astype(np.int32)
         counts = [part.counts for part in (a, b, c)]
         grids = np.meshgrid(*counts, indexing="ij")
         self._boards = (grids[0] * grids[1] * grids[2]).ravel()[self.order]
         self._shape = shape
+        # How many fillings of D have half a sum, from where A, B and C have more than the board may.
+        d, most = self.parts[3], int(self._three.max())
+        self._below = most
+        self._fillings = np.zeros(2 * most + len(d.class_of), dtype=np.int64)
+        self._fillings[most + d.sums] = d.counts
         self._layer_of = lru_cache(maxsize=CACHED_LAYERS)(self.layer)
 
     @property
@@ -208,19 +213,22 @@ class PerfectIndex:
         """The blocks of one sum; with `keep`, a mask of blocks in order, only those, ranked from 0."""
         sizes = self.block_sizes(total)
         if keep is not None:
-            sizes = np.where(keep, sizes, 0)
-        ends = np.cumsum(sizes)
-        offsets = np.full(len(sizes), -1, dtype=np.int64)
-        offsets[self.order] = np.where(sizes > 0, ends - sizes, -1)
-        return LayerMap(total >> 1, offsets.reshape(self._shape), int(ends[-1]))
+            sizes *= keep
+        begins = np.cumsum(sizes)
+        size = int(begins[-1])
+        begins -= sizes
+        begins[sizes == 0] = -1
+        offsets = np.empty_like(begins)
+        offsets[self.order] = begins
+        return LayerMap(total >> 1, offsets.reshape(self._shape), size)
 
     def block_sizes(self, total: int) -> Array:
         """Boards in each block of a sum, in the order of ranks."""
-        d = self.parts[3]
-        left = (total >> 1) - self._three
-        there = (left >= 0) & (left < len(d.class_of))
-        kinds = np.where(there, d.class_of[np.where(there, left, 0)], -1)
-        sizes: Array = np.where(kinds >= 0, self._boards * d.counts[kinds], 0)
+        first = (total >> 1) + self._below
+        if first >= len(self._fillings):
+            return np.zeros(len(self._three), dtype=np.int64)
+        sizes: Array = self._fillings[first - self._three]
+        sizes *= self._boards
         return sizes
 
     def rank(self, board: Sequence[int]) -> int:

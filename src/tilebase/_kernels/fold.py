@@ -127,3 +127,21 @@ def put_bits(values, place, out_bits):
     for i in range(len(values)):
         at = np.uint64(place + i)
         out_bits[at >> U6] |= np.uint64(values[i]) << (at & U63)
+
+
+@kernel()
+def summaries(values, size, most, one, out):
+    """``out[k]``: least, largest and sum of the k-th `size` values, and how many are `one` and 0.
+
+    Values of `most` count as `one`.
+    """
+    for k in range(len(out)):
+        least, largest, total, ones, zeros = np.inf, -np.inf, 0.0, 0, 0
+        for i in range(k * size, min((k + 1) * size, len(values))):
+            value = np.float64(values[i])
+            value = one if value == most else value
+            least, largest = min(least, value), max(largest, value)
+            total += value
+            ones += value == one
+            zeros += value == 0.0
+        out[k, 0], out[k, 1], out[k, 2], out[k, 3], out[k, 4] = least, largest, total, ones, zeros

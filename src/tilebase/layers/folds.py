@@ -308,8 +308,19 @@ def as_floats(objective: Objective, stored: Array) -> Array:
     return values
 
 
-def summarise(objective: Objective, stored: Array) -> Piece:
-    """The summary of some stored values; of one chunk, so that no partition shows."""
-    values = as_floats(objective, stored.view(np.float16) if objective.dtype == "float16" else stored)
-    won = int((values == 1).sum()) if objective.is_win else 0
-    return float(values.min()), float(values.max()), float(values.sum()), won, int((values == 0).sum())
+def summarise(objective: Objective, stored: Array, size: int) -> list[Piece]:
+    """The summary of each `size` stored values; of chunks, so that no partition shows."""
+    one = most = 1
+    if objective.dtype == "float16":
+        stored = stored.view(np.float16).astype(np.float32)
+    elif objective.is_bound:
+        one = most = ONE[objective.dtype]
+        if objective.name == "upper":
+            most = min(one, int(np.iinfo(stored.dtype).max))
+    found = np.empty((-(-len(stored) // size), 5))
+    fold.summaries(stored, size, float(most), float(one), found)
+    found[:, :3] /= one  # a power of two
+    return [
+        (least, largest, total, int(ones) if objective.is_win else 0, int(zeros))
+        for least, largest, total, ones, zeros in found.tolist()
+    ]
