@@ -17,6 +17,7 @@ from tilebase.game import Game
 from tilebase.limits import _Bench, least_limits, search_limits, with_limits
 from tilebase.objectives import Objective
 from tilebase.patterns import check_pattern
+from tilebase.perfect import PerfectIndex
 from tilebase.plans import Machine, estimate, rows
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
@@ -55,6 +56,26 @@ def test_both_spaces_prove_the_same_integers():
     for direction in ("lower", "upper"):
         one, other = (prove(GAME, space=space, direction=direction) for space in ("all", "reachable"))
         assert one.value == other.value
+
+
+def test_an_upper_bound_with_a_discount_near_1_is_one():
+    """A uint16 has no room for what is left of a win: it counts as a whole one."""
+    game = Game("2x2", 16, start="0,2/4,8")
+    objective = Objective("upper", "uint16", discount=Fraction(999_999, 1_000_000))
+    least = solve(game, Objective("lower", "uint32", discount=objective.discount)).value
+    for space in ("all", "reachable"):
+        assert solve(game, objective, space=space).value.bound >= least.bound
+
+
+def test_a_precision_that_cannot_be():
+    for precision in (math.nan, math.inf, 0.0, -1.0):
+        with pytest.raises(UsageError, match="cannot be: give a number above 0"):
+            prove(GAME, precision=precision)
+
+
+def test_fillings_leave_fixed_tiles_alone():
+    game = Game("2x4", 64, pattern="lemma1", unmergeable=[7], fixed=True)
+    assert check_pattern(game, fillings="32,32,32,32/32,32,32,32").fillings == check_pattern(game).fillings
 
 
 def test_limits_only_take_away():
@@ -133,12 +154,14 @@ def test_what_does_not_fit_is_refused_with_the_estimate(capsys):
 
 
 def test_plans_tell_memory_from_disk():
-    machine = Machine("one", 1 << 40, 1e8, 1e9, measured=True)
+    machine = Machine("one", 1 << 40, 2, 1e8, 1e9, measured=True)
     game = Game("3x4", 512, limits="256,128,64,64/64,64,64,64/64,64,64,64", start="empty", pattern="lemma1")
-    row = estimate(game, Objective("lower", "uint32"), machine)
+    row = estimate(PerfectIndex(game), Objective("lower", "uint32"), machine)
     assert (row["disk"], row["moved"]) == ("0 B", "0 B")
     assert row["time"] == "3.39 minutes"  # 20,338,217,928 boards
-    small = estimate(game, Objective("lower", "uint32"), Machine("two", 1 << 30, 1e8, 1e9, measured=False))
+    small = estimate(
+        PerfectIndex(game), Objective("lower", "uint32"), Machine("two", 1 << 30, 2, 1e8, 1e9, measured=False)
+    )
     assert small["disk"] == "2.59 GB"
     assert small["time"].endswith("(estimated rate)")
     assert len(rows(game, Objective("lower", "uint32"))) == 3
@@ -267,6 +290,31 @@ def test_a_search_keeps_its_budget_and_climbs():
     assert float(proved.bound) == pytest.approx(found.best.value, abs=1e-5)
 
 
+def test_limits_whose_tables_do_not_fit_are_passed_over(monkeypatch):
+    game = Game("2x3", 64, pattern="lemma1", start="empty")
+    every = search_limits(game, 10_000)
+    real = _Bench._value
+    high = {trial.limits for trial in every.path[2:]}
+
+    def value(bench, limits):
+        if limits in high:
+            raise ResourceError("too large")
+        return real(bench, limits)
+
+    monkeypatch.setattr(_Bench, "_value", value)
+    found = search_limits(game, 10_000)
+    assert found.path[:2] == every.path[:2]
+    assert high.isdisjoint(trial.limits for trial in found.path)
+    with pytest.raises(ResourceError):
+        search_limits(game.changed(limits=list(every.path[2].limits)), 10_000)
+
+
+def test_a_search_begins_where_the_goal_can_be_made():
+    assert least_limits(Game("2x3", 16, walls=[0])) == (4, 8, 8, 4, 4, 4)
+    assert least_limits(Game("2x3", 16, unmergeable=[1], fixed=True)) == (4, 4, 4, 8, 8, 4)
+    assert least_limits(Game("2x3", 16, start="2,2,0/8,8,0")) == (8, 8, 4, 8, 8, 4)
+
+
 def test_no_single_step_is_better_than_what_a_search_found():
     game = Game("2x3", 32, start="empty")
     found = search_limits(game, 3000)
@@ -336,6 +384,15 @@ def test_the_index_command(capsys):
     assert "--rank a:b:, which is no place: write SUM:RANK" in capsys.readouterr().err
     assert main(["index", "2x2", "32", "--rank", "30:24"]) == 2
     assert "has 24 there" in capsys.readouterr().err
+
+
+def test_one_line_has_no_format(capsys):
+    assert main(["index", "2x2", "32", "--board", "2,4/8,16"]) == 0
+    rank = capsys.readouterr().out.split("rank ")[1].strip()
+    assert main(["index", "2x2", "32", "--rank", f"30:{rank}"]) == 0
+    assert capsys.readouterr().out == "2,4/8,16\n"
+    assert main(["index", "2x2", "32", "--board", "2,4/8,16", "-f", "json"]) == 2
+    assert "leave out layers, format and output" in capsys.readouterr().err
 
 
 def test_resources_are_checked_before_a_check_begins():

@@ -315,3 +315,26 @@ def test_the_command(folder, capsys, refused):
     Path("a.cert").write_bytes(data)
     refused(["check", "a.cert"], 1, "a.cert proves nothing: the file is no certificate, or it is damaged")
     refused(["check", str(folder)], 1, "cannot read")
+
+
+def test_limits_far_above_the_goal_are_checked(tmp_path):
+    path = certify(Game("2x2", 8, limits=[1 << 20, 16, 16, 16], start="empty"), tmp_path)
+    assert check(path)["limits"] == [8, 8, 8, 8]
+
+
+def test_a_long_line_is_refused_and_not_read(tmp_path):
+    path = certify(Game("2x3", 16, start="empty"), tmp_path)
+    rewrite(path, lambda lines: [*lines, "0" * 1_000_000])
+    with pytest.raises(RefusedError, match="the boards are not in order"):
+        check(path)
+
+
+def test_the_script_takes_one_file(tmp_path):
+    script = sys.modules[RefusedError.__module__].__file__
+    path = certify(Game("2x2", 8, start="empty"), tmp_path)
+    for words, status, said in (([], 1, "usage"), ([path, path], 1, "usage"), ([path], 0, "proved: {")):
+        done = subprocess.run(
+            [sys.executable, script, *map(str, words)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == status
+        assert (done.stdout or done.stderr).startswith(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -125,3 +126,10 @@ def test_module_and_version():
 @pytest.mark.parametrize(("seconds", "text"), [(5, "0:05"), (125, "2:05"), (3723, "1:02:03")])
 def test_clock(seconds, text):
     assert shown.clock(seconds) == text
+
+
+def test_a_closed_output_is_one_sentence():
+    command = f"{shlex.quote(sys.executable)} -m tilebase count 2x2 8 >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.strip() == "tilebase: cannot write the output: standard output is closed"

@@ -13,7 +13,7 @@ import pytest
 
 from judging import check, objectives_of
 from strategies import SMALL_GAMES
-from tilebase import dense, open_table, reference, solve, verify_table
+from tilebase import dense, open_table, prove, reference, solve, verify_table
 from tilebase.cli import main
 from tilebase.dense import DensePass
 from tilebase.enumerate import OVERHEAD
@@ -162,9 +162,11 @@ def small_memory(game: Game, text: str) -> int:
     """As little memory as lets batches through: found by asking."""
     (objective,) = parse_objectives(text)
     index = PerfectIndex(game)
-    for memory in range(OVERHEAD, OVERHEAD + (1 << 28), 1 << 14):
+    whole = Plan.of(index, objective, 1 << 40, 2)
+    least = OVERHEAD + whole.table_bytes
+    for memory in range(least, whole.whole_bytes, max((whole.whole_bytes - least) // 500, 1)):
         try:
-            if Plan.of(index, objective, memory).batched:
+            if Plan.of(index, objective, memory, 2).batched:
                 return memory
         except ResourceError:
             continue
@@ -297,10 +299,22 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypa
     assert not list((tmp_path / "disk").glob("*.states"))
 
 
+def simulate_cuda(code: str, *arguments: str) -> list[list[str]]:
+    """What code prints, word by word, in a process of its own: Numba has the simulator from its start."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [line.split() for line in done.stdout.splitlines()]
+
+
 def test_the_simulator_of_cuda_gives_the_same(tmp_path):
-    """In a process of its own: the simulator is chosen when Numba is loaded."""
     code = (
-        "from tilebase import Game, prove, solve\n"
+        "from tilebase import Game\n"
         "from tilebase.dense import DensePass\n"
         "from tilebase.objectives import parse_objectives\n"
         "import pathlib, sys\n"
@@ -316,17 +330,65 @@ def test_the_simulator_of_cuda_gives_the_same(tmp_path):
         "        found.append(one.start())\n"
         "    print(text, float(found[0]), abs(found[0] - found[1]) < 1e-6, found[0] == found[1])\n"
     )
-    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = [line.split() for line in done.stdout.splitlines()]
+    lines = simulate_cuda(code, str(tmp_path))
     assert [line[0] for line in lines] == ["lower:uint32", "guaranteed", "win:float32"]
     assert all(line[2] == "True" for line in lines)
     assert all(line[3] == "True" for line in lines if line[0] != "win:float32")
     assert float(lines[0][1]) > 0
+
+
+def test_batches_on_the_device_have_their_own_blocks(tmp_path):
+    """Without the kernels, for which the simulator takes minutes: each gets the blocks of its piece."""
+    code = (
+        "from tilebase import Game\n"
+        "from tilebase.dense import DensePass\n"
+        "from tilebase.layers.cuda import Cuda\n"
+        "from tilebase.objectives import Objective\n"
+        "import numpy as np, pathlib, sys\n"
+        "listed, right, launched = Cuda._listed, [], []\n"
+        "def watched(self, blocks):\n"
+        "    found = listed(self, blocks)\n"
+        "    starts = np.sort(blocks.offsets[blocks.offsets >= 0])\n"
+        "    right.append(found[2] == blocks.size and np.array_equal(found[1].copy_to_host(), starts))\n"
+        "    return found\n"
+        "Cuda._listed, Cuda._launch = watched, lambda self, *_: launched.append(1)\n"
+        "game = Game('3x3', 64, limits='32,32,16/16,16,16/8,8,8', start='empty')\n"
+        "one = DensePass(pathlib.Path(sys.argv[1]), game, Objective('lower'), memory=int(sys.argv[2]),\n"
+        "                threads=2, executor='cuda')\n"
+        "one.run()\n"
+        "one.close()\n"
+        "print(one.work.batches, len(launched), sum(right), len(right))\n"
+    )
+    ((batches, launched, right, listed),) = simulate_cuda(
+        code, str(tmp_path), str(small_memory(BATCHED, "lower"))
+    )
+    assert int(batches) > 1
+    assert 100 < int(launched) == int(listed) == int(right)
+
+
+def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
+    """A bound keeps neither values nor summaries."""
+    game = Game("2x2", 32, start="empty")
+    prove(game, dtype="uint16", space="all", folder=tmp_path / "work")
+    whole = solve(game, "lower:uint16", space="all", table=tmp_path / "other")
+    found = solve(game, "lower:uint16", space="all", table=tmp_path / "work")
+    assert found.layers == whole.layers
+    with open_table(tmp_path / "work") as table:
+        assert table.start() == whole.value
+    again = solve(game, "lower:uint16", space="all", table=tmp_path / "work")
+    assert again.positions == whole.positions
+
+
+def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch):
+    whole = run(tmp_path / "whole", BATCHED, "win")
+    (objective,) = parse_objectives("win")
+    first = DensePass(tmp_path / "part", BATCHED, objective, memory=1 << 32, threads=2)
+    first.run(100)
+    first.close()
+    solved = []
+    real = DensePass._layer
+    monkeypatch.setattr(DensePass, "_layer", lambda one, total: (solved.append(total), real(one, total))[1])
+    rest = run(tmp_path / "part", BATCHED, "win")
+    assert rest.found == whole.found
+    assert rest.start() == whole.start()
+    assert max(solved) < 100

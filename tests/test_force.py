@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from fractions import Fraction
 from math import prod
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from facts import Fact, facts
 from strategies import SMALL_GAMES
-from tilebase import reference
+from tilebase import forcing, reference
 from tilebase._kernels import force as kernels
 from tilebase.adversary import Facts, Search
 from tilebase.borders import find_border
@@ -23,6 +24,7 @@ from tilebase.cli import main
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
 from tilebase.forcing import ENGINES, force, force_starts, forced_table, four_of, largest_forced, table_shapes
 from tilebase.game import Game, parse_shape, split_cells
+from tilebase.perfect import PerfectIndex
 from tilebase.symmetry import canonical, symmetries
 
 MEMORY = 1 << 30
@@ -229,6 +231,86 @@ def test_time_that_runs_out_leaves_it_undecided(tmp_path):
     assert (tmp_path / "run" / "decided.npz").exists()
 
 
+def test_a_save_larger_than_the_memory_leaves_what_fits(tmp_path):
+    table = Facts(MEMORY)
+    keys = np.arange(1, 300_000, dtype=np.uint64)
+    table.enter(keys, keys % 3 == 0)
+    table.save(tmp_path / "decided.npz")
+    small = Facts(1 << 20)
+    small.load(tmp_path / "decided.npz")
+    assert small.table.nbytes <= 1 << 20
+    known = small.known(keys)
+    assert (known != kernels.UNKNOWN).sum() > 50_000
+    right = np.where(keys % 3 == 0, kernels.WON, kernels.LOST)
+    assert ((known == kernels.UNKNOWN) | (known == right)).all()
+
+
+def test_a_save_of_another_version_is_refused(tmp_path, monkeypatch):
+    Facts(MEMORY).save(tmp_path / "decided.npz")
+    monkeypatch.setattr(kernels, "LAYOUT", 0)
+    with pytest.raises(CorruptError, match="or of another version"):
+        Facts(MEMORY).load(tmp_path / "decided.npz")
+
+
+def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
+    """Nor does a search leave its table to a pass."""
+    game = Game("2x5", 64, limits="32,32,32,32,32/32,32,32,32,16", start="empty")
+    monkeypatch.setattr(forcing, "FIRST_PATIENCE", 0.0)
+
+    def refuse(*_: object) -> PerfectIndex:
+        raise ResourceError("too large")
+
+    monkeypatch.setattr(forcing, "PerfectIndex", refuse)
+    found = force(game, memory=MEMORY)
+    assert (found.forced, found.engine) == (False, "search")
+    monkeypatch.undo()
+    monkeypatch.setattr(forcing, "FIRST_PATIENCE", -1.0)
+    monkeypatch.setattr(forcing, "patience_for", lambda *_: -1.0)
+    real = forcing.solve
+
+    def watched(*arguments: object, **options: object) -> object:
+        assert not any(isinstance(thing, Search) for thing in gc.get_objects())
+        return real(*arguments, **options)  # type: ignore[arg-type]
+
+    gc.collect()
+    monkeypatch.setattr(forcing, "solve", watched)
+    assert force(Game("2x3", 32, limits="16,16,16/16,16,8"), memory=MEMORY).engine == "dense"
+
+
+def test_an_answer_that_cannot_be_written_is_not_looked_for(refused):
+    refused(["force", "2x6", "64", "-o", "/nowhere/at/all.json"], 1, "cannot write /nowhere/at/all.json")
+
+
+def test_all_starts_go_on_where_they_were(tmp_path, capsys):
+    assert main(["force", "2x3", "16", "--all-starts", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
+    assert "is forced from 0 of 60 starts, 20 up to symmetry, 60 undecided" in capsys.readouterr().out
+    assert (tmp_path / "decided.npz").exists()
+    assert main(["force", "2x3", "16", "--all-starts", "--work", str(tmp_path), "-q"]) == 0
+    assert "is forced from 60 of 60 starts, 20 up to symmetry\n" in capsys.readouterr().out
+
+
+def test_a_table_that_is_stopped_keeps_its_rows(monkeypatch, capsys):
+    def shapes(**_: object):
+        yield largest_forced("2x2", memory=MEMORY)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(forcing, "forced_table", shapes)
+    assert main(["force", "--table", "-f", "csv", "-q"]) == 130
+    assert capsys.readouterr().out.splitlines()[1].startswith("2x2,8,")
+
+
+def test_the_plan_comes_in_every_format(capsys):
+    assert main(["force", "2x3", "32", "--plan", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["machine"].startswith("this machine")
+
+
+def test_a_tile_as_large_as_a_code_of_x_is_a_tile():
+    game = Game("5x5", 16, start=",".join(["0"] * 23 + ["8", "8"]))
+    assert force(game, memory=MEMORY).forced
+    with pytest.raises(GameError, match="an x on each unmergeable cell"):
+        Game("2x2", 8, unmergeable=[0], start="0,x/2,0")
+
+
 def test_a_damaged_save_is_refused(tmp_path):
     game = Game("2x3", 32, start="empty")
     folder = tmp_path / "run"
@@ -237,7 +319,7 @@ def test_a_damaged_save_is_refused(tmp_path):
     data = bytearray(saved.read_bytes())
     data[len(data) // 2] ^= 1
     saved.write_bytes(data)
-    with pytest.raises(CorruptError, match="is damaged: delete it and search again"):
+    with pytest.raises(CorruptError, match="is damaged, or of another version: delete it and search again"):
         force(game, folder=folder, memory=MEMORY)
     saved.write_bytes(b"")
     with pytest.raises(CorruptError, match="is damaged"):
@@ -413,6 +495,9 @@ def test_bad_questions(ask, error, sentence):
         (["force"], "give a shape, or --table"),
         (["force", "2x2", "--table"], "--table takes no shape"),
         (["force", "--table", "--start", "two-tiles"], "--table asks for all shapes from the empty board"),
+        (["force", "--table", "--engine", "search"], "--table asks for all shapes from the empty board"),
+        (["force", "2x2", "8", "-c", "a.json", "-o", "a.json"], "a.json cannot be both"),
+        (["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], "a tile of 5000 digits"),
         (["force", "2x2", "8", "--all-starts", "-c", "a.cert"], "--all-starts asks about each start"),
         (["force", "2x2", "8", "--plan", "-c", "a.cert"], "--plan only says"),
         (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),

@@ -83,6 +83,13 @@ def test_parts_of_a_layer_are_ranked_from_nought():
     assert (part.offsets >= 0).sum() == ((index.block_sizes(40) > 0) & kept).sum()
 
 
+def test_odd_sums_have_no_boards():
+    index = PerfectIndex(Game("2x2", 32))
+    assert index.layer(7).size == 0 == index.block_sizes(7).sum()
+    with pytest.raises(UsageError, match="rank 0 is not in the layer of sum 7"):
+        index.unrank(7, 0)
+
+
 def test_bad_questions():
     index = PerfectIndex(Game("2x2", 32, limits="16,8/8,4"))
     with pytest.raises(BoardError, match="breaks a limit"):

@@ -52,21 +52,35 @@ def _empty_table(bits: int) -> Array:
     return whole[begin : begin + size]
 
 
-def _read_table(stored: zipfile.ZipFile) -> Array:
-    """The table that `Facts.save` has written, without a second copy in memory.  Raises `ValueError`."""
-    with stored.open("table.npy") as file:
-        np.lib.format.read_magic(file)
-        (size,), _, dtype = np.lib.format.read_array_header_1_0(file)
-        lines = size // kernels.LINE
-        if dtype != np.uint64 or lines < 16 or lines & lines - 1 or size != lines * kernels.LINE:
-            raise ValueError("no table of decided afterstates")
-        table = _empty_table(lines.bit_length() - 1)
-        for at in range(0, size, PIECE):
-            piece = table[at : at + PIECE]
-            piece[:] = np.frombuffer(file.read(piece.nbytes), dtype=np.uint64)
-        if file.read(1):  # at the end the checksum is compared
-            raise ValueError("something follows the table")
-    return table
+def _number(stored: zipfile.ZipFile, name: str) -> int:
+    with stored.open(f"{name}.npy") as file:
+        return int(np.lib.format.read_array(file))
+
+
+def _lines(file: Any) -> int:
+    """The lines of the table that a file holds, read up to where they begin.  Raises `ValueError`."""
+    np.lib.format.read_magic(file)
+    (size,), _, dtype = np.lib.format.read_array_header_1_0(file)
+    lines: int = size // kernels.LINE
+    if dtype != np.uint64 or lines < 16 or lines & lines - 1 or size != lines * kernels.LINE:
+        raise ValueError("no table of decided afterstates")
+    return lines
+
+
+def _pieces(file: Any, lines: int) -> Iterator[tuple[int, Array]]:
+    """The lines of a table in pieces, each with the number of its first.  Raises `ValueError`."""
+    for first in range(0, lines, PIECE):
+        size = min(PIECE, lines - first) * kernels.LINE
+        yield first, np.frombuffer(file.read(8 * size), dtype=np.uint64, count=size)
+    if file.read(1):  # at the end the checksum is compared
+        raise ValueError("something follows the table")
+
+
+def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
+    """The afterstates of a part of a table, and whether they are won."""
+    keys, won = np.zeros(len(part), dtype=np.uint64), np.zeros(len(part), dtype=np.uint8)
+    n = kernels.list_entries(part, np.uint64(bits), first, keys, won)
+    return keys[:n], won[:n]
 
 
 class Facts:
@@ -103,13 +117,9 @@ class Facts:
 
     def entries(self) -> Iterator[tuple[Array, Array]]:
         """All that is known: keys, and whether they are won."""
-        keys = np.zeros(kernels.LINE * PIECE, dtype=np.uint64)
-        won = np.zeros(kernels.LINE * PIECE, dtype=np.uint8)
-        lines = 1 << self.bits
-        for begin in range(0, lines, PIECE):
-            end = min(begin + PIECE, lines)
-            n = kernels.list_entries(self.table, self.line_bits, begin, end, keys, won)
-            yield keys[:n], won[:n]
+        for first in range(0, 1 << self.bits, PIECE):
+            part = self.table[first * kernels.LINE : (first + PIECE) * kernels.LINE]
+            yield _listed(part, self.bits, first)
 
     def grow(self, coming: int) -> None:
         """Double the table, while there is memory, so that it is not fuller than that with `coming` more."""
@@ -126,7 +136,8 @@ class Facts:
         beside = path.with_name(f".{path.name}.part")
         try:
             with beside.open("wb") as file:
-                np.savez(file, table=self.table, entered=np.int64(self.entered))
+                layout, entered = np.int64(kernels.LAYOUT), np.int64(self.entered)
+                np.savez(file, table=self.table, layout=layout, entered=entered)
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(path)
@@ -135,24 +146,31 @@ class Facts:
             raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
 
     def load(self, path: Path) -> None:
-        """Take the table of a file, if there is one.  Raises `CorruptError`."""
+        """Take the table of a file, if there is one, or what there is room for.  Raises `CorruptError`."""
         if not path.exists():
             return
         try:
             with zipfile.ZipFile(path) as stored:  # which has checksums
-                table = _read_table(stored)
-                with stored.open("entered.npy") as file:
-                    entered = int(np.lib.format.read_array(file))
+                if _number(stored, "layout") != kernels.LAYOUT:
+                    raise ValueError("a table of another version")
+                with stored.open("table.npy") as file:
+                    self._take(file)
+                self.entered = max(self.entered, _number(stored, "entered"))
         except DAMAGE as error:
-            raise CorruptError(f"{path} is damaged: delete it and search again") from error
-        bits = (len(table) // kernels.LINE).bit_length() - 1
+            raise CorruptError(
+                f"{path} is damaged, or of another version: delete it and search again"
+            ) from error
+
+    def _take(self, file: Any) -> None:
+        lines = _lines(file)
+        bits = lines.bit_length() - 1
         if bits <= self._most_bits:
-            self.table, self.bits, self.entered = table, bits, entered
-            return
-        whole = Facts(0)
-        whole.table, whole.bits = table, bits
-        for keys, won in whole.entries():
-            self.enter(keys, won)
+            self.table, self.bits = _empty_table(bits), bits
+            for first, part in _pieces(file, lines):
+                self.table[first * kernels.LINE :][: len(part)] = part
+        else:
+            for first, part in _pieces(file, lines):
+                self.enter(*_listed(part, bits, first))
 
 
 class _Seeker:

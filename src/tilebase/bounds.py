@@ -12,12 +12,12 @@ it is stated, limits included.
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +196,8 @@ def prove(
             f"within its limits {game} cannot be won: no line has room for two tiles of "
             f"{(game.goal or 0) // 2}; raise limits, or name a pattern"
         )
+    if precision is not None and not 0 < precision < math.inf:
+        raise UsageError(f"a precision of {precision:g} cannot be: give a number above 0, as 1e-6")
     loss = rounding_loss(game, objective.dtype)
     if precision is not None and loss > Fraction(precision):
         raise UsageError(
@@ -234,6 +236,6 @@ def prove(
         assert isinstance(solved.value, Lower | Upper)
         found, positions = solved.value.bound, solved.positions
     one = ONE[objective.dtype]
-    value = ceil(found * one) if direction == "upper" else floor(found * one)
+    value = math.ceil(found * one) if direction == "upper" else math.floor(found * one)
     seconds = time.perf_counter() - since
     return ProvedBound(game, direction, objective.dtype, value, one, chosen, positions, seconds, moved)

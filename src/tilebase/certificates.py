@@ -62,8 +62,9 @@ def write_certificate(
     StorageError
         If the file cannot be written; then there is none.
     """
-    game = search.game
+    game, goal = search.game, search.game.goal
     check_certifiable(game)
+    assert goal is not None
     since = time.perf_counter()
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
@@ -81,9 +82,10 @@ def write_certificate(
                     progress(Progress(total, "list", boards, seconds, rate, 0.0, math.inf, "boards"))
         header = {
             "shape": game.shape_text,
-            "goal": game.goal,
+            "goal": goal,
             "drops": [2**e for e in game.spawn_exponents],
-            "limits": None if game.limits is None else list(game.limits),
+            # Above the goal all limits say the same.
+            "limits": None if game.limits is None else [min(limit, goal) for limit in game.limits],
             "starts": ["".join(DIGITS[e] for e in state) for state in starts],
             "claim": "forced" if forced else "not forced",
             "boards": boards,

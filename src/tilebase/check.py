@@ -1,9 +1,8 @@
 """Check a certificate by the plain rules of 2048: a script of its own that needs nothing but Python.
 
-"Forced" is proved if from each start, and from each board listed after every drop, some slide makes the
-goal or a board listed: the player always has an answer, and as drops add to the sum of the tiles, which
-the limits bound, the goal comes.  "Not forced": each board names a drop after which all slides make
-boards listed, never the goal; so do those from each start; without one the empty board is listed.
+"Forced" is proved if from each start, and after every drop on each board listed, some slide makes the goal
+or a board listed: drops add to the sum, which limits bound. "Not forced": each board names a drop after
+which all slides make boards listed, never the goal; so do those from each start, if not the empty board.
 """
 
 import gzip
@@ -40,7 +39,7 @@ class Checker:
             raise RefusedError("the file is no certificate, or it is damaged: its checksum is wrong")
         file.seek(len(first))
         self.lines = gzip.GzipFile(fileobj=file)
-        line = self.lines.readline(1 << 16).decode()
+        line = self.lines.readline(1 << 20).decode()
         self.header = head = json.loads(line)
         self.forced, shape = head["claim"] == "forced", [int(size) for size in head["shape"].split("x")]
         self.goal, *self.drops = (EXPONENTS[tile] for tile in (head["goal"], *head["drops"]))
@@ -97,7 +96,7 @@ class Checker:
 
     def layers(self) -> Iterator[dict[Board, int]]:
         """The boards listed and their drops, for each sum from 0 to beyond the largest, in steps of 2."""
-        words = (line.decode().split() for line in self.lines)
+        words = (line.decode().split() for line in iter(lambda: self.lines.readline(99), b""))
         boards = ((tuple(int(e, 36) for e in word), int(drop[0]) if drop else 0) for word, *drop in words)
         (board, drop), count = next(boards, ((), 0)), 0
         for total in range(0, add_up(self.limits) + 6, 2):
@@ -144,6 +143,7 @@ def check_certificate(path: str | Path, tell: Callable[..., object] = lambda *_:
 
 if __name__ == "__main__":
     try:
-        sys.stdout.write(f"proved: {json.dumps(check_certificate(''.join(sys.argv[1:2])))}\n")
-    except (RefusedError, OSError) as error:
-        sys.exit(f"not proved: {error}")
+        header = check_certificate(sys.argv[1]) if len(sys.argv) == 2 else sys.exit("usage: check.py FILE")
+    except (RefusedError, OSError, KeyboardInterrupt) as error:
+        sys.exit(f"not proved: {str(error) or 'stopped'}")
+    sys.stdout.write(f"proved: {json.dumps(header)}\n")

@@ -272,3 +272,8 @@ def _possible(
         total = game.sum(board)
         result[total] += not (sums[total] and _passes(game, test, board))
     return result
+
+
+def layers_together(sizes: dict[int, int]) -> dict[int, int]:
+    """Boards in memory while a layer is made, by its sum: two layers above, afterstates and states."""
+    return {s: sizes.get(s + 4, 0) + sizes.get(s + 2, 0) + 2 * size for s, size in sizes.items()}

@@ -63,7 +63,8 @@ class DensePass:
     """One objective over all boards within the limits.  Use `solve` or `bound` unless you need more.
 
     `folder` gets ``layers.jsonl``, a line for each finished layer, and checkpoints; with `keep` also the
-    values of all afterstates, as value files in the order of ranks.
+    values of all afterstates, as value files in the order of ranks.  A folder that was filled without
+    summaries or values that are wanted now is filled anew.
     """
 
     def __init__(
@@ -91,10 +92,10 @@ class DensePass:
             from tilebase.layers import cuda
 
             self.memory = min(memory, cuda.device_memory() or memory)
-        self._plan = Plan.of(self.index, objective, self.memory)
+        self._plan = Plan.of(self.index, objective, self.memory, threads)
         self._pool = ThreadPoolExecutor(threads)
         since = time.perf_counter()
-        rules = DenseRules(self.index, memory, self._pool, made=gains)
+        rules = DenseRules(self.index, self._pool, made=gains)
         self.work.add("tables", since)
         self._executor: Any
         if executor == "cuda":
@@ -158,18 +159,28 @@ class DensePass:
                 self._layer(total)
                 last = total
         except KeyboardInterrupt:
-            # Where sums have gaps the last layer may be needed no more, and then little was done.
-            if last in self._states and not self._plan.batched:
-                self._checkpoint(last)
+            self._executor.close()
+            self._keep_for_later(last)
             raise
         if not down_to or down_to <= self.lowest:
             self._clean(set())
+        else:
+            self._keep_for_later(last)
         return self.found
+
+    def _keep_for_later(self, last: int | None) -> None:
+        # Where sums have gaps the last layer may be needed no more, and then little was done.
+        if last in self._states and not self._plan.batched:
+            self._checkpoint(last)
 
     def _resume(self, totals: list[int]) -> list[int]:
         """Take up a checkpoint; return the sums that are missing, descending."""
         saved: dict[int, str] = {}
-        for line in self._journal.read():
+        lines = self._journal.read()
+        if any("sum" in line and self._lacks(line) for line in lines):
+            self._journal.clear()
+            lines = []
+        for line in lines:
             if "sum" in line:
                 summary = line["summary"]
                 self.found[line["sum"]] = LayerSummary.from_dict(summary) if summary else None
@@ -186,6 +197,16 @@ class DensePass:
         for total in [s for s in self.found if s < below]:
             del self.found[total]
         return [s for s in totals if s < below]
+
+    def _lacks(self, line: dict[str, Any]) -> bool:
+        """Whether a finished layer has not all that is wanted."""
+        return bool(
+            (self._summaries and line["summary"] is None)
+            or (self.keep and not self._value_path(line["sum"]).exists())
+        )
+
+    def _value_path(self, total: int) -> Path:
+        return self.folder / f"{total:06d}.val"
 
     def _path(self, total: int) -> Path:
         return self.folder / f"{total:06d}.states"
@@ -352,6 +373,7 @@ class DensePass:
         self._saved = time.perf_counter()
 
     def _declare(self, saved: dict[int, str]) -> None:
+        """Let a run go on from these files, which last, and delete older ones."""
         self._journal.append({"saved": {str(s): crc for s, crc in saved.items()}}, durable=True)
         self._clean({self._path(s) for s in saved})
 
@@ -384,7 +406,7 @@ class LayerValues:
         self._pieces: list[Any] = []
         self._rest = np.empty(0, dtype=owner.law.dtype)
         self._at = 0
-        self._writer = LayerWriter(owner.folder / f"{total:06d}.val", VALUE_HEADER) if owner.keep else None
+        self._writer = LayerWriter(owner._value_path(total), VALUE_HEADER) if owner.keep else None
 
     def __enter__(self) -> LayerValues:
         return self

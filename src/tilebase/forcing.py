@@ -26,7 +26,7 @@ from tilebase.adversary import Search, remove_decided
 from tilebase.certificates import check_certifiable, check_writable, write_certificate
 from tilebase.combinatorics import boards_by_sum
 from tilebase.enumerate import Progress, check_resources
-from tilebase.errors import UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game import Cells, Game, parse_shape
 from tilebase.layers.run import Question, RunFolder
 from tilebase.objectives import Objective
@@ -119,9 +119,12 @@ def may_be_dense(game: Game) -> bool:
 def patience_for(game: Game, memory: int, threads: int) -> float:
     """Seconds more of search before a dense pass is the better bet: a tenth of what it takes.
 
-    Infinite if its layers do not all fit into memory.
+    Infinite if its layers, or its tables, do not all fit into memory.
     """
-    plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory)
+    try:
+        plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory, threads)
+    except ResourceError:
+        return math.inf
     return math.inf if plan.batched else 0.1 * plan.boards / (THREAD_RATE * threads)
 
 
@@ -194,6 +197,7 @@ def force(
                 listed = write_certificate(Path(certificate), search, forced, progress=progress)
         if forced is not None or not free:
             return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
+        del search  # its table: the pass has all of the memory
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
     found: Solution = solve(
@@ -271,12 +275,13 @@ class StartVerdict:
 def force_starts(
     game: Game,
     *,
+    folder: Path | str | None = None,
     memory: int | None = None,
     threads: int | None = None,
     seconds: float = math.inf,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[StartVerdict, ...]:
-    """Every start of two tiles on its own, one of each orbit.  Raises as `force` does.
+    """Every start of two tiles on its own, one of each orbit; arguments and errors as of `force`.
 
     >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
     [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
@@ -287,10 +292,13 @@ def force_starts(
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile")
     states = canonical_starts(game)
-    with searching(game, None, memory, threads, time.perf_counter() + seconds, progress) as search:
-        return tuple(
+    with searching(game, folder, memory, threads, time.perf_counter() + seconds, progress) as search:
+        found = tuple(
             StartVerdict(state, orbit_size(game, state), decide_state(search, state)) for state in states
         )
+        if any(one.forced is None for one in found):
+            search.save()
+    return found
 
 
 @dataclass(frozen=True)

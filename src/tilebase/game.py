@@ -256,7 +256,7 @@ class Game:
                 cells = self.parse(self.start)
             except BoardError as error:
                 raise GameError(f"the start is no board of the game: {error}") from error
-            if any((cells[cell] == self.x) != (cell in self.unmergeable) for cell in range(self.cells)):
+            if any(self._is_x(cells[cell]) != (cell in self.unmergeable) for cell in range(self.cells)):
                 raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
             object.__setattr__(self, "start", self.format(cells))
 
@@ -317,7 +317,7 @@ class Game:
             key = int(self.start, 16)
             codes = [key >> self.bits * cell & self.x for cell in range(self.cells)]
             return max((code for code in codes if not self._is_x(code)), default=0)
-        tiles = [int(word) for word in split_cells(self.start) if word.isdecimal()]
+        tiles = [int(word) for word in split_cells(self.start) if word.isdecimal() and len(word) < 30]
         return max(max(tiles, default=0).bit_length() - 1, 0)
 
     @property

@@ -22,9 +22,10 @@ from typing import Any
 
 from tilebase.dense import DensePass
 from tilebase.enumerate import check_resources
-from tilebase.errors import GameError, UsageError
+from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game import Game
 from tilebase.objectives import Objective
+from tilebase.perfect import cell_codes
 from tilebase.symmetry import start_symmetries
 
 Limits = tuple[int, ...]
@@ -57,7 +58,7 @@ class Trial:
 
     @property
     def merit(self) -> float:
-        """How good it is that a game is lost with what is left of 1: larger is better."""
+        """Larger is better: the nines that the value begins with, and the value."""
         return -math.log10(max(1.0 - self.value, 1e-9)) + self.value
 
 
@@ -119,6 +120,8 @@ def search_limits(
     ------
     UsageError
         If the game has no goal, or the first limits have more boards than the budget.
+    ResourceError
+        If the first limits do not fit into memory; later ones that do not are passed over.
 
     >>> search_limits(Game("2x2", 16, start="empty"), 60).best.boards <= 60
     True
@@ -155,18 +158,22 @@ def least_limits(game: Game) -> Limits:
     """Limits from which the search begins: the pattern's tiles on its cells, or half the goal; else 4."""
     small = 4
     pattern = game.patterns[0] if game.pattern not in (None, "pair") else (None,) * game.cells
-    limits = [max(small, 1 << exponent) if exponent else small for exponent in pattern]
+    there = [0 if game.unmergeable and code == game.x else code for code in game.start_board or ()]
+    limits = [
+        max(small, 1 << max(wanted or 0, held))
+        for wanted, held in zip(pattern, there or [0] * game.cells, strict=True)
+    ]
     if not any(pattern):
-        # The two tiles that make the goal stand beside each other, in a corner.
-        row = game.shape[-1] > 1
-        for cell in (0, 1 if row else game.shape[-1]):
-            limits[cell] = (game.goal or 16) // 2
+        # The two tiles that make the goal stand beside each other, as near to the first corner as may be.
+        pairs = (pair for line in game.all_lines for pair in itertools.pairwise(line))
+        for cell in next((pair for pair in pairs if game.obstacles.isdisjoint(pair)), ()):
+            limits[cell] = max(limits[cell], (game.goal or 16) // 2)
     return tuple(limits)
 
 
 def _boards(game: Game, limits: Limits) -> int:
-    tops = with_limits(game, limits).tops
-    return prod(top + 1 for cell, top in enumerate(tops) if cell not in game.obstacles)
+    within = with_limits(game, limits)
+    return prod(len(cell_codes(within, cell)) for cell in range(game.cells))
 
 
 class _Bench:
@@ -214,7 +221,10 @@ class _Bench:
         for candidate in limits:
             if self.late:
                 break
-            trial = self.trial(candidate)
+            try:
+                trial = self.trial(candidate)
+            except ResourceError:
+                continue  # few boards, but large tables: what else there is may fit
             if trial is None or trial.value <= here.value:
                 continue
             cost = max(math.log(trial.boards / here.boards), 0.05)

@@ -30,6 +30,7 @@ from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
 
 CERTAIN = 1 << 14
+VALUE = np.dtype(np.int16)
 
 
 @dataclass(frozen=True)
@@ -107,18 +108,16 @@ def check_pattern(
     tops = None if fillings is None else _tops_of(game, fillings)
     tile_only = game.changed(pattern=None)
     index = PerfectIndex(tile_only)
-    plan = Plan.of(index, Objective("survival"), memory)
+    plan = Plan.of(index, Objective("survival"), memory, threads, value_bytes=VALUE.itemsize)
     if plan.batched:
         raise ResourceError(
             f"checking {game} needs {plan.whole_bytes / 2**30:.1f} GiB of memory for "
             f"{plan.boards:.3g} boards: choose a smaller goal or give limits"
         )
     steps = ((np.int64(-1), np.int64(-1)),) * len(game.spawn_exponents)
-    law = Law(
-        np.dtype(np.int16), 0, CERTAIN, steps, (np.int64(-1), np.int64(CERTAIN)), np.int64(CERTAIN), "i8"
-    )
+    law = Law(VALUE, 0, CERTAIN, steps, (np.int64(-1), np.int64(CERTAIN)), np.int64(CERTAIN), "i8")
     with ThreadPoolExecutor(threads) as pool:
-        rules = DenseRules(index, memory, pool, made=False)
+        rules = DenseRules(index, pool, made=False)
         fitting = tuple(
             (*fields[:5], masks(game, part, tops))
             for fields, part in zip(rules.parts, index.parts, strict=True)
@@ -171,6 +170,7 @@ def _descend(
                 least, where = int(value), (total, int(place))
         states = {s: layer for s, layer in states.items() if s <= total + 2}
         states[total] = here
+        del afters, above  # before the next ones take their room
         done += blocks.size
         if progress is not None:
             seconds = time.perf_counter() - began

@@ -80,7 +80,7 @@ class Part:
 
     def __init__(self, game: Game, cells: Cells) -> None:
         self.game, self.cells = game, cells
-        self.codes = tuple(_codes(game, cell) for cell in cells)
+        self.codes = tuple(cell_codes(game, cell) for cell in cells)
         self.radix = tuple(len(codes) for codes in self.codes)
         count = prod(self.radix)
         if count > MOST_FILLINGS:
@@ -122,7 +122,8 @@ class Part:
         return kind, place - int(self.starts[kind])
 
 
-def _codes(game: Game, cell: int) -> tuple[int, ...]:
+def cell_codes(game: Game, cell: int) -> tuple[int, ...]:
+    """What a cell may hold, ascending."""
     if cell in game.walls:
         return (0,)
     if game.fixed and cell in game.unmergeable:
@@ -225,7 +226,7 @@ class PerfectIndex:
     def block_sizes(self, total: int) -> Array:
         """Boards in each block of a sum, in the order of ranks."""
         first = (total >> 1) + self._below
-        if first >= len(self._fillings):
+        if total % 2 or first >= len(self._fillings):
             return np.zeros(len(self._three), dtype=np.int64)
         sizes: Array = self._fillings[first - self._three]
         sizes *= self._boards
@@ -272,7 +273,7 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
     """
 
     def fillings(cells: Cells) -> int:
-        return prod(len(_codes(game, cell)) for cell in cells)
+        return prod(len(cell_codes(game, cell)) for cell in cells)
 
     axes = range(len(game.shape))
     places = list(itertools.product(*(range(size) for size in game.shape)))

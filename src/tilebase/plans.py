@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.combinatorics import layers_together
 from tilebase.enumerate import OVERHEAD, available_memory
 from tilebase.errors import ResourceError
 from tilebase.game import Game
 from tilebase.layers import dense as layers
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
+from tilebase.values import byte_text
 
 Array = npt.NDArray[Any]
 CUT_BLOCKS = 1 << 25
@@ -44,7 +46,7 @@ class Plan:
     value_bytes:
         Of a value.
     table_bytes:
-        Of the tables of halves.
+        Of the tables, and of what the threads work in.
     whole_bytes:
         Memory to have all layers that are needed at once in memory.
     memory:
@@ -68,23 +70,33 @@ class Plan:
     moved_bytes: int
 
     @classmethod
-    def of(cls, index: PerfectIndex, objective: Objective, memory: int) -> Plan:
-        """The plan for an objective.  Raises `ResourceError` if even batches do not fit."""
+    def of(
+        cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, *, value_bytes: int = 0
+    ) -> Plan:
+        """The plan for an objective, whose values may take other bytes.
+
+        Raises `ResourceError` if even batches do not fit.
+        """
         sizes = index.sizes()
-        size = 1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize
-        together = max(sizes.get(s + 4, 0) + sizes.get(s + 2, 0) + 2 * sizes[s] for s in sizes)
+        size = value_bytes or (1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize)
         tables = layers.table_bytes(index, made=objective.name == "score") + index.nbytes
-        whole = size * together + tables + OVERHEAD
+        tables += threads * layers.room_bytes(index, size)
+        if tables + OVERHEAD > memory:
+            raise ResourceError(
+                f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
+                f"{memory / 2**30:.3g} GiB: give more memory or lower limits"
+            )
+        whole = size * max(layers_together(sizes).values()) + tables + OVERHEAD
         batched = whole > memory
         boards = sum(sizes.values())
         plan = cls(
             boards, max(sizes.values()), size, tables, whole, memory, batched,
-            size * together if batched else 0, 8 * size * boards if batched else 0,
+            whole - tables - OVERHEAD if batched else 0, 8 * size * boards if batched else 0,
         )  # fmt: skip
         if batched:
             # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
             every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
-            for total in {*sorted(sizes)[::every], max(sizes, key=lambda s: sizes[s])}:
+            for total in [max(sizes, key=lambda s: sizes[s]), *sorted(sizes)[::every]]:
                 plan.cut(index, total)
         return plan
 
@@ -98,8 +110,8 @@ class Plan:
     def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: Collection[int]) -> None:
         """Raise `ResourceError` if the disk has no room for the files."""
         needed = self.disk_bytes + (int(self.value_bytes * self.boards / 3) if keep else 0)
-        have = shutil.disk_usage(folder).free
-        held = sum(int(self.value_bytes * index.sizes().get(s, 0)) for s in there)
+        have, sizes = shutil.disk_usage(folder).free, index.sizes()
+        held = sum(int(self.value_bytes * sizes.get(s, 0)) for s in there)
         if needed > have + held:
             raise ResourceError(
                 f"the layers of {index.game} need about {needed / 1e9:.1f} GB of disk, and {folder} has "
@@ -197,6 +209,8 @@ class Machine:
         What it is.
     memory:
         Bytes for layers and tables.
+    threads:
+        Of the processors.
     rate:
         Boards a second.
     disk_rate:
@@ -209,6 +223,7 @@ class Machine:
 
     name: str
     memory: int
+    threads: int
     rate: float
     disk_rate: float
     measured: bool
@@ -220,42 +235,34 @@ def machines(memory: int | None = None) -> tuple[Machine, ...]:
     threads = len(os.sched_getaffinity(0))
     here = available_memory() * 3 // 4 if memory is None else memory
     return (
-        Machine(f"this machine, {threads} threads", here, THREAD_RATE * threads, 1e9, True),
-        Machine("one H200, layers through two SSDs", 130 << 30, 4.8e12 / GPU_BYTES, 6e9, False),
-        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96 * THREAD_RATE, 6e9, False, 16),
+        Machine(f"this machine, {threads} threads", here, threads, THREAD_RATE * threads, 1e9, True),
+        Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
+        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96, 96 * THREAD_RATE, 6e9, False, 16),
     )
 
 
-def estimate(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
+def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
     """What a machine would need: a row of a table."""
-    index = PerfectIndex(game)
     row: dict[str, Any] = {"machine": machine.name}
     try:
-        plan = Plan.of(index, objective, machine.memory * machine.count)
+        plan = Plan.of(index, objective, machine.memory * machine.count, machine.threads * machine.count)
     except ResourceError as error:
         return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
     work = plan.boards / (machine.rate * machine.count)
     moved = plan.moved_bytes / (machine.disk_rate * machine.count)
     seconds = max(work, moved)
     return row | {
-        "memory": _bytes(min(plan.whole_bytes, machine.memory * machine.count)),
-        "disk": _bytes(plan.disk_bytes),
-        "moved": _bytes(plan.moved_bytes),
+        "memory": byte_text(min(plan.whole_bytes, machine.memory * machine.count)),
+        "disk": byte_text(plan.disk_bytes),
+        "moved": byte_text(plan.moved_bytes),
         "time": _time(seconds) + ("" if machine.measured else " (estimated rate)"),
     }
 
 
 def rows(game: Game, objective: Objective, memory: int | None = None) -> list[dict[str, Any]]:
     """The plan for each machine."""
-    return [estimate(game, objective, machine) for machine in machines(memory)]
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} PB"
+    index = PerfectIndex(game)
+    return [estimate(index, objective, machine) for machine in machines(memory)]
 
 
 def _time(seconds: float) -> str:

@@ -160,3 +160,12 @@ def as_value(objective: Objective, number: Number) -> Value:
         return (Lower if objective.name == "lower" else Upper)(Fraction(number))
     assert not isinstance(number, Fraction)
     return Exact(number)
+
+
+def byte_text(count: float) -> str:
+    """A number of bytes in the unit that suits it: ``1.65 GB``."""
+    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} EB"

@@ -30,6 +30,8 @@ from tilebase._kernels.boards import (
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, ones, trailing_zeros
 
+LAYOUT = 1
+"""Of the table: another number if `mix` or the bits of an entry change, for tables that were saved."""
 UNKNOWN, LOST, WON = 0, 1, 2
 OVER, FULL = -1, -2
 
@@ -134,14 +136,15 @@ def look_up_all(table, line_bits, keys, out):
 
 
 @kernel()
-def list_entries(table, line_bits, begin, end, out_keys, out_won):
-    """List the afterstates of the lines [begin, end); return how many."""
+def list_entries(part, line_bits, first, out_keys, out_won):
+    """List the afterstates of a part of a table, whose first line is `first`; return how many."""
     n = 0
-    for line in range(begin, end):
+    last = np.int64((U1 << line_bits) - U1)
+    for line in range(len(part) // LINE):
         for k in range(line * LINE, (line + 1) * LINE):
-            entry = table[k]
+            entry = part[k]
             if entry:
-                home = line - np.int64(entry >> U62) & (len(table) // LINE) - 1
+                home = first + line - np.int64(entry >> U62) & last
                 rest = entry << U2 >> U4
                 out_keys[n] = unmix(np.uint64(home) << (U64 - line_bits) | rest)
                 out_won[n] = entry & U1

@@ -37,7 +37,7 @@ def ones(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
 
 @scalar
 def free_cells(key, low_bits, fold):
-    """The lowest bit of every empty cell among `low_bits`; `fold` is bits // 2, or 1 for 3 bits."""
+    """The lowest bit of every empty cell among `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits a cell."""
     y = key | key >> U1
     y |= y >> fold
     return ~y & low_bits

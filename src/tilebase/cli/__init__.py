@@ -51,6 +51,9 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
+    if sys.stdout is None:
+        errors.print("tilebase: cannot write the output: standard output is closed")
+        return 1
     try:
         status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
         sys.stdout.flush()

@@ -56,7 +56,8 @@ def force(
         bool, Parameter(negative=(), help="The largest forced tile of each shape, from 1x1 on.")
     ] = False,
     budget: Annotated[
-        str | None, Parameter(help="Give up, undecided, after this time: 90s, 10min, 2h.")
+        str | None,
+        Parameter(help="Give up, undecided, after this time: 90s, 10min, 2h; 60s for --table."),
     ] = None,
     engine: Annotated[
         str | None,
@@ -93,13 +94,28 @@ def force(
     tilebase force --table --budget 5min
     """
     chosen = choose_format(form, output)
+    if certificate is not None and output is not None and certificate.absolute() == output.absolute():
+        raise UsageError(f"{output} cannot be both the certificate and the answer: name two files")
     seconds = parse_seconds(budget)
     if table != (shape is None):
         raise UsageError("give a shape, or --table for all shapes" if not table else "--table takes no shape")
-    if table and (all_starts or start != "empty" or limits or goal is not None or certificate):
-        raise UsageError("--table asks for all shapes from the empty board: leave out goal, start and limits")
-    if all_starts and (certificate or engine or work or start != "empty"):
-        raise UsageError("--all-starts asks about each start: leave out start, engine, work and certificate")
+    if table and (
+        all_starts
+        or start != "empty"
+        or limits
+        or goal is not None
+        or certificate
+        or engine
+        or work
+        or pattern
+        or walls
+        or plan
+    ):
+        raise UsageError(
+            "--table asks for all shapes from the empty board: it takes drops, budget, memory and threads"
+        )
+    if all_starts and (certificate or engine or start != "empty"):
+        raise UsageError("--all-starts asks about each start: leave out start, engine and certificate")
     if plan and (all_starts or certificate):
         raise UsageError("--plan only says what a pass would take: leave out starts and certificate")
     if (all_starts or certificate or pattern or engine or walls or work or plan) and goal is None:
@@ -124,12 +140,16 @@ def force(
             limits=limits, pattern=pattern, walls=parse_cells(walls),
         )  # fmt: skip
         if plan:
-            write_rows(plans.rows(game, Objective("guaranteed"), parse_bytes(memory)), None, "table", None)
+            rows = plans.rows(game, Objective("guaranteed"), parse_bytes(memory))
+            write_rows(rows, rows, chosen, output)
             return 0
-        if all_starts:
-            starts = engines.force_starts(game, **options)
-            return _print_starts(game, starts, chosen, output)
         folder = work or runs_folder() / f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}"
+        if all_starts:
+            starts = engines.force_starts(game, folder=folder, **options)
+            status = _print_starts(game, starts, chosen, output)
+            if not status and work is None:
+                engines.remove_work(folder)
+            return status
         answer = engines.force(game, engine=engine, folder=folder, certificate=certificate, **options)
     rows = [
         {"game": str(game), "forced": WORDS[answer.forced], "engine": answer.engine}
@@ -178,15 +198,18 @@ def document_of(found: Largest) -> dict[str, Any]:
 
 def _print_table(shapes: Any, chosen: str, output: Path | None) -> int:
     found: list[Largest] = []
-    for largest in shapes:
-        found.append(largest)
-        if chosen == "table" and output is None:  # as they come: the last ones take long
-            more = "" if largest.exact else " or more: time ran out"
-            print(
-                f"{largest.shape:8} {largest.tile:6}{more}  ({largest.positions:,} afterstates)", flush=True
-            )
-    if chosen != "table" or output is not None:
-        write_rows([row_of(one) for one in found], [document_of(one) for one in found], chosen, output)
+    try:
+        for largest in shapes:
+            found.append(largest)
+            if chosen == "table" and output is None:  # as they come: the last ones take long
+                more = "" if largest.exact else " or more: time ran out"
+                print(
+                    f"{largest.shape:8} {largest.tile:6}{more}  ({largest.positions:,} afterstates)",
+                    flush=True,
+                )
+    finally:  # what is there is kept, should somebody stop it
+        if chosen != "table" or output is not None:
+            write_rows([row_of(one) for one in found], [document_of(one) for one in found], chosen, output)
     return 0
 
 
@@ -196,8 +219,12 @@ def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, out
     ]
     forced = sum(one.boards for one in starts if one.forced)
     every = sum(one.boards for one in starts)
-    document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced}
+    open_ = sum(one.boards for one in starts if one.forced is None)
+    document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced, "undecided": open_}
     write_rows(rows, document, chosen, output)
     if chosen == "table" and output is None:
-        print(f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry")
-    return 1 if any(one.forced is None for one in starts) else 0
+        undecided = f", {open_} undecided" if open_ else ""
+        print(
+            f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry{undecided}"
+        )
+    return 1 if open_ else 0

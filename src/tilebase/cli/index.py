@@ -32,23 +32,26 @@ def index(
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> int:
-    """Print how many boards lie within the limits, by sum, and the memory a run over all of them takes.
+    """Print how many boards lie within the limits, by sum, and the memory that layers of them take.
 
-    A run has three layers in memory, and the one it makes. Nothing is solved: tilebase bound --plan
-    says how long it would take.
+    A run has three layers in memory, and the one it makes; tables and the program come to these. Nothing is
+    solved: tilebase bound --plan says what a run takes in all, and how long.
 
     tilebase index 4x4 256 --layers
 
     tilebase index 2x2 32 --board 2,4/8,16
     """
-    from tilebase.combinatorics import boards_by_sum
+    from tilebase.combinatorics import boards_by_sum, layers_together
     from tilebase.errors import UsageError
+    from tilebase.perfect import PerfectIndex
+    from tilebase.values import byte_text
 
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)
     if board is not None or rank is not None:
+        if form is not None or output is not None or layers:
+            raise UsageError("--board and --rank print a line: leave out layers, format and output")
         from tilebase.board import Board
-        from tilebase.perfect import PerfectIndex
 
         ranks = PerfectIndex(question)
         if board is not None:
@@ -56,12 +59,14 @@ def index(
             print(f"sum {question.sum(cells)}, rank {ranks.rank(cells):,}")
         if rank is not None:
             total, _, place = rank.partition(":")
+            place = place.replace(",", "")  # as ranks are printed
             if not (total.isdecimal() and place.isdecimal()):
                 raise UsageError(f"--rank {rank}, which is no place: write SUM:RANK, as 30:17")
             print(question.format(ranks.unrank(int(total), int(place))))
         return 0
-    sizes = boards_by_sum(question)
-    together = {s: sizes.get(s + 4, 0) + sizes.get(s + 2, 0) + 2 * size for s, size in sizes.items()}
+    movable = question.unmergeable and not question.fixed
+    sizes = PerfectIndex(question).sizes() if movable else boards_by_sum(question)
+    most = max(layers_together(sizes).values())
     rows: list[dict[str, Any]]
     if layers:
         rows = [{"sum": s, "boards": size} for s, size in sizes.items()]
@@ -72,36 +77,24 @@ def index(
             {"": "boards", str(question): sum(sizes.values())},
             {"": f"largest layer, of sum {peak}", str(question): sizes[peak]},
         ]
-        most = max(together.values())
         for name, size in TYPES.items():
-            rows.append({"": f"memory for {name}", str(question): _size(max(size, 1) * most)})
+            rows.append({"": f"layers in memory, {name}", str(question): byte_text(max(size, 1) * most)})
             rows.append(
-                {"": f"table of {name}, not compressed", str(question): _size(size * sum(sizes.values()))}
+                {"": f"table of {name}, not compressed", str(question): byte_text(size * sum(sizes.values()))}
             )
     document = {
         "game": question.identity,
         "layers": {str(s): size for s, size in sizes.items()},
         "boards": sum(sizes.values()),
-        "memory": {name: int(max(size, 1) * max(together.values())) for name, size in TYPES.items()},
+        "memory": {name: int(max(size, 1) * most) for name, size in TYPES.items()},
     }
     if layers and chosen == "table":
         write_rows(rows, document, chosen, output)
         if output is None:
             print(
-                f"all {sum(sizes.values()):,}; memory: "
-                + ", ".join(
-                    f"{_size(max(size, 1) * max(together.values()))} for {name}"
-                    for name, size in TYPES.items()
-                )
+                f"all {sum(sizes.values()):,}; layers in memory: "
+                + ", ".join(f"{byte_text(max(size, 1) * most)} for {name}" for name, size in TYPES.items())
             )
         return 0
     write_rows(rows, document, chosen, output)
     return 0
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} EB"

@@ -46,7 +46,7 @@ def lemma(
 
     tilebase lemma 3x3 128
 
-    tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"
+    `tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"`
     """
     if form not in ("text", "json"):
         raise UsageError(f"format {form!r} is none of text, json")

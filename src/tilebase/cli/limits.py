@@ -56,7 +56,7 @@ def search(
     Begins with --limits, or with the least that a win needs, and prints the path to the best limits
     found; prove the bound with tilebase bound.
 
-    tilebase limits search 3x3 64 --pattern lemma1 --start empty --budget 1e5
+    tilebase limits search 3x3 64 --pattern lemma1 --start empty --budget 1e6
     """
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,10 @@ Row = Mapping[str, Any]
 
 
 def choose_format(chosen: str | None, file: Path | None) -> str:
-    """The format asked for, or that of the file's suffix.  Raises `UsageError`."""
+    """The format asked for, or that of the file's suffix.
+
+    Raises `UsageError`, or `StorageError` if there can be no such file: before any work is done for it.
+    """
     by_suffix = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
     form = chosen or (by_suffix.get(file.suffix.lower(), "") if file else "table")
     if not form:
@@ -26,6 +30,8 @@ def choose_format(chosen: str | None, file: Path | None) -> str:
         raise UsageError(f"format {form!r} is none of {', '.join(FORMATS)}")
     if form == "parquet" and file is None:
         raise UsageError("Parquet goes to a file: name one with -o")
+    if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
+        raise StorageError(f"cannot write {file}: it is a folder, or in none, or not to be written")
     return form
 
 

@@ -120,7 +120,7 @@ class Cuda:
         self._tunes = [pad(tune) for tune in law.tunes]
         self._law = pad(law.law)
         self._start = put(np.array([law.start], dtype=number))
-        self._blocks: tuple[int, Any] | None = None
+        self._blocks: tuple[LayerMap, Any] | None = None
 
     @staticmethod
     def _compiled(kind: str) -> Any:
@@ -137,7 +137,7 @@ class Cuda:
 
     def _listed(self, blocks: LayerMap) -> Any:
         """The blocks of a layer as the kernels take them: classes and first ranks."""
-        if self._blocks is None or self._blocks[0] != id(blocks.offsets):
+        if self._blocks is None or self._blocks[0] is not blocks:
             there = np.argwhere(blocks.offsets >= 0)
             starts = blocks.offsets[tuple(there.T)]
             order = np.argsort(starts)
@@ -147,7 +147,7 @@ class Cuda:
             last = parts[3].class_of[left][:, None]
             table = np.concatenate([there, last], axis=1).astype(np.int64)
             put = self._cuda.to_device
-            self._blocks = (id(blocks.offsets), (put(table), put(starts), blocks.size))
+            self._blocks = (blocks, (put(table), put(starts), blocks.size))
         return self._blocks[1]
 
     def _launch(self, kernel: Any, size: int, arguments: tuple[Any, ...]) -> None:

@@ -93,25 +93,20 @@ def kinds(part: Part) -> Array:
 class DenseRules:
     """A game compiled to what the kernels of the dense passes take.
 
-    Raises `ResourceError` if the tables do not fit into `memory` bytes, `UsageError` for more than
+    Raises `ResourceError` if a quarter has too many fillings of one sum, `UsageError` for more than
     64 patterns.
     """
 
-    def __init__(self, index: PerfectIndex, memory: int, pool: ThreadPoolExecutor, *, made: bool) -> None:
+    def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, made: bool) -> None:
         game = index.game
         self.game, self.index = game, index
-        a, b, c, d = index.parts
         if len(game.patterns) > MOST_PATTERNS:
             raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
         if max(int(part.counts.max()) for part in index.parts) > MOST_PLACES:
             raise ResourceError(
                 f"a quarter of {game} has more than {MOST_PLACES:,} fillings of one sum: give lower limits"
             )
-        needed = table_bytes(index, made=made)
-        if needed > memory:
-            raise ResourceError(
-                f"the tables of {game} need {needed / 2**30:.1f} GiB: give more memory or lower limits"
-            )
+        a, b, c, d = index.parts
         rows, columns = _directions(index)
         self.top, self.bottom = Half(game, a, b, rows, made), Half(game, c, d, rows, made)
         self.left, self.right = Half(game, a, c, columns, made), Half(game, b, d, columns, made)
@@ -123,13 +118,23 @@ class DenseRules:
             for part in index.parts
         )
         self.spawns = {e: tuple(spawns(game, part, e) for part in index.parts) for e in game.spawn_exponents}
-        # The most boards of a block that have one outer half, and no less than a cache likes.
-        self.room = max(ROOM, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
+        self.room = room(index)
 
     @property
     def sides(self) -> tuple[tuple[bool, Half, Half], ...]:
         """By columns or not, the outer and the inner half: first slides along rows, then along columns."""
         return ((False, self.top, self.bottom), (True, self.left, self.right))
+
+
+def room(index: PerfectIndex) -> int:
+    """The most boards of a block that have one outer half, and no less than a cache likes."""
+    _, b, c, d = index.parts
+    return max(ROOM, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
+
+
+def room_bytes(index: PerfectIndex, value_bytes: int) -> int:
+    """Bytes that a thread works in: two accumulators, a number of empty cells, and a tile of values."""
+    return room(index) * (3 * 8 + TILE * value_bytes)
 
 
 def table_bytes(index: PerfectIndex, *, made: bool) -> int:
@@ -160,7 +165,8 @@ def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
     for k, pattern in enumerate(game.patterns):
         fits = np.ones(len(part), dtype=bool)
         if tops is not None:
-            fits &= (part.fillings <= [tops[cell] for cell in part.cells]).all(axis=1)
+            low = part.fillings <= [tops[cell] for cell in part.cells]
+            fits &= (low | (part.fillings == game.x) & bool(game.unmergeable)).all(axis=1)
         for place, cell in enumerate(part.cells):
             if pattern[cell] is not None:
                 fits &= part.fillings[:, place] == pattern[cell]
@@ -249,8 +255,8 @@ def _bound_law(game: Game, objective: Objective, exponents: list[int]) -> Law:
     one, dtype = ONE[objective.dtype], np.dtype(objective.dtype)
     most = min(one, int(np.iinfo(dtype).max))
     upwards = objective.name == "upper"
-    # With a discount, states are discounted before they are read, and nothing is left to lift.
-    lift = one - most if upwards and objective.discount == 1 else 0
+    # With a discount, states are discounted before they are read: few leave anything to lift.
+    lift = one - most if upwards and one * objective.discount > most else 0
     weights = [int(game.spawn_probability(e) * game.four.denominator) for e in exponents]
     # Floats divide several at once, and exactly while a quotient and its fraction fit their 53 bits.
     small = one * (game.cells * game.four.denominator) ** 2 < 1 << 52

@@ -84,6 +84,11 @@ class Journal:
             os.truncate(self.path, good)
         return lines
 
+    def clear(self) -> None:
+        """Forget all lines."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
     def append(self, line: dict[str, Any], *, durable: bool) -> None:
         """Declare something finished.  Raises `StorageError`."""
         text = json.dumps(line, sort_keys=True, separators=(",", ":"))

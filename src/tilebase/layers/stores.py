@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import zlib
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from tilebase.layers.dense import DenseLayer, runs
 from tilebase.layers.folds import FIRST
 from tilebase.layers.threads import DenseWork
 from tilebase.perfect import LayerMap, PerfectIndex
-from tilebase.tables.format import CHUNK_KEYS
+from tilebase.tables.format import CHUNK_KEYS, sync_folder
 
 Array = npt.NDArray[Any]
 READ_BYTES = 1 << 26
@@ -147,8 +148,15 @@ class DiskStore:
             raise CorruptError(f"{self.path} is damaged: delete {self.path.parent} and solve again")
 
     def rename(self, path: Path) -> None:
-        """Give the finished file its name."""
-        self.path.replace(path)
+        """Give the finished file its name; then it lasts, even if the power fails.  Raises `StorageError`."""
+        try:
+            if self.size:
+                with self.path.open("rb") as file:
+                    os.fsync(file.fileno())
+            self.path.replace(path)
+            sync_folder(path.parent)
+        except OSError as error:
+            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
         self.path = path
 
     def release(self) -> None:
