@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from facts import Fact, facts
 from strategies import SMALL_GAMES
-from tilebase import forcing, reference
+from tilebase import borders, forcing, reference
 from tilebase._kernels import force as kernels
 from tilebase.adversary import Facts, Search
 from tilebase.borders import find_border
@@ -275,6 +275,26 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     gc.collect()
     monkeypatch.setattr(forcing, "solve", watched)
     assert force(Game("2x3", 32, limits="16,16,16/16,16,8"), memory=MEMORY).engine == "dense"
+
+
+def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
+    asked, real = [], borders.force
+
+    def stopped(game: Game, **options: object) -> object:
+        asked.append(game)
+        if len(asked) > 8:
+            raise KeyboardInterrupt
+        return real(game, **options)  # type: ignore[arg-type]
+
+    whole = find_border(Game("2x4", 32, start="empty"))
+    monkeypatch.setattr(borders, "force", stopped)
+    assert main(["limits", "minimal", "2x4", "32", "-f", "json", "-q"]) == 1
+    found = capsys.readouterr()
+    border = json.loads(found.out)
+    assert 0 < border["open"] < border["lattice"]
+    assert set(border["minimal_winning"]) <= {text for text, _ in whole.winning}
+    assert set(border["maximal_losing"]) <= {text for text, _ in whole.losing}
+    assert "stopped early" in found.err
 
 
 def test_an_answer_that_cannot_be_written_is_not_looked_for(refused):

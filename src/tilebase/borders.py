@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -86,14 +87,15 @@ def find_border(
     threads: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Border:
-    """Find all minimal winning and maximal losing limits of a game.
+    """Find all minimal winning and maximal losing limits of a game, or those found when somebody stops it.
 
     Parameters
     ----------
     game:
         The game; its own limits, if any, are the highest looked at.
     seconds:
-        Time after which what is known so far is returned: those listed are minimal or maximal all the same.
+        Time after which what is known so far is returned, as it is on Ctrl-C: those listed are minimal or
+        maximal all the same, and `Border.open` says how many limits are undecided.
     memory, threads:
         As in `force`.
     progress:
@@ -111,7 +113,8 @@ def find_border(
         raise UsageError("without a goal there is nothing to force: give a tile")
     search = _BorderSearch(game, time.monotonic() + seconds, memory, threads, progress)
     since = time.monotonic()
-    search.run()
+    with suppress(KeyboardInterrupt):
+        search.run()
     return search.result(time.monotonic() - since)
 
 

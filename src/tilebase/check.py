@@ -137,7 +137,7 @@ def check_certificate(path: str | Path, tell: Callable[..., object] = lambda *_:
         except RefusedError:
             raise
         except Exception as error:  # whatever damage leads to, nothing is proved
-            raise RefusedError(f"the file is no certificate: {type(error).__name__}, {error}") from error
+            raise RefusedError("the file is no certificate, or it is written otherwise") from error
         return dict(checker.header)
 
 

@@ -110,7 +110,7 @@ def minimal(
     """Find the least limits within which a tile can be forced, and the largest within which it cannot.
 
     Prints all minimal winning and maximal losing limits, one of each orbit under the symmetries. Exit
-    status 1 if time ran out before all were known.
+    status 1 if time ran out, or it was stopped with Ctrl-C, before all were known.
 
     tilebase limits minimal 3x3 32
     """
@@ -133,7 +133,7 @@ def minimal(
     ]
     write_rows(rows, found.as_dict(), chosen, output)
     if found.open:
-        print(f"stopped by the time given: {found.open:,} of {found.lattice:,} are open", file=sys.stderr)
+        print(f"stopped early: {found.open:,} of {found.lattice:,} limits are open", file=sys.stderr)
         return 1
     return 0
 
