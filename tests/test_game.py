@@ -297,6 +297,12 @@ def test_tops_follow_goal_limits_and_room() -> None:
         (lambda: Game("2x2", 32, start="2,4"), "the start is no board of the game: '2,4' has 2 cells"),
         (lambda: Game("2x2", 32, start="32,0/0,0"), "tile 32 on cell 0 is not part of the game"),
         (lambda: Game("2x2", 8, unmergeable=[0], start="0,x/2,0"), "an x on each unmergeable cell"),
+        (lambda: Game("2x2", 8, walls=[0.5]), "are no cells"),
+        (lambda: Game("2x2", 8, walls=0), "are no cells"),
+        (lambda: Game("2x2", 8, walls="0,a"), "are no cells"),
+        (lambda: Game("2x2", 8, limits=4), "are no limits"),
+        (lambda: Game(22, 8), "is not a shape"),
+        (lambda: Game((2.5, 2), 8), "is not a shape"),
         (lambda: Game.from_identity({"goal": 8}), "not the identity of a game"),
         (lambda: parse_shape("axb"), "'axb' is not a shape"),
         (lambda: exponent_of(1), "tile 1 is not a power of two above 1"),
@@ -341,3 +347,7 @@ def test_a_board_that_cannot_be(game: Game, text: str, says: str) -> None:
 def test_check_refuses(cells: Cells) -> None:
     with pytest.raises(BoardError, match=r"3 cells|not part of the game"):
         Game("2x2", 32).check(cells)
+
+
+def test_cells_may_be_text():
+    assert Game("2x3", 8, walls="0,5").walls == (0, 5)

@@ -58,7 +58,10 @@ def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
             )
         sizes = tuple(int(part) for part in text.strip().lower().split("x"))
     else:
-        sizes = tuple(int(size) for size in text)
+        try:
+            sizes = tuple(map(index, text))
+        except TypeError as error:
+            raise GameError(f"{text!r} is not a shape: write 4x4, or give the sizes as integers") from error
     if len(sizes) not in (2, 3) or min(sizes) < 1:
         raise GameError(f"{'x'.join(map(str, sizes))} is not a shape: two or three sizes, each at least 1")
     return sizes
@@ -157,8 +160,8 @@ class Game:
         start: str = "two-tiles",
         limits: str | Sequence[int] | None = None,
         largest: int | None = None,
-        walls: Iterable[int] = (),
-        unmergeable: Iterable[int] = (),
+        walls: str | Iterable[int] = (),
+        unmergeable: str | Iterable[int] = (),
         fixed: bool = False,
         pattern: str | None = None,
     ) -> None:
@@ -184,8 +187,13 @@ class Game:
 
     # -- checks ---------------------------------------------------------------------------
 
-    def _cell_set(self, cells: Iterable[int], what: str) -> tuple[int, ...]:
-        chosen = tuple(sorted({int(cell) for cell in cells}))
+    def _cell_set(self, cells: str | Iterable[int], what: str) -> tuple[int, ...]:
+        try:
+            chosen = tuple(
+                sorted({*map(int, split_cells(cells))} if isinstance(cells, str) else {*map(index, cells)})
+            )
+        except (TypeError, ValueError) as error:
+            raise GameError(f"{what}s {cells!r} are no cells: give their numbers, from 0 on") from error
         if chosen and not 0 <= chosen[0] <= chosen[-1] < self.cells:
             raise GameError(
                 f"{what} at cell {chosen[-1] if chosen[0] >= 0 else chosen[0]}: "
@@ -196,7 +204,10 @@ class Game:
     def _parse_limits(self, limits: str | Sequence[int] | None) -> tuple[int, ...] | None:
         if limits is None:
             return None
-        words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
+        try:
+            words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
+        except TypeError as error:
+            raise GameError(f"{limits!r} are no limits: give one for each cell") from error
         if len(words) != self.cells:
             raise GameError(
                 f"{len(words)} limits for a {self.shape_text} board: "
