@@ -161,12 +161,12 @@ def test_play_by_hand(table, monkeypatch, printed):
 def test_play_to_a_win_and_back(table, monkeypatch, printed):
     type_in(monkeypatch, "up", "h", "left", "p", "undo", "p")
     out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
-    assert out.count("won after 1 slides") >= 1
+    assert out.count("won after 1 slide") >= 1
     type_in(monkeypatch, "left", "h", "up", "p", "undo", "p")
     out = printed("play", "t", "--start", "16,16/0,2", "--seed", 1, "--delay", 0, "--objective", "win")
     assert "the table does not know" in out
     assert "allowed: none: u takes a slide back, n begins anew" in out
-    assert out.count("won after 1 slides") >= 3
+    assert out.count("won after 1 slide") >= 3
 
 
 def test_play_to_the_end_of_input(table, monkeypatch, printed):
@@ -226,7 +226,7 @@ def test_being_the_adversary(forced, printed, monkeypatch):
     out = printed(
         "play", forced / "16", "--be-adversary", "--start", "8,8,0/0,0,0", "--seed", 1, "--no-values"
     )
-    assert "won after 1 slides" in out
+    assert "won after 1 slide" in out
     assert "nothing can be dropped: u takes a drop back, n begins anew" in out
     type_in(monkeypatch)
     assert printed("play", forced / "16", "--be-adversary", "--seed", 1).endswith("> ")

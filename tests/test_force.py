@@ -277,6 +277,15 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     assert force(Game("2x3", 32, limits="16,16,16/16,16,8"), memory=MEMORY).engine == "dense"
 
 
+def test_what_is_decided_stays_in_a_folder_that_was_named(tmp_path, capsys):
+    command = ["force", "2x4", "32", "--threads", "1", "-q"]
+    assert main([*command, "-w", str(tmp_path / "run")]) == 0
+    assert main([*command, "-w", str(tmp_path / "run"), "-c", str(tmp_path / "a.cert")]) == 0
+    first, again = (line for line in capsys.readouterr().out.splitlines() if "afterstates by" in line)
+    assert int(again.split()[0].replace(",", "")) < int(first.split()[0].replace(",", "")) / 100
+    assert check_certificate(tmp_path / "a.cert")["claim"] == "forced"
+
+
 def test_a_border_that_is_stopped_lists_what_is_certain(monkeypatch, capsys):
     asked, real = [], borders.force
 
@@ -520,6 +529,8 @@ def test_bad_questions(ask, error, sentence):
         (["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], "a tile of 5000 digits"),
         (["force", "2x2", "8", "--all-starts", "-c", "a.cert"], "--all-starts asks about each start"),
         (["force", "2x2", "8", "--plan", "-c", "a.cert"], "--plan only says"),
+        (["force", "2x2", "8", "--plan", "--engine", "dense"], "--plan only says"),
+        (["bound", "2x2", "8", "--stats", "--space", "reachable"], "leave out the stats"),
         (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
         (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
         (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is no board of the game"),

@@ -104,13 +104,13 @@ def find_border(
     Raises
     ------
     UsageError
-        If the game has no goal or too many limits.
+        If the game has no goal, a pattern, or too many limits.
 
     >>> find_border(Game("2x2", 8, start="empty")).winning
     (('4,4/4,4', 1),)
     """
-    if game.goal is None:
-        raise UsageError("without a goal there is nothing to force: give a tile")
+    if game.goal is None or game.pattern is not None:
+        raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
     search = _BorderSearch(game, time.monotonic() + seconds, memory, threads, progress)
     since = time.monotonic()
     with suppress(KeyboardInterrupt):

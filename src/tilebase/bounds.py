@@ -189,6 +189,10 @@ def prove(
     chosen = space or ("all" if game.limits is not None else "reachable")
     if executor == "cuda" and chosen != "all":
         raise UsageError("cuda works on all boards within limits: choose the space all")
+    if work is not None and chosen != "all":
+        raise UsageError(
+            "steps are counted where all boards are solved: leave out the stats, or choose that space"
+        )
     objective = Objective(direction, dtype or "")
     objective.check(game)
     if not game.goal_fits:

@@ -133,6 +133,7 @@ def force(
     *,
     engine: str | None = None,
     folder: Path | str | None = None,
+    keep: bool = True,
     memory: int | None = None,
     threads: int | None = None,
     seconds: float = math.inf,
@@ -151,6 +152,9 @@ def force(
     folder:
         Where the search keeps what is decided, and the passes their layers, to continue after an
         interruption.  None: nothing is kept.
+    keep:
+        Whether what a search has decided stays in the folder even if it has come to its end: to ask again, or
+        for a certificate.
     memory, threads:
         As in `solve`.
     seconds:
@@ -190,7 +194,7 @@ def force(
                 search.deadline = time.perf_counter() + patience_for(game, memory, threads)
                 forced = decide_starts(search)
             opened = search.opened
-            if forced is None or certificate is not None:
+            if keep or forced is None or certificate is not None:
                 search.save()
             if certificate is not None and forced is not None:
                 search.deadline = math.inf  # what has been forgotten may have to be decided again

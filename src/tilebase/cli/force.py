@@ -116,8 +116,10 @@ def force(
         )
     if all_starts and (certificate or engine or start != "empty"):
         raise UsageError("--all-starts asks about each start: leave out start, engine and certificate")
-    if plan and (all_starts or certificate):
-        raise UsageError("--plan only says what a pass would take: leave out starts and certificate")
+    if plan and (all_starts or certificate or engine or work):
+        raise UsageError(
+            "--plan only says what a pass would take: leave out starts, engine, work and certificate"
+        )
     if (all_starts or certificate or pattern or engine or walls or work or plan) and goal is None:
         raise UsageError("give a goal: without one the largest tile is searched, with nothing but limits")
     skip_linear_algebra()
@@ -150,7 +152,9 @@ def force(
             if not status and work is None:
                 engines.remove_work(folder)
             return status
-        answer = engines.force(game, engine=engine, folder=folder, certificate=certificate, **options)
+        answer = engines.force(
+            game, engine=engine, folder=folder, keep=work is not None, certificate=certificate, **options
+        )
     rows = [
         {"game": str(game), "forced": WORDS[answer.forced], "engine": answer.engine}
         | {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}

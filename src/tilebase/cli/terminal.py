@@ -106,9 +106,11 @@ class Seat:
     @property
     def over(self) -> str:
         """How the game ended; empty while it goes on."""
+        made = len(self.history)
+        slides = "1 slide" if made == 1 else f"{made} slides"
         if self.board.won:
-            return f"won after {len(self.history)} slides"
-        return "" if self.board.slides() else f"no slide is left after {len(self.history)} slides"
+            return f"won after {slides}"
+        return "" if self.board.slides() else f"no slide is left after {slides}"
 
 
 class Screen:
@@ -183,6 +185,8 @@ class Screen:
                 if word != "n" and self.seat.board.won:
                     self.seat.undo()  # the winning slide, which the table would make again
                 sys.stdout.write(self._commands[word]())
+            elif word in ("?", "h", "help"):
+                sys.stdout.write(DROP_HELP)
             elif after is None or chosen is None:
                 sys.stdout.write("nothing can be dropped: u takes a drop back, n begins anew\n")
             elif word:
