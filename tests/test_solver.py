@@ -55,7 +55,7 @@ def test_spaces_that_do_not_exist(tmp_path):
     with pytest.raises(UsageError, match="none of reachable, all"):
         solve(SMALL, space="most")
     solve(SMALL, space="all", table=tmp_path / "dense")
-    with pytest.raises(WrongGameError, match='keep "counts", not keep "afterstates"'):
+    with pytest.raises(WrongGameError, match="one that keeps counts, not one that keeps afterstates"):
         solve(SMALL, table=tmp_path / "dense")
 
 
