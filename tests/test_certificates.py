@@ -338,3 +338,15 @@ def test_the_script_takes_one_file(tmp_path):
         )
         assert done.returncode == status
         assert (done.stdout or done.stderr).startswith(said)
+
+
+@pytest.mark.parametrize("times", [1, 2, 4, 8, 16])
+def test_lemma_1_fails_within_published_limits(times, tmp_path):
+    """With T/8 beside the five tiles; found by `tilebase lemma` for T = 256 (docs/errata.md, row 9)."""
+    tiles = (128, 64, 4, 4, 32, 16, 16, 16, 32, 8, 32, 32)
+    game = Game("3x4", 256 * times, start=",".join(str(tile * times) for tile in tiles), pattern="lemma1")
+    assert game.patterns[0] == tuple(
+        exponent if cell in (0, 1, 4, 5, 6) else None for cell, exponent in enumerate(game.start_board)
+    )
+    path = certify(game.changed(pattern=None), tmp_path)
+    assert check(path)["claim"] == "not forced"

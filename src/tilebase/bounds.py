@@ -6,7 +6,7 @@ rests on floating point.
 
 Limits and patterns only take something from the player: a slide that breaks a limit is not
 allowed.  What holds with limits from below therefore holds without them, if the pattern is won
-for certain (`patterns.check` proves that for `lemma1`).  A bound from above holds for the game as
+for certain (`patterns.check_pattern` says whether it is).  A bound from above holds for the game as
 it is stated, limits included.
 """
 
