@@ -350,3 +350,10 @@ def test_lemma_1_fails_within_published_limits(times, tmp_path):
     )
     path = certify(game.changed(pattern=None), tmp_path)
     assert check(path)["claim"] == "not forced"
+
+
+def test_lemma_1_fails_with_a_small_tile_beside(tmp_path):
+    """T/16 on the fourth cell of the second row, which a published line to 2048 allows."""
+    for tiles in ("512,256,2,2/128,64,64,64/16,4,16,32", "1024,512,2,2/256,128,128,128/16,4,16,64"):
+        game = Game("3x4", 2 * int(tiles.partition(",")[0]), start=tiles)
+        assert check(certify(game, tmp_path))["claim"] == "not forced"
