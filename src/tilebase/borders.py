@@ -133,9 +133,7 @@ class _BorderSearch:
         self._options: Any = {"memory": memory, "threads": threads}
         self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles]
         # No limit is below what is dropped, or below what stands there at the start.
-        there = game.start_board or (0,) * game.cells
-        tiles = [0 if game.unmergeable and code == game.x else code for code in there]
-        self._least = [max(game.spawn_exponents[-1], tiles[cell]) for cell in self._cells]
+        self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
         self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))
         self.known = self._open_lattice()
         place = {cell: i for i, cell in enumerate(self._cells)}

@@ -716,6 +716,11 @@ class Game:
         """The board that the game starts from, if it is one."""
         return None if self.start in ("empty", "two-tiles") else self.parse(self.start)
 
+    @property
+    def start_tiles(self) -> Cells:
+        """The exponents on the start board, unmergeable tiles aside; 0 everywhere without such a board."""
+        return tuple(0 if self._is_x(code) else code for code in self.start_board or (0,) * self.cells)
+
     def starts(self) -> list[tuple[Cells, Fraction]]:
         """The states the game starts from, with probabilities that sum to 1, without symmetry."""
         if self.start == "empty":

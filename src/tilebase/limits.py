@@ -158,10 +158,9 @@ def least_limits(game: Game) -> Limits:
     """Limits from which the search begins: the pattern's tiles on its cells, or half the goal; else 4."""
     small = 4
     pattern = game.patterns[0] if game.pattern not in (None, "pair") else (None,) * game.cells
-    there = [0 if game.unmergeable and code == game.x else code for code in game.start_board or ()]
     limits = [
         max(small, 1 << max(wanted or 0, held))
-        for wanted, held in zip(pattern, there or [0] * game.cells, strict=True)
+        for wanted, held in zip(pattern, game.start_tiles, strict=True)
     ]
     if not any(pattern):
         # The two tiles that make the goal stand beside each other, as near to the first corner as may be.

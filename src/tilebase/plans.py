@@ -86,12 +86,13 @@ class Plan:
                 f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
                 f"{memory / 2**30:.3g} GiB: give more memory or lower limits"
             )
-        whole = size * max(layers_together(sizes).values()) + tables + OVERHEAD
+        together = size * max(layers_together(sizes).values())
+        whole = together + tables + OVERHEAD
         batched = whole > memory
         boards = sum(sizes.values())
         plan = cls(
             boards, max(sizes.values()), size, tables, whole, memory, batched,
-            whole - tables - OVERHEAD if batched else 0, 8 * size * boards if batched else 0,
+            together if batched else 0, 8 * size * boards if batched else 0,
         )  # fmt: skip
         if batched:
             # All layers of a small game, some of a large one: to cut a layer means to list its blocks.

@@ -99,18 +99,18 @@ def force(
     seconds = parse_seconds(budget)
     if table != (shape is None):
         raise UsageError("give a shape, or --table for all shapes" if not table else "--table takes no shape")
-    if table and (
-        all_starts
-        or start != "empty"
-        or limits
-        or goal is not None
-        or certificate
-        or engine
-        or work
-        or pattern
-        or walls
-        or plan
-    ):
+    asked = (
+        all_starts,
+        start != "empty",
+        limits,
+        goal is not None,
+        certificate,
+        engine,
+        work,
+        pattern,
+        walls,
+    )
+    if table and any((*asked, plan)):
         raise UsageError(
             "--table asks for all shapes from the empty board: it takes drops, budget, memory and threads"
         )

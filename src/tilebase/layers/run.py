@@ -208,9 +208,7 @@ def _in_words(key: str, value: Any) -> str:
     if key == "game" and isinstance(value, dict):
         return f"the game {Game.from_identity(value)}"
     if key == "keep":
-        return {"afterstates": "one that keeps afterstates, to solve what is reachable"}.get(
-            value, f"one that keeps {value}"
-        )
+        return f"one that keeps {value}" + (", to solve what is reachable" if value == "afterstates" else "")
     return f"{key} {json.dumps(value)}"
 
 

@@ -150,9 +150,8 @@ class DiskStore:
     def rename(self, path: Path) -> None:
         """Give the finished file its name; then it lasts, even if the power fails.  Raises `StorageError`."""
         try:
-            if self.size:
-                with self.path.open("rb") as file:
-                    os.fsync(file.fileno())
+            with self.path.open("rb") as file:
+                os.fsync(file.fileno())
             self.path.replace(path)
             sync_folder(path.parent)
         except OSError as error:
