@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tilebase import prove, reference, solve
 from tilebase.bounds import ProvedBound
 from tilebase.cli import main
-from tilebase.errors import GameError, ResourceError, UsageError
+from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
 from tilebase.game import Game
 from tilebase.limits import _Bench, least_limits, search_limits, with_limits
 from tilebase.objectives import Objective
@@ -219,6 +220,55 @@ def test_a_pattern_that_is_not_won_is_refuted():
     )
 
 
+def test_wins_within_some_slides_need_fewer_boards():
+    """The layers above are left out, and the answers are those of the whole pass."""
+    game = Game("2x4", 64, pattern="lemma1")
+    whole = check_pattern(game, fillings="32,16,4,4/8,4,4,4")
+    enough = check_pattern(game, fillings="32,16,4,4/8,4,4,4", within=whole.slides)
+    assert (enough.holds, enough.slides, enough.board) == (True, whole.slides, whole.board)
+    assert enough.fillings == whole.fillings == 27
+    assert enough.boards < whole.boards
+    few = check_pattern(game, fillings="32,16,4,4/8,4,4,4", within=whole.slides - 1)
+    assert (few.holds, few.slides, few.within) == (False, None, whole.slides - 1)
+    assert few.boards < enough.boards
+    lost = Game("3x3", 32, pattern="16,8,*/4,2,2/*,*,*")
+    found = check_pattern(lost, within=20)
+    assert not found.holds
+    start = Game("3x3", 32, start=lost.format(found.board))
+    assert forced_slides(start, found.board, 6) is None
+
+
+def test_a_check_goes_on_where_it_was_stopped(tmp_path):
+    game = Game("2x4", 64, pattern="lemma1")
+    whole = check_pattern(game)
+
+    def stop(done):
+        if done.positions > whole.boards // 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_pattern(game, folder=tmp_path, progress=stop)
+    counted = []
+    again = check_pattern(game, folder=tmp_path, progress=lambda done: counted.append(done.positions))
+    assert replace(again, seconds=whole.seconds) == whole
+    assert 0 < counted[-1] < whole.boards * 0.6
+    assert replace(check_pattern(game, folder=tmp_path), seconds=whole.seconds) == whole
+    with pytest.raises(WrongGameError):
+        check_pattern(Game("2x4", 128, pattern="lemma1"), folder=tmp_path)
+
+
+def test_checks_that_cannot_be():
+    game = Game("2x4", 64, pattern="lemma1")
+    with pytest.raises(UsageError, match="give at least 1"):
+        check_pattern(game, within=0)
+    with pytest.raises(UsageError, match=r"no board .* holds the pattern"):
+        check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", unmergeable=[7], fixed=True))
+    limits, start = "16384,16384,16384/16384,4,4", "16384,8192,0/0,2,0"
+    large = Game("2x3", 32768, pattern="4,4,*/*,*,*", limits=limits, start=start)
+    with pytest.raises(UsageError, match=r"a win may take .* slides, more than the 32,766"):
+        check_pattern(large)
+
+
 def test_movable_tiles_cannot_be_checked():
     with pytest.raises(UsageError, match="any number of movable tiles"):
         check_pattern(Game("2x3", 16, pattern="8,4,*/*,*,*", unmergeable=[5]))
@@ -231,6 +281,8 @@ def test_the_lemma_command(capsys):
     assert json.loads(capsys.readouterr().out)["slides"] == 4
     assert main(["lemma", "2x3", "64", "--pattern", "32,16,*/*,*,*", "-q"]) == 1
     assert "cannot be forced from" in capsys.readouterr().out
+    assert main(["lemma", "2x3", "64", "--within", "3", "-q"]) == 1
+    assert "is not won within 3 slides: 64 cannot be forced within 3" in capsys.readouterr().out
     assert main(["lemma", "2x2", "64", "-q"]) == 2
     assert main(["lemma", "2x3", "64", "-f", "xml"]) == 2
     assert main(["lemma", "4x4", "2048", "-q"]) == 1

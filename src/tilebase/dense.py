@@ -35,10 +35,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.enumerate import Progress
-from tilebase.errors import StorageError
+from tilebase.errors import ResourceError, StorageError
 from tilebase.game import Cells, Game
 from tilebase.layers import dense as layers
-from tilebase.layers.dense import DenseLayer, DenseRules
+from tilebase.layers.dense import DenseLayer, DenseRules, Law
 from tilebase.layers.folds import FIRST, summarise
 from tilebase.layers.run import Journal
 from tilebase.layers.store import in_order
@@ -65,6 +65,10 @@ class DensePass:
     `folder` gets ``layers.jsonl``, a line for each finished layer, and checkpoints; with `keep` also the
     values of all afterstates, as value files in the order of ranks.  A folder that was filled without
     summaries or values that are wanted now is filled anew.
+
+    A question of another kind brings its own `law`, stays within the sums from `lowest` to `highest`, above
+    which nothing is worth anything, and takes a `look` at the states of each layer: what it returns, plain
+    JSON values, is in `seen`.  All layers must fit into memory then.
     """
 
     def __init__(
@@ -80,10 +84,16 @@ class DensePass:
         executor: str = "threads",
         progress: Callable[[Progress], None] | None = None,
         index: PerfectIndex | None = None,
+        law: Law | None = None,
+        lowest: int | None = None,
+        highest: int | None = None,
+        look: Callable[[int, DenseLayer], Any] | None = None,
     ) -> None:
         self.folder, self.game, self.objective = folder, game, objective
         self.memory, self.keep, self._summaries = memory, keep, summaries
-        self.law = layers.make_law(game, objective)
+        self.law = law or layers.make_law(game, objective)
+        self.lowest = _first_sum(game) if lowest is None else lowest
+        self._highest, self._look = highest, look
         self.index = index or PerfectIndex(game)
         self.sizes = self.index.sizes()
         self.work = DenseWork()
@@ -92,7 +102,14 @@ class DensePass:
             from tilebase.layers import cuda
 
             self.memory = min(memory, cuda.device_memory() or memory)
-        self._plan = Plan.of(self.index, objective, self.memory, threads)
+        self._plan = Plan.of(
+            self.index, objective, self.memory, threads, value_bytes=self.law.dtype.itemsize, highest=highest
+        )
+        if look is not None and self._plan.batched:
+            raise ResourceError(
+                f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
+                f"more than {self.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"
+            )
         self._pool = ThreadPoolExecutor(threads)
         since = time.perf_counter()
         rules = DenseRules(self.index, self._pool, made=gains)
@@ -111,14 +128,8 @@ class DensePass:
         self._journal = Journal(folder / "layers.jsonl")
         self.found: dict[int, LayerSummary | None] = {}
         self.starts: dict[Cells, Number] = {}
+        self.seen: dict[int, Any] = {}
         self._states: dict[int, Store] = {}
-
-    @property
-    def lowest(self) -> int:
-        """The least sum that has to be solved: that of a start, or of the empty board before it."""
-        return (
-            0 if self.game.start == "empty" else min(self.game.sum(board) for board, _ in self.game.starts())
-        )
 
     def start(self) -> Number:
         """What the start is worth: the mean, the least or the largest over the starts."""
@@ -148,7 +159,8 @@ class DensePass:
             raise StorageError(f"cannot use {self.folder}: {error.strerror or error}") from error
         for leftover in self.folder.glob(".*.part"):
             leftover.unlink()
-        totals = sorted((s for s in self.sizes if s >= max(self.lowest, down_to or 0)), reverse=True)
+        least, most = max(self.lowest, down_to or 0), self._highest
+        totals = sorted((s for s in self.sizes if least <= s and (most is None or s <= most)), reverse=True)
         missing = self._resume(totals)
         self._plan.check_disk(self.folder, self.index, self.keep, self._states)
         self._all = sum(self.sizes[s] for s in missing)
@@ -185,6 +197,7 @@ class DensePass:
                 summary = line["summary"]
                 self.found[line["sum"]] = LayerSummary.from_dict(summary) if summary else None
                 self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
+                self.seen[line["sum"]] = line.get("seen")
             else:
                 saved = {int(total): crc for total, crc in line["saved"].items()}
         if all(total in self.found for total in totals):
@@ -245,8 +258,12 @@ class DensePass:
         self._report(total, 0.0)
 
     def _above(self, total: int) -> Store:
-        if total not in self._states:
-            self._states[total] = MemoryStore(self._executor.layer(self.index.layer(total)))
+        if total not in self._states:  # no board has this sum, or all boards of it count for nothing
+            layer = self._executor.layer(self.index.layer(total))
+            values = layer.buffer()
+            values[:] = self.law.none
+            layer.load(values)
+            self._states[total] = MemoryStore(layer)
         return self._states[total]
 
     def _in_memory(
@@ -348,6 +365,8 @@ class DensePass:
             "summary": summary.as_dict() if summary else None,
             "starts": [[list(cells), _text(value)] for cells, value in starts.items()],
         }
+        if self._look is not None:
+            line["seen"] = self.seen[total] = self._look(total, self._states[total].layer)
         self._journal.append(line, durable=self._plan.batched)
         if self._plan.batched:
             self._declare({s: self._states[s].checksum for s in self._pair(total)})
@@ -463,6 +482,11 @@ class LayerValues:
         if not owner._summaries:
             return None
         return LayerSummary.of(self._total, self._size, self._pieces)
+
+
+def _first_sum(game: Game) -> int:
+    """The least sum that has to be solved: that of a start, or of the empty board before it."""
+    return 0 if game.start == "empty" else min(game.sum(board) for board, _ in game.starts())
 
 
 def _text(value: Number) -> Any:

@@ -1,35 +1,39 @@
 """Is a pattern won for certain, whatever the other tiles are?  Slizkov's lemma 1, by computation.
 
 Every board within the limits gets the least number of slides within which the player can force the
-goal against every spawn (dense passes downwards from the largest sum):
+goal against every spawn (a dense pass with a law of its own):
 
     V(x) = best over slides of W - 1        W(a) = least over spawns of V        a win: `CERTAIN`
 
-A value above `CERTAIN` / 2 is a forced win, and what it lacks to `CERTAIN` is the number of slides.
-Then all boards that hold the pattern are looked at.
+A positive value is a forced win, and what it lacks to `CERTAIN` is the number of slides.  The boards that
+hold the pattern are looked at as their layer is made; layers below the pattern's own sum hold none.
+
+Who asks for a win within a number of slides needs no layer beyond what they can spawn: boards with
+a larger sum count as lost.  That changes no win that is short enough, so both answers are exact.
 """
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tilebase._kernels.dense import least_where
+from tilebase.dense import DensePass
 from tilebase.enumerate import Progress, check_resources
-from tilebase.errors import ResourceError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game import Cells, Game
-from tilebase.layers.dense import DenseLayer, DenseRules, Law, masks, tasks
-from tilebase.layers.threads import DenseWork, Threads
+from tilebase.layers.dense import DenseLayer, Law, masks, tasks
+from tilebase.layers.run import Question, RunFolder
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
-from tilebase.plans import Plan
 
-CERTAIN = 1 << 14
+CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
 
 
@@ -45,20 +49,23 @@ class PatternCheck:
         Boards solved.
     fillings:
         Boards that hold the pattern, the player to move: all fillings of the other cells.
+    within:
+        The slides that the player was given; None for any number.
     holds:
-        Whether the goal can be forced from every one of them.
+        Whether the goal can be forced from every one of them, within these slides.
     slides:
         The most slides that the player needs to force it, the one that makes the goal included;
         None if the pattern is not won.
     board:
         A filling that needs so many, or from which the goal cannot be forced.
     seconds:
-        What it took.
+        What it took, the last continuation of a check only.
     """
 
     game: Game
     boards: int
     fillings: int
+    within: int | None
     holds: bool
     slides: int | None
     board: Cells
@@ -70,6 +77,7 @@ class PatternCheck:
             "game": self.game.identity,
             "boards": self.boards,
             "fillings": self.fillings,
+            "within": self.within,
             "holds": self.holds,
             "slides": self.slides,
             "board": self.game.format(self.board),
@@ -81,6 +89,8 @@ def check_pattern(
     game: Game,
     *,
     fillings: str | Sequence[int] | None = None,
+    within: int | None = None,
+    folder: Path | str | None = None,
     memory: int | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -89,13 +99,15 @@ def check_pattern(
 
     The goal tile alone wins here.  The game's limits hold for the play; `fillings` are limits for
     the boards that hold the pattern, those of the game unless they are given: without either the
-    other cells take all tiles below the goal.
+    other cells take all tiles below the goal.  A win `within` some slides is found among fewer boards.
+    Finished layers go to `folder`, to continue there; None: a temporary one.
 
-    Raises `GameError` for fillings that cannot be, `UsageError` for a game without goal or pattern,
-    `ResourceError` if it does not fit.
+    Raises `GameError` for fillings that cannot be, `UsageError` for a game without goal or pattern or a
+    number of slides that cannot be, `ResourceError` if it does not fit, `StorageError`, `CorruptError` or
+    `WrongGameError` if the folder cannot be used.
 
     >>> check_pattern(Game("2x3", 64, pattern="lemma1")).slides
-    6
+    4
     """
     if game.pattern is None or game.goal is None:
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
@@ -103,81 +115,92 @@ def check_pattern(
         raise UsageError(
             "a check takes boards with any number of movable tiles x: fix them, or leave them out"
         )
+    if within is not None and within < 1:
+        raise UsageError(f"a win within {within} slides cannot be: give at least 1")
     memory, threads = check_resources(memory, threads)
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+            return check_pattern(
+                game, fillings=fillings, within=within, folder=Path(temporary) / "run", memory=memory,
+                threads=threads, progress=progress,
+            )  # fmt: skip
     since = time.perf_counter()
-    tops = None if fillings is None else _tops_of(game, fillings)
-    tile_only = game.changed(pattern=None)
-    index = PerfectIndex(tile_only)
-    plan = Plan.of(index, Objective("survival"), memory, threads, value_bytes=VALUE.itemsize)
-    if plan.batched:
-        raise ResourceError(
-            f"checking {game} needs {plan.whole_bytes / 2**30:.1f} GiB of memory for "
-            f"{plan.boards:.3g} boards: choose a smaller goal or give limits"
-        )
-    steps = ((np.int64(-1), np.int64(-1)),) * len(game.spawn_exponents)
-    law = Law(VALUE, 0, CERTAIN, steps, (np.int64(-1), np.int64(CERTAIN)), np.int64(CERTAIN), "i8")
-    with ThreadPoolExecutor(threads) as pool:
-        rules = DenseRules(index, pool, made=False)
-        fitting = tuple(
-            (*fields[:5], masks(game, part, tops))
-            for fields, part in zip(rules.parts, index.parts, strict=True)
-        )
-        engine = Threads(rules, law, pool, threads, largest=plan.largest)
+    search = _Search(game, fillings, within)
+    path = Path(folder)
+    with RunFolder(path, Question(game)):
+        dense = DensePass(
+            path / "values" / search.label, search.game, Objective("survival"), memory=memory,
+            threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,
+            lowest=search.lowest, highest=search.highest, look=search.look,
+        )  # fmt: skip
         try:
-            found = _descend(engine, index, fitting, plan.boards, progress)
+            solved = dense.run()
         finally:
-            engine.close()
-    held, least, total, rank = found
-    holds = least > CERTAIN // 2
+            dense.close()
+    seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
+    least, total, rank = min(seen)
     # The slide from the state itself is not in its raw value yet.
-    slides = CERTAIN - least + 1 if holds else None
-    board = index.unrank(total, rank)
-    return PatternCheck(game, plan.boards, held, holds, slides, board, time.perf_counter() - since)
+    slides = CERTAIN - least + 1
+    holds = least > 0 and (within is None or slides <= within)
+    return PatternCheck(
+        game,
+        sum(dense.sizes[total] for total in solved),
+        sum(held for held, _, _ in dense.seen.values()),
+        within,
+        holds,
+        slides if holds else None,
+        search.index.unrank(total, rank),
+        time.perf_counter() - since,
+    )
 
 
-def _tops_of(game: Game, fillings: str | Sequence[int]) -> Cells:
-    """The largest exponent of each cell of a filling."""
-    return game.changed(limits=fillings).tops
+class _Search:
+    """Where the pattern is looked for, and among which boards the win."""
 
-
-def _descend(
-    engine: Threads,
-    index: PerfectIndex,
-    fitting: Any,
-    boards: int,
-    progress: Callable[[Progress], None] | None,
-) -> tuple[int, int, int, int]:
-    """Fillings, the least value among them, and the sum and rank of a board that has it."""
-    work = DenseWork()
-    states: dict[int, DenseLayer] = {}
-    fillings, least, where = 0, CERTAIN + 1, (0, 0)
-    began, done = time.perf_counter(), 0
-    quiet: Callable[[float], None] = lambda _: None  # noqa: E731
-    for total in sorted(index.sizes(), reverse=True):
-        blocks, sizes = index.layer(total), index.block_sizes(total)
-        above = {}
-        for exponent in index.game.spawn_exponents:
-            up = total + 2**exponent
-            above[exponent] = states.get(up) or engine.layer(index.layer(up))
-        afters, here = engine.layer(blocks), engine.layer(blocks)
-        engine.fold(sizes, above, afters, work, quiet)
-        for side in (0, 1):
-            engine.slide(side, sizes, afters, here, work, quiet)
-        for job in tasks(index, sizes, by_columns=False):
-            count, value, place = least_where(job, blocks.half, fitting, blocks.offsets, here.values)
-            fillings += int(count)
-            if count and value < least:
-                least, where = int(value), (total, int(place))
-        states = {s: layer for s, layer in states.items() if s <= total + 2}
-        states[total] = here
-        del afters, above  # before the next ones take their room
-        done += blocks.size
-        if progress is not None:
-            seconds = time.perf_counter() - began
-            rate = done / max(seconds, 1e-9)
-            progress(
-                Progress(total, "solve", done, seconds, rate, done / boards, (boards - done) / rate, "boards")
+    def __init__(self, game: Game, fillings: str | Sequence[int] | None, within: int | None) -> None:
+        tops = game.tops if fillings is None else game.changed(limits=fillings).tops
+        self.game = game.changed(pattern=None)
+        self.index = index = PerfectIndex(self.game)
+        self.lowest = min(_sum(game, pattern) for pattern in game.patterns)
+        self.highest: int | None = None
+        self.label = f"forced-{'-'.join(map(str, tops))}"
+        steps = [2**e for e in game.spawn_exponents]
+        if within is not None:
+            fullest = [
+                [top if wanted is None else wanted for wanted, top in zip(pattern, tops, strict=True)]
+                for pattern in game.patterns
+            ]
+            self.highest = max(_sum(game, board) for board in fullest) + max(steps) * (within - 1)
+            self.label += f"-to-{self.highest}"
+        longest = (min(max(index.sizes()), self.highest or CERTAIN**2) - self.lowest) // min(steps) + 1
+        if longest >= CERTAIN:
+            raise UsageError(
+                f"a win may take {longest:,} slides, more than the {CERTAIN - 1:,} that a check can count: "
+                "give limits, or a number of slides"
             )
-    if not fillings:
-        raise UsageError(f"no board of {index.game} holds the pattern")
-    return fillings, least, *where
+        step = ((np.int64(-1), np.int64(-1)),) * len(steps)
+        self.law = Law(VALUE, 0, CERTAIN, step, (np.int64(-1), np.int64(CERTAIN)), np.int64(CERTAIN), "i8")
+        self._fitting = tuple(
+            (part.starts, part.sums, part.class_of, part.counts, masks(game, part, tops))
+            for part in index.parts
+        )
+        held = [np.bitwise_or.reduce(fields[4]) for fields in self._fitting]
+        if not np.bitwise_and.reduce(held):
+            raise UsageError(f"no board of {self.game} holds the pattern")
+
+    def look(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
+        """Of the boards of a layer that hold the pattern: how many, their least value, a rank that has it."""
+        held, least, place = 0, CERTAIN, -1
+        for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
+            count, value, where = least_where(
+                job, states.map.half, self._fitting, states.map.offsets, states.numpy()
+            )
+            held += int(count)
+            if count and value < least:
+                least, place = int(value), int(where)
+        return held, least, place
+
+
+def _sum(game: Game, tiles: Sequence[int | None]) -> int:
+    """Of some tiles; those that may be any count as none."""
+    return game.sum([e or 0 for e in tiles])

@@ -71,13 +71,22 @@ class Plan:
 
     @classmethod
     def of(
-        cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, *, value_bytes: int = 0
+        cls,
+        index: PerfectIndex,
+        objective: Objective,
+        memory: int,
+        threads: int,
+        *,
+        value_bytes: int = 0,
+        highest: int | None = None,
     ) -> Plan:
-        """The plan for an objective, whose values may take other bytes.
+        """The plan for an objective, whose values may take other bytes; of sums to `highest` only if given.
 
         Raises `ResourceError` if even batches do not fit.
         """
         sizes = index.sizes()
+        if highest is not None:  # the first layer needs what is above it
+            sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
         size = value_bytes or (1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize)
         tables = layers.table_bytes(index, made=objective.name == "score") + index.nbytes
         tables += threads * layers.room_bytes(index, size)

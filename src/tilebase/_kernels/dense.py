@@ -520,7 +520,11 @@ def _mark_won(mask, masks_c, masks_d, won, out):
 
 @kernel()
 def least_where(tasks, half, parts, offsets, values):
-    """How many boards of some top halves fit a pattern, their least value, and a place that has it."""
+    """How many boards of some top halves fit a pattern, their least value, and a place that has it.
+
+    ``parts[p]``: starts, sums, classes and counts as in `fold_spawns`, and a mask of each filling, a bit a
+    pattern that it fits.
+    """
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
     count = 0
     least = np.int64(1) << np.int64(62)
@@ -530,7 +534,7 @@ def least_where(tasks, half, parts, offsets, values):
         left = half - a[1][ka] - b[1][kb]
         for ia in range(tasks[t, 2], tasks[t, 3]):
             for ib in range(b[3][kb]):
-                mask = a[5][a[0][ka] + ia] & b[5][b[0][kb] + ib]
+                mask = a[4][a[0][ka] + ia] & b[4][b[0][kb] + ib]
                 if not mask:
                     continue
                 for kc in range(len(c[1])):
@@ -540,11 +544,11 @@ def least_where(tasks, half, parts, offsets, values):
                     nc, nd = c[3][kc], d[3][kd]
                     at = offsets[ka, kb, kc] + (ia * b[3][kb] + ib) * nc * nd
                     for ic in range(nc):
-                        both = mask & c[5][c[0][kc] + ic]
+                        both = mask & c[4][c[0][kc] + ic]
                         if not both:
                             continue
                         for j in range(nd):
-                            if both & d[5][d[0][kd] + j]:
+                            if both & d[4][d[0][kd] + j]:
                                 count += 1
                                 value = np.int64(values[FIRST + at + ic * nd + j])
                                 if value < least:

@@ -15,12 +15,14 @@ from tilebase.cli.options import (
     QuietOption,
     ShapeArgument,
     ThreadsOption,
+    WorkOption,
     make_game,
     parse_bytes,
 )
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import skip_linear_algebra
 from tilebase.errors import UsageError
+from tilebase.paths import runs_folder
 
 
 def lemma(
@@ -35,6 +37,11 @@ def lemma(
             "Left out: what the play allows."
         ),
     ] = None,
+    within: Annotated[
+        int | None,
+        Parameter(help="Look only for wins within so many slides, among fewer boards. Left out: any number."),
+    ] = None,
+    work: WorkOption = None,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
     form: Annotated[str, Parameter(name=["--format", "-f"], help="text or json.")] = "text",
@@ -43,6 +50,7 @@ def lemma(
     """Check by computation that a pattern (lemma1 unless given) wins from every filling of the other cells.
 
     Prints the number of fillings and the longest forced win; exit status 1 if the pattern is not won.
+    The same command continues an interrupted check.
 
     tilebase lemma 3x3 128
 
@@ -51,13 +59,17 @@ def lemma(
     if form not in ("text", "json"):
         raise UsageError(f"format {form!r} is none of text, json")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
+    folder = work or runs_folder() / f"lemma-{question.shape_text}-{question.digest}"
     skip_linear_algebra()
-    from tilebase.patterns import check_pattern
+    from tilebase import patterns, solver
 
     with counting_progress(quiet=quiet) as progress:
-        found = check_pattern(
-            question, fillings=fillings, memory=parse_bytes(memory), threads=threads, progress=progress
-        )
+        found = patterns.check_pattern(
+            question, fillings=fillings, within=within, folder=folder, memory=parse_bytes(memory),
+            threads=threads, progress=progress,
+        )  # fmt: skip
+    if work is None:
+        solver.remove_solution(folder)
     if form == "json":
         print(json.dumps(found.as_dict(), indent=1))
         return int(not found.holds)
@@ -69,5 +81,6 @@ def lemma(
             f"so many are needed from {board}"
         )
         return 0
-    print(f"the pattern is not won: {question.goal} cannot be forced from {board}")
+    slides = "" if within is None else f" within {within} slides"
+    print(f"the pattern is not won{slides}: {question.goal} cannot be forced{slides} from {board}")
     return 1
