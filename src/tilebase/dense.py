@@ -270,7 +270,7 @@ class DensePass:
         self, total: int, blocks: LayerMap, sizes: Array, above: dict[int, Store], values: LayerValues
     ) -> Store:
         afters, states = self._executor.layer(blocks), self._executor.layer(blocks)
-        whole = {e: store.layer for e, store in above.items()}
+        whole = {e: store.part(self._executor) for e, store in above.items()}
         self._executor.fold(sizes, whole, afters, self.work, self._telling(total, 0.0, 0.5))
         values.add(afters)
         for side in (0, 1):
@@ -366,7 +366,7 @@ class DensePass:
             "starts": [[list(cells), _text(value)] for cells, value in starts.items()],
         }
         if self._look is not None:
-            line["seen"] = self.seen[total] = self._look(total, self._states[total].layer)
+            line["seen"] = self.seen[total] = self._look(total, self._states[total].part(self._executor))
         self._journal.append(line, durable=self._plan.batched)
         if self._plan.batched:
             self._declare({s: self._states[s].checksum for s in self._pair(total)})
@@ -384,7 +384,7 @@ class DensePass:
         for s in self._pair(total):
             beside = self._path(s).with_name(f".{s:06d}.states.part")
             store = DiskStore(beside, self._states[s].map, self.law.dtype, DenseWork())
-            store.write(self._states[s].layer)
+            store.write(self._states[s].part(self._executor))
             store.rename(self._path(s))
             saved[s] = store.checksum
         self._declare(saved)

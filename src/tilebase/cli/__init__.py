@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         errors.print(
-            "tilebase: stopped; count, solve, bound and force (with a goal) go on where they were "
+            "tilebase: stopped; count, solve, bound, lemma and force (with a goal) go on where they were "
             "if called again"
         )
         return 130

@@ -44,15 +44,15 @@ class MemoryStore:
             values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
         self.layer.load(values)
 
-    def part(self, executor: Any, keep: Array) -> DenseLayer:
-        """The blocks of a mask; here a layer that has all of them will do."""
+    def part(self, executor: Any, keep: Array | None = None) -> DenseLayer:
+        """The blocks of a mask, or all; here a layer that has all of them will do."""
         del executor, keep
         return self.layer
 
     @property
     def checksum(self) -> str:
-        """Not known: layers in memory are saved, not stored."""
-        raise NotImplementedError
+        """A CRC-32 of the values, as a file of them would have."""
+        return f"{zlib.crc32(self.layer.numpy()[FIRST:].data):08x}"
 
     def release(self) -> None:
         """Let go of the memory."""
@@ -66,13 +66,8 @@ class DiskStore:
         self.path, self.map, self.dtype, self.size = path, blocks, dtype, blocks.size
         self._work = work
 
-    @property
-    def layer(self) -> DenseLayer:
-        """Not there: a file is read in parts."""
-        raise NotImplementedError
-
-    def part(self, executor: Any, keep: Array) -> DenseLayer:
-        """Read the blocks of a mask into memory."""
+    def part(self, executor: Any, keep: Array | None = None) -> DenseLayer:
+        """Read the blocks of a mask, or all, into memory."""
         since = time.perf_counter()
         here = self._masked(executor, keep)
         size = self.dtype.itemsize
@@ -89,7 +84,7 @@ class DiskStore:
         self._work.add("disk", since)
         return here
 
-    def _masked(self, executor: Any, keep: Array) -> DenseLayer:
+    def _masked(self, executor: Any, keep: Array | None) -> DenseLayer:
         # Offsets of the kept blocks, ranked from 0 in their order.
         index: PerfectIndex = executor.rules.index
         layer: DenseLayer = executor.layer(index.layer(2 * self.map.half, keep))
