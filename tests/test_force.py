@@ -23,7 +23,8 @@ from tilebase.check import check_certificate
 from tilebase.cli import main
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
 from tilebase.forcing import ENGINES, force, force_starts, forced_table, four_of, largest_forced, table_shapes
-from tilebase.game import Game, parse_shape, split_cells
+from tilebase.game import Game
+from tilebase.notation import parse_shape, split_cells
 from tilebase.perfect import PerfectIndex
 from tilebase.symmetry import canonical, symmetries
 

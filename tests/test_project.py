@@ -26,6 +26,7 @@ EXAMPLES = [
 
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_version", "check", "errors", "paths"),
+    ("notation",),
     ("game",),
     ("symmetry",),
     ("board", "combinatorics", "counts", "objectives", "tables", "tables.source"),

@@ -67,6 +67,9 @@ def test_lemma_1_fails_on_3x4_for_some_fillings():
     assert reference.values(start, "guaranteed").start == 0
     fillings = "32,16,8,8/8,4,4,8/8,8,8,8"
     assert check_pattern(Game("3x4", 64, pattern="lemma1"), fillings=fillings).slides == 12
+    limited = Game("3x4", 128, pattern="lemma1", limits="64,64,64,64/64,64,64,64/16,16,16,16")
+    found = check_pattern(limited, fillings="64,32,4,4/16,8,8,4/4,4,4,4", within=14)
+    assert (found.holds, found.slides, found.fillings) == (True, 14, 3**7)
 
 
 def test_score_of_the_continued_game():

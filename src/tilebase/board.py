@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from tilebase import symmetry
 from tilebase.errors import BoardError, UsageError
-from tilebase.game import Cells, Game, exponent_of, merge_line
+from tilebase.game import Cells, Game, merge_line
+from tilebase.notation import exponent_of
 
 X_TILE = -1
 """What stands for an unmergeable tile in an array of tiles."""

@@ -27,8 +27,9 @@ from tilebase.certificates import check_certifiable, check_writable, write_certi
 from tilebase.combinatorics import boards_by_sum
 from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game import Cells, Game, parse_shape
+from tilebase.game import Cells, Game
 from tilebase.layers.run import Question, RunFolder
+from tilebase.notation import parse_shape
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import THREAD_RATE, Plan

@@ -35,6 +35,7 @@ from operator import index
 from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
+from tilebase.notation import exponent_of, integer_of, parse_shape, probability_of, split_cells
 
 Cells: TypeAlias = tuple[int, ...]
 """The exponents of a board in row-major order."""
@@ -44,55 +45,6 @@ Pattern: TypeAlias = tuple[int | None, ...]
 
 _AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 MAX_CELLS = 32
-
-
-def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
-    """``"3x4"`` or ``(3, 4)`` as a tuple: two or three dimensions, each at least 1.
-
-    Raises `GameError` on anything else.
-    """
-    if isinstance(text, str):
-        if not re.fullmatch(r"\d{1,3}(x\d{1,3}){1,2}", text.strip().lower()):
-            raise GameError(
-                f"{text!r} is not a shape: write rows x columns, as in 4x4, or three sizes, as in 2x2x3"
-            )
-        sizes = tuple(int(part) for part in text.strip().lower().split("x"))
-    else:
-        try:
-            sizes = tuple(map(index, text))
-        except TypeError as error:
-            raise GameError(f"{text!r} is not a shape: write 4x4, or give the sizes as integers") from error
-    if len(sizes) not in (2, 3) or min(sizes) < 1:
-        raise GameError(f"{'x'.join(map(str, sizes))} is not a shape: two or three sizes, each at least 1")
-    return sizes
-
-
-def exponent_of(tile: int, what: str = "tile") -> int:
-    """The exponent of a tile.  Raises `GameError` unless `tile` is a power of two above 1."""
-    if tile < 2 or tile & (tile - 1):
-        raise GameError(f"{what} {tile} is not a power of two above 1: write 2, 4, 8 and so on")
-    return tile.bit_length() - 1
-
-
-def _integer(value: Any, what: str) -> int:
-    try:
-        return index(value)
-    except TypeError as error:
-        raise GameError(f"{what} {value!r} is not a number: write 2, 4, 8 and so on") from error
-
-
-def _fraction(value: Any) -> Fraction:
-    try:
-        result = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise GameError(
-            f"{value!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
-        ) from error
-    if result.denominator > 10**18:
-        raise GameError(f"the probability {value} has too many digits: at most eighteen behind the point")
-    if not 0 <= result <= 1:
-        raise GameError(f"the probability of a 4 is {value}, but must lie between 0 and 1")
-    return result
 
 
 @dataclass(frozen=True)
@@ -169,9 +121,9 @@ class Game:
             object.__setattr__(self, name, value)
 
         put("shape", parse_shape(shape))
-        put("goal", None if goal is None else _integer(goal, "goal"))
-        put("four", _fraction(four))
-        put("largest", None if largest is None else _integer(largest, "largest tile"))
+        put("goal", None if goal is None else integer_of(goal, "goal"))
+        put("four", probability_of(four))
+        put("largest", None if largest is None else integer_of(largest, "largest tile"))
         put("walls", self._cell_set(walls, "wall"))
         put("unmergeable", self._cell_set(unmergeable, "unmergeable tile"))
         put("fixed", bool(fixed) and bool(self.unmergeable))
@@ -733,11 +685,6 @@ class Game:
             for second, q in self.spawns(first):
                 chances[second] = chances.get(second, Fraction(0)) + p * q
         return sorted(chances.items())
-
-
-def split_cells(text: str) -> list[str]:
-    """The words of a board or of limits: split at blanks, commas, slashes and semicolons."""
-    return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]
 
 
 def merge_line(line: Sequence[int], x: int = 0) -> list[int]:

@@ -29,7 +29,8 @@ from tilebase.counts import CountResult
 from tilebase.enumerate import count
 from tilebase.errors import UsageError
 from tilebase.forcing import Forced, force, largest_forced, may_be_dense, search_estimate
-from tilebase.game import Cells, Game, parse_shape
+from tilebase.game import Cells, Game
+from tilebase.notation import parse_shape
 from tilebase.plans import THREAD_RATE
 from tilebase.solver import solve
 from tilebase.symmetry import canonical, symmetries
