@@ -59,7 +59,9 @@ def lemma(
     if form not in ("text", "json"):
         raise UsageError(f"format {form!r} is none of text, json")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
-    folder = work or runs_folder() / f"lemma-{question.shape_text}-{question.digest}"
+    place = question if fillings is None else question.changed(limits=fillings)
+    name = f"lemma-{question.shape_text}-{question.digest}-{place.digest}-{within or 'any'}"
+    folder = work or runs_folder() / name
     skip_linear_algebra()
     from tilebase import patterns, solver
 
