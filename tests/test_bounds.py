@@ -238,6 +238,12 @@ def test_wins_within_some_slides_need_fewer_boards():
     assert forced_slides(start, found.board, 6) is None
 
 
+def test_a_pair_is_won_by_the_next_slide():
+    for within in (None, 1):
+        found = check_pattern(Game("2x3", 32, pattern="pair"), within=within)
+        assert (found.holds, found.slides) == (True, 1)
+
+
 def test_a_check_goes_on_where_it_was_stopped(tmp_path):
     game = Game("2x4", 64, pattern="lemma1")
     whole = check_pattern(game)
@@ -283,6 +289,8 @@ def test_the_lemma_command(capsys):
     assert "cannot be forced from" in capsys.readouterr().out
     assert main(["lemma", "2x3", "64", "--within", "3", "-q"]) == 1
     assert "is not won within 3 slides: 64 cannot be forced within 3" in capsys.readouterr().out
+    assert main(["lemma", "2x3", "64", "--pattern", "pair", "-q"]) == 0
+    assert "within 1 slide;" in capsys.readouterr().out
     assert main(["lemma", "2x2", "64", "-q"]) == 2
     assert main(["lemma", "2x3", "64", "-f", "xml"]) == 2
     assert main(["lemma", "4x4", "2048", "-q"]) == 1

@@ -190,7 +190,7 @@ class _Search:
 
     def look(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
         """Of the boards of a layer that hold the pattern: how many, their least value, a rank that has it."""
-        held, least, place = 0, CERTAIN, -1
+        held, least, place = 0, CERTAIN + 1, -1  # a win by the next slide is worth `CERTAIN`
         for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
             count, value, where = least_where(
                 job, states.map.half, self._fitting, states.map.offsets, states.numpy()

@@ -79,10 +79,14 @@ def lemma(
     print(f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved")
     if found.holds:
         print(
-            f"all of them win {question.goal} against every spawn, within {found.slides} slides; "
+            f"all of them win {question.goal} against every spawn, within {_slides(found.slides)}; "
             f"so many are needed from {board}"
         )
         return 0
-    slides = "" if within is None else f" within {within} slides"
-    print(f"the pattern is not won{slides}: {question.goal} cannot be forced{slides} from {board}")
+    so_many = "" if within is None else f" within {_slides(within)}"
+    print(f"the pattern is not won{so_many}: {question.goal} cannot be forced{so_many} from {board}")
     return 1
+
+
+def _slides(count: int | None) -> str:
+    return f"{count} slide" if count == 1 else f"{count} slides"
