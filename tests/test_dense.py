@@ -245,6 +245,7 @@ def test_an_interruption_where_sums_have_gaps(tmp_path, monkeypatch, layers):
 
 def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
     expected = run(tmp_path / "whole", BATCHED, "lower").start()
     real, layers = DensePass._layer, []
 
@@ -260,6 +261,16 @@ def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch):
             run(tmp_path / "cut", BATCHED, "lower")
         assert run(tmp_path / "cut", BATCHED, "lower").start() == expected
     assert layers[20] == layers[19]
+
+
+@pytest.mark.parametrize("times", [0.0, 1e9])
+def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, times):
+    """What saving took says how long not to save again."""
+    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", times)
+    done = run(tmp_path, Game("2x2", 32, start="empty"), "lower")
+    saved = [line for line in done._journal.read() if "saved" in line]
+    assert len(saved) == (1 if times else len(done.found) - 1)  # the last layer needs none
 
 
 def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):

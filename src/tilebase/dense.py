@@ -56,7 +56,9 @@ Array = npt.NDArray[Any]
 SUMMARY_BOARDS = 64 * CHUNK_KEYS
 """Values that one thread sums up at a time."""
 CHECKPOINT_SECONDS = 120.0
-"""Seconds of work after which layers in memory are saved, and lost at most by a kill."""
+"""Seconds of work after which layers in memory are saved, and lost at most by a kill: at least so many."""
+CHECKPOINT_TIMES = 20.0
+"""And at least so many times what saving took the last time: a twentieth of a pass is saving at most."""
 
 
 class DensePass:
@@ -124,6 +126,7 @@ class DensePass:
             self._executor = Threads(rules, self.law, self._pool, threads, largest=largest)
         self._progress = progress
         self._began = self._reported = self._saved = time.perf_counter()
+        self._until_save = CHECKPOINT_SECONDS
         self._all = self._had = 0
         self._journal = Journal(folder / "layers.jsonl")
         self.found: dict[int, LayerSummary | None] = {}
@@ -370,7 +373,7 @@ class DensePass:
         self._journal.append(line, durable=self._plan.batched)
         if self._plan.batched:
             self._declare({s: self._states[s].checksum for s in self._pair(total)})
-        elif time.perf_counter() - self._saved > CHECKPOINT_SECONDS and total > self.lowest:
+        elif time.perf_counter() - self._saved > self._until_save and total > self.lowest:
             self._checkpoint(total)
 
     def _pair(self, total: int) -> list[int]:
@@ -390,6 +393,7 @@ class DensePass:
         self._declare(saved)
         self.work.add("disk", since)
         self._saved = time.perf_counter()
+        self._until_save = max(CHECKPOINT_SECONDS, CHECKPOINT_TIMES * (self._saved - since))
 
     def _declare(self, saved: dict[int, str]) -> None:
         """Let a run go on from these files, which last, and delete older ones."""
