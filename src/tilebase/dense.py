@@ -389,7 +389,7 @@ class DensePass:
             store = DiskStore(beside, self._states[s].map, self.law.dtype, DenseWork())
             store.write(self._states[s].part(self._executor))
             store.rename(self._path(s))
-            saved[s] = store.checksum
+            saved[s] = self._states[s].checksum  # not of the file: what was written wrong is found out
         self._declare(saved)
         self.work.add("disk", since)
         self._saved = time.perf_counter()
