@@ -219,15 +219,11 @@ def prove(
     if chosen == "all":
         memory, threads = check_resources(memory, threads)
         path = Path(folder)
-        with RunFolder(path, Question(game)):
-            dense = DensePass(
-                path / "values" / objective.label, game, objective, memory=memory, threads=threads,
-                summaries=False, executor=executor, progress=progress,
-            )  # fmt: skip
-            try:
-                dense.run()
-            finally:
-                dense.close()
+        with RunFolder(path, Question(game)), DensePass(
+            path / "values" / objective.label, game, objective, memory=memory, threads=threads,
+            summaries=False, executor=executor, progress=progress,
+        ) as dense:  # fmt: skip
+            dense.run()
         found = Fraction(dense.start())
         positions = sum(dense.sizes.values())
         moved = dense.work.read + dense.work.written

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -142,6 +142,12 @@ class DensePass:
             return pick(worth for worth, _ in worths)
         exact = sum((Fraction(worth) * p for worth, p in worths), Fraction(0))
         return exact if self.objective.is_bound else float(exact)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Stop after the jobs now running."""

@@ -203,16 +203,12 @@ class _Bench:
         return self.found[key]
 
     def _value(self, limits: Limits) -> float:
-        with tempfile.TemporaryDirectory(prefix="tilebase-") as folder:
-            one = DensePass(
-                Path(folder), with_limits(self.game, limits), Objective("win", "float32"),
-                memory=self.memory, threads=self.threads, summaries=False,
-            )  # fmt: skip
-            try:
-                one.run()
-                return float(one.start())
-            finally:
-                one.close()
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as folder, DensePass(
+            Path(folder), with_limits(self.game, limits), Objective("win", "float32"),
+            memory=self.memory, threads=self.threads, summaries=False,
+        ) as one:  # fmt: skip
+            one.run()
+            return float(one.start())
 
     def best_of(self, limits: Iterator[Limits], here: Trial) -> Trial | None:
         """Of some limits that are better than `here`, those that gain most for the boards they add."""

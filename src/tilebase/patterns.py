@@ -127,16 +127,12 @@ def check_pattern(
     since = time.perf_counter()
     search = _Search(game, fillings, within)
     path = Path(folder)
-    with RunFolder(path, Question(game)):
-        dense = DensePass(
-            path / "values" / search.label, search.game, Objective("survival"), memory=memory,
-            threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,
-            lowest=search.lowest, highest=search.highest, look=search.look,
-        )  # fmt: skip
-        try:
-            solved = dense.run()
-        finally:
-            dense.close()
+    with RunFolder(path, Question(game)), DensePass(
+        path / "values" / search.label, search.game, Objective("survival"), memory=memory,
+        threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,
+        lowest=search.lowest, highest=search.highest, look=search.look,
+    ) as dense:  # fmt: skip
+        solved = dense.run()
     seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
     least, total, rank = min(seen)
     # The slide from the state itself is not in its raw value yet.
@@ -172,7 +168,10 @@ class _Search:
             ]
             self.highest = max(_sum(game, board) for board in fullest) + max(steps) * (within - 1)
             self.label += f"-to-{self.highest}"
-        longest = (min(max(index.sizes()), self.highest or CERTAIN**2) - self.lowest) // min(steps) + 1
+        last = max(index.sizes())
+        if self.highest is not None:
+            last = min(last, self.highest)
+        longest = (last - self.lowest) // min(steps) + 1
         if longest >= CERTAIN:
             raise UsageError(
                 f"a win may take {longest:,} slides, more than the {CERTAIN - 1:,} that a check can count: "

@@ -153,14 +153,11 @@ def _solve_all(
     values: list[Value] = []
     with RunFolder(path, Question(game, keep="counts")):
         for one in objectives:
-            dense = DensePass(
+            with DensePass(
                 path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
                 progress=progress, index=index,
-            )  # fmt: skip
-            try:
+            ) as dense:  # fmt: skip
                 found = dense.run(down_to)
-            finally:
-                dense.close()
             least = 0 if down_to is None else down_to
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= least))
             if down_to is None or down_to <= dense.lowest:
