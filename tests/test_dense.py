@@ -162,11 +162,11 @@ def small_memory(game: Game, text: str) -> int:
     """As little memory as lets batches through: found by asking."""
     (objective,) = parse_objectives(text)
     index = PerfectIndex(game)
-    whole = Plan.of(index, objective, 1 << 40, 2)
+    whole = Plan.of(index, objective, 1 << 40, 2, bits=False)
     least = OVERHEAD + whole.table_bytes
     for memory in range(least, whole.whole_bytes, max((whole.whole_bytes - least) // 500, 1)):
         try:
-            if Plan.of(index, objective, memory, 2).batched:
+            if Plan.of(index, objective, memory, 2, bits=False).batched:
                 return memory
         except ResourceError:
             continue

@@ -10,6 +10,8 @@ pass is needed; a layer is made from the two above it, and what is older is forg
     rows        V[s] = best over slides along rows, which keep the sum of the top half
     columns     V[s] = the better of this and slides along columns, which keep that of the left half
 
+Truths that nobody keeps are bits (`layers.bits`), and their columns come before their rows.
+
 Layers that do not fit into memory together are kept in files and worked in batches.  For fold and
 rows a batch is a range of sums of the top half, for columns one of the left half; a batch is worked off
 in pieces, ranges of the other half's sum.  So W[s] is written and read once, V[s] written, read and
@@ -38,8 +40,8 @@ from tilebase.enumerate import Progress
 from tilebase.errors import ResourceError, StorageError
 from tilebase.game import Cells, Game
 from tilebase.layers import dense as layers
+from tilebase.layers.bits import Bits
 from tilebase.layers.dense import DenseLayer, DenseRules, Law
-from tilebase.layers.folds import FIRST, summarise
 from tilebase.layers.run import Journal
 from tilebase.layers.store import in_order
 from tilebase.layers.stores import DiskStore, MemoryStore, Store
@@ -53,8 +55,6 @@ from tilebase.values import Number, nothing, read_number
 
 Array = npt.NDArray[Any]
 
-SUMMARY_BOARDS = 64 * CHUNK_KEYS
-"""Values that one thread sums up at a time."""
 CHECKPOINT_SECONDS = 120.0
 """Seconds of work after which layers in memory are saved, and lost at most by a kill: at least so many."""
 CHECKPOINT_TIMES = 20.0
@@ -105,8 +105,9 @@ class DensePass:
 
             self.memory = min(memory, cuda.device_memory() or memory)
         self._plan = Plan.of(
-            self.index, objective, self.memory, threads, value_bytes=self.law.dtype.itemsize, highest=highest
-        )
+            self.index, objective, self.memory, threads, value_bytes=self.law.dtype.itemsize, highest=highest,
+            bits=law is None and not keep and executor == "threads",
+        )  # fmt: skip
         if look is not None and self._plan.batched:
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
@@ -121,6 +122,8 @@ class DensePass:
             from tilebase.layers import cuda
 
             self._executor = cuda.Cuda(rules, self.law, gains)
+        elif self._plan.words is not None:
+            self._executor = Bits(rules, self._pool, threads, self._plan.words)
         else:
             largest = None if self._plan.batched else self._plan.largest
             self._executor = Threads(rules, self.law, self._pool, threads, largest=largest)
@@ -208,7 +211,8 @@ class DensePass:
                 self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
                 self.seen[line["sum"]] = line.get("seen")
             else:
-                saved = {int(total): crc for total, crc in line["saved"].items()}
+                same = line.get("layout", "values") == self._executor.layout
+                saved = {int(total): crc for total, crc in line["saved"].items()} if same else {}
         if all(total in self.found for total in totals):
             return []
         if not all(self._path(total).exists() for total in saved):
@@ -234,8 +238,8 @@ class DensePass:
         return self.folder / f"{total:06d}.states"
 
     def _load(self, total: int, crc: str) -> Store:
-        blocks = self.index.layer(total)
-        store = DiskStore(self._path(total), blocks, self.law.dtype, self.work)
+        blocks = self._executor.map(total)
+        store = DiskStore(self._path(total), blocks, self._executor.dtype, self.work)
         store.check(crc)
         if self._plan.batched:
             return store
@@ -246,16 +250,15 @@ class DensePass:
     # -- one layer ---------------------------------------------------------------------------
 
     def _layer(self, total: int) -> None:
-        blocks = self.index.layer(total)
-        sizes = self.index.block_sizes(total)
+        blocks = self._executor.map(total)
         for old in [s for s in self._states if s > total + 4]:
             self._states.pop(old).release()
         above = {e: self._above(total + 2**e) for e in self.game.spawn_exponents}
-        with LayerValues(self, total, blocks) as values:
+        with LayerValues(self, total) as values:
             if self._plan.batched:
-                states = self._in_batches(total, blocks, sizes, above, values)
+                states = self._in_batches(total, blocks, above, values)
             else:
-                states = self._in_memory(total, blocks, sizes, above, values)
+                states = self._in_memory(total, blocks, above, values)
             summary = values.finish()
         starts = self._read_starts(total, states)
         if self.objective.is_bound and self.objective.discount != 1:
@@ -268,29 +271,28 @@ class DensePass:
 
     def _above(self, total: int) -> Store:
         if total not in self._states:  # no board has this sum, or all boards of it count for nothing
-            layer = self._executor.layer(self.index.layer(total))
+            layer = self._executor.layer(self._executor.map(total))
             values = layer.buffer()
             values[:] = self.law.none
             layer.load(values)
             self._states[total] = MemoryStore(layer)
         return self._states[total]
 
-    def _in_memory(
-        self, total: int, blocks: LayerMap, sizes: Array, above: dict[int, Store], values: LayerValues
-    ) -> Store:
+    def _in_memory(self, total: int, blocks: Any, above: dict[int, Store], values: LayerValues) -> Store:
         afters, states = self._executor.layer(blocks), self._executor.layer(blocks)
         whole = {e: store.part(self._executor) for e, store in above.items()}
-        self._executor.fold(sizes, whole, afters, self.work, self._telling(total, 0.0, 0.5))
+        self._executor.fold(None, whole, afters, self.work, self._telling(total, 0.0, 0.5))
         values.add(afters)
         for side in (0, 1):
             tell = self._telling(total, 0.5 + side / 4, 0.25)
-            self._executor.slide(side, sizes, afters, states, self.work, tell)
+            self._executor.slide(side, None, afters, states, self.work, tell)
         return MemoryStore(states)
 
     def _in_batches(
-        self, total: int, blocks: LayerMap, sizes: Array, above: dict[int, Store], values: LayerValues
+        self, total: int, blocks: LayerMap, above: dict[int, Store], values: LayerValues
     ) -> Store:
         index, plan = self.index, self._plan
+        sizes = index.block_sizes(total)
         afters = DiskStore(self.folder / f".{total:06d}.afterstates.part", blocks, self.law.dtype, self.work)
         states = DiskStore(self.folder / f".{total:06d}.states.part", blocks, self.law.dtype, self.work)
         cut = plan.cut(index, total)
@@ -392,7 +394,7 @@ class DensePass:
         saved = {}
         for s in self._pair(total):
             beside = self._path(s).with_name(f".{s:06d}.states.part")
-            store = DiskStore(beside, self._states[s].map, self.law.dtype, DenseWork())
+            store = DiskStore(beside, self._states[s].map, self._executor.dtype, DenseWork())
             store.write(self._states[s].part(self._executor))
             store.rename(self._path(s))
             saved[s] = self._states[s].checksum  # not of the file: what was written wrong is found out
@@ -403,7 +405,8 @@ class DensePass:
 
     def _declare(self, saved: dict[int, str]) -> None:
         """Let a run go on from these files, which last, and delete older ones."""
-        self._journal.append({"saved": {str(s): crc for s, crc in saved.items()}}, durable=True)
+        line = {"saved": {str(s): crc for s, crc in saved.items()}, "layout": self._executor.layout}
+        self._journal.append(line, durable=True)
         self._clean({self._path(s) for s in saved})
 
     def _clean(self, keep: set[Path]) -> None:
@@ -430,8 +433,8 @@ class DensePass:
 class LayerValues:
     """What is kept of a layer of afterstates: a summary, and a value file if it is to stay."""
 
-    def __init__(self, owner: DensePass, total: int, blocks: LayerMap) -> None:
-        self._owner, self._total, self._size = owner, total, blocks.size
+    def __init__(self, owner: DensePass, total: int) -> None:
+        self._owner, self._total, self._size = owner, total, owner.sizes[total]
         self._pieces: list[Any] = []
         self._rest = np.empty(0, dtype=owner.law.dtype)
         self._at = 0
@@ -447,13 +450,11 @@ class LayerValues:
     def add(self, layer: DenseLayer) -> None:
         """The next afterstates, in order."""
         owner = self._owner
-        values = layer.numpy()[FIRST:]
         if owner._summaries:
-            parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
-            for found in owner._pool.map(lambda part: summarise(owner.objective, part, CHUNK_KEYS), parts):
-                self._pieces += found
+            self._pieces += layer.summaries(owner.objective, owner._pool)
         if self._writer is None:
             return
+        values = layer.data
         if len(self._rest):  # no copy of more than a chunk
             missing = CHUNK_KEYS - len(self._rest)
             self._rest = np.concatenate([self._rest, values[:missing]])

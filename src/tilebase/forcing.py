@@ -5,8 +5,8 @@ dropped.  Three engines answer:
 
 * ``search``: depth first over canonical afterstates with a table of what is decided (`adversary`).
   It opens a few in a hundred of the boards up to symmetry, and knows a strategy at the end.
-* ``dense``: a pass over all boards within the limits (`dense`), the fastest where limits leave no
-  symmetry.
+* ``dense``: a pass over all boards within the limits (`dense`), a bit a board: the fastest as soon as there
+  are many, if their layers fit into memory.
 * ``reachable``: counting and solving what is reachable (`solver`), to compare with.
 """
 
@@ -32,7 +32,7 @@ from tilebase.layers.run import Question, RunFolder
 from tilebase.notation import parse_shape
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
-from tilebase.plans import THREAD_RATE, Plan
+from tilebase.plans import Plan
 from tilebase.results import Solution
 from tilebase.solver import remove_solution, solve
 from tilebase.symmetry import canonical, canonical_starts, orbit_size, symmetries
@@ -112,21 +112,17 @@ FIRST_PATIENCE = 1.0
 """Seconds of search before anybody asks whether a dense pass is the better bet."""
 
 
-def may_be_dense(game: Game) -> bool:
-    """Whether a dense pass may be faster: without symmetry (measured: docs/force.md)."""
-    return (not game.unmergeable or game.fixed) and len(symmetries(game)) == 1
-
-
-def patience_for(game: Game, memory: int, threads: int) -> float:
+def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:
     """Seconds more of search before a dense pass is the better bet: a tenth of what it takes.
 
-    Infinite if its layers, or its tables, do not all fit into memory.
+    Infinite if its layers, or its tables, do not all fit into memory, or if it has no `seconds` left.
     """
     try:
         plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory, threads)
     except ResourceError:
         return math.inf
-    return math.inf if plan.batched else 0.1 * plan.boards / (THREAD_RATE * threads)
+    takes = plan.boards / (plan.rate * threads)
+    return math.inf if plan.batched or 2 * takes > seconds else 0.1 * takes
 
 
 def force(
@@ -148,8 +144,8 @@ def force(
     game:
         The game; the probability of a 4 counts only as 0, 1 or in between.
     engine:
-        One of `ENGINES`.  None: the search; and where a dense pass may be faster, that, if the search has
-        not ended in a second and a tenth of the time that it takes.
+        One of `ENGINES`.  None: the search; and where a dense pass fits into memory and into half of the
+        time, that, if the search has not ended in a second and a tenth of what the pass takes.
     folder:
         Where the search keeps what is decided, and the passes their layers, to continue after an
         interruption.  None: nothing is kept.
@@ -159,7 +155,8 @@ def force(
     memory, threads:
         As in `solve`.
     seconds:
-        The search gives up after this time; then `Forced.forced` is None.  The passes do not.
+        The search gives up after this time; then `Forced.forced` is None.  A pass does not, but unless it is
+        asked for it only begins where it is expected to take half of what is left.
     certificate:
         File for a proof (`certificates`), which only the search can give.
     progress:
@@ -187,15 +184,19 @@ def force(
         check_writable(Path(certificate))
     since = time.perf_counter()
     if engine in (None, "search"):
-        free = engine is None and certificate is None and seconds == math.inf and may_be_dense(game)
-        deadline = since + (FIRST_PATIENCE if free else seconds)
+        end = since + seconds
+        free = engine is None and certificate is None
+        deadline = min(end, since + FIRST_PATIENCE) if free else end
         with searching(game, folder, memory, threads, deadline, progress) as search:
             forced, listed = decide_starts(search), None
             if forced is None and free:
-                search.deadline = time.perf_counter() + patience_for(game, memory, threads)
+                now = time.perf_counter()
+                patience = patience_for(game, memory, threads, end - now)
+                free = now + patience < end
+                search.deadline = now + patience if free else end
                 forced = decide_starts(search)
             opened = search.opened
-            if keep or forced is None or certificate is not None:
+            if keep or certificate is not None or (forced is None and not free):
                 search.save()
             if certificate is not None and forced is not None:
                 search.deadline = math.inf  # what has been forgotten may have to be decided again

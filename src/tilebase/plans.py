@@ -22,6 +22,7 @@ from tilebase.enumerate import OVERHEAD, available_memory
 from tilebase.errors import ResourceError
 from tilebase.game import Game
 from tilebase.layers import dense as layers
+from tilebase.layers.bits import LAYERS, Words
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
 from tilebase.values import byte_text
@@ -31,6 +32,10 @@ CUT_BLOCKS = 1 << 25
 """Blocks that a plan looks at before a pass begins."""
 THREAD_RATE = 35e6
 """Boards a second and thread, with uint32: measured with two (docs/performance.md)."""
+BITS_RATE = 400e6
+"""The same, with bits."""
+WORTH_BITS = 0.5
+"""The most bytes a board for which bits are taken: rows are not full where few halves have the same sum."""
 GPU_BYTES = 300.0
 """Bytes of the device's memory that a board moves: tables, about ten values, in sectors of 32 bytes."""
 
@@ -57,6 +62,8 @@ class Plan:
         Of the files at the same time; 0 if there are none, checkpoints aside.
     moved_bytes:
         Read and written in all.
+    words:
+        What truths take as bits; None for values.
     """
 
     boards: int
@@ -68,6 +75,7 @@ class Plan:
     batched: bool
     disk_bytes: int
     moved_bytes: int
+    words: Words | None = None
 
     @classmethod
     def of(
@@ -79,12 +87,16 @@ class Plan:
         *,
         value_bytes: int = 0,
         highest: int | None = None,
+        bits: bool = True,
     ) -> Plan:
         """The plan for an objective, whose values may take other bytes; of sums to `highest` only if given.
 
-        Raises `ResourceError` if even batches do not fit.
+        Truths are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
+        `ResourceError` if even batches do not fit.
         """
         sizes = index.sizes()
+        if bits and objective.dtype == "bit" and (plan := cls._of_bits(index, sizes, memory, threads)):
+            return plan
         if highest is not None:  # the first layer needs what is above it
             sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
         size = value_bytes or (1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize)
@@ -109,6 +121,21 @@ class Plan:
             for total in [max(sizes, key=lambda s: sizes[s]), *sorted(sizes)[::every]]:
                 plan.cut(index, total)
         return plan
+
+    @classmethod
+    def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], memory: int, threads: int) -> Plan | None:
+        words = Words.of(index, sizes)
+        boards, largest = sum(sizes.values()), max(sizes.values())
+        tables = layers.table_bytes(index, made=False) + index.nbytes + threads * words.room_bytes
+        whole = 8 * LAYERS * words.layer + tables + OVERHEAD
+        if whole > memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
+            return None
+        return cls(boards, largest, 8 * words.layer / largest, tables, whole, memory, False, 0, 0, words)
+
+    @property
+    def rate(self) -> float:
+        """Boards a second and thread."""
+        return THREAD_RATE if self.words is None else BITS_RATE
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """The batches of a layer.  Raises `ResourceError` if one does not fit."""
@@ -222,7 +249,7 @@ class Machine:
     threads:
         Of the processors.
     rate:
-        Boards a second.
+        Boards a second of a device; None for processors, where the plan knows.
     disk_rate:
         Bytes a second from and to its disks.
     measured:
@@ -234,7 +261,7 @@ class Machine:
     name: str
     memory: int
     threads: int
-    rate: float
+    rate: float | None
     disk_rate: float
     measured: bool
     count: int = 1
@@ -245,9 +272,9 @@ def machines(memory: int | None = None) -> tuple[Machine, ...]:
     threads = len(os.sched_getaffinity(0))
     here = available_memory() * 3 // 4 if memory is None else memory
     return (
-        Machine(f"this machine, {threads} threads", here, threads, THREAD_RATE * threads, 1e9, True),
+        Machine(f"this machine, {threads} threads", here, threads, None, 1e9, True),
         Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
-        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96, 96 * THREAD_RATE, 6e9, False, 16),
+        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96, None, 6e9, False, 16),
     )
 
 
@@ -255,10 +282,13 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
     """What a machine would need: a row of a table."""
     row: dict[str, Any] = {"machine": machine.name}
     try:
-        plan = Plan.of(index, objective, machine.memory * machine.count, machine.threads * machine.count)
+        plan = Plan.of(
+            index, objective, machine.memory * machine.count, machine.threads * machine.count,
+            bits=machine.rate is None,
+        )  # fmt: skip
     except ResourceError as error:
         return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
-    work = plan.boards / (machine.rate * machine.count)
+    work = plan.boards / ((machine.rate or plan.rate * machine.threads) * machine.count)
     moved = plan.moved_bytes / (machine.disk_rate * machine.count)
     seconds = max(work, moved)
     return row | {

@@ -26,9 +26,9 @@ from tilebase import reference
 from tilebase.bounds import prove
 from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
-from tilebase.enumerate import count
+from tilebase.enumerate import check_resources, count
 from tilebase.errors import UsageError
-from tilebase.forcing import Forced, force, largest_forced, may_be_dense, search_estimate
+from tilebase.forcing import Forced, force, largest_forced, patience_for, search_estimate
 from tilebase.game import Cells, Game
 from tilebase.notation import parse_shape
 from tilebase.plans import THREAD_RATE
@@ -244,11 +244,9 @@ def _largest_class(cells: int, kinds: int) -> int:
 
 def forcing_seconds(game: Game) -> float:
     """What deciding whether a goal is forced may take here: rough."""
-    processors = len(os.sched_getaffinity(0))
-    search = search_estimate(game) / (SEARCH_RATE * processors)
-    if not may_be_dense(game):
-        return search + 0.1
-    return 2 * min(search, bound(game).boards / (THREAD_RATE * processors)) + 0.1
+    memory, threads = check_resources(None, None)
+    search = search_estimate(game) / (SEARCH_RATE * threads)
+    return min(search, 11 * patience_for(game, memory, threads)) + 0.1
 
 
 def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:

@@ -82,12 +82,14 @@ class DeviceLayer(DenseLayer):
 
 
 class Cuda:
-    """What `dense.Threads` is for processors."""
+    """What `threads.Threads` is for processors."""
+
+    layout = "values"
 
     def __init__(self, rules: DenseRules, law: Law, gains: bool) -> None:
         if gains or (law.accumulator == "f8" and law.dtype == np.uint16):
             raise UsageError("cuda takes win in float32 or float64, bounds, and guaranteed")
-        self.rules, self.law = rules, law
+        self.rules, self.law, self.dtype = rules, law, law.dtype
         self._cuda = _cuda()
         put: Callable[[Array], Any] = self._cuda.to_device
         index = rules.index
@@ -131,6 +133,10 @@ class Cuda:
     def close(self) -> None:
         """Nothing to stop: a kernel ends by itself."""
 
+    def map(self, total: int) -> LayerMap:
+        """Where the boards of a sum are."""
+        return self.rules.index.layer(total)
+
     def layer(self, blocks: LayerMap) -> DeviceLayer:
         """Room on the device for the values of a layer or a part of one.  Raises `ResourceError`."""
         return DeviceLayer(blocks, self.law, self._cuda)
@@ -163,7 +169,7 @@ class Cuda:
             ) from error
 
     def fold(
-        self, _sizes: Array, above: dict[int, Any], here: Any, work: Any, tell: Callable[[float], None]
+        self, _sizes: Array | None, above: dict[int, Any], here: Any, work: Any, tell: Callable[[float], None]
     ) -> None:
         """Values of the afterstates of some blocks."""
         since = time.perf_counter()
@@ -179,7 +185,13 @@ class Cuda:
         tell(1.0)
 
     def slide(
-        self, side: int, _sizes: Array, afters: Any, states: Any, work: Any, tell: Callable[[float], None]
+        self,
+        side: int,
+        _sizes: Array | None,
+        afters: Any,
+        states: Any,
+        work: Any,
+        tell: Callable[[float], None],
     ) -> None:
         """The best over slides along rows (0), which comes first, or columns (1)."""
         since = time.perf_counter()

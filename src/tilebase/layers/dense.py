@@ -13,9 +13,11 @@ import numpy.typing as npt
 from tilebase._kernels import dense as kernels
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game import Game
-from tilebase.layers.folds import FIRST, NONE, WON, sentinels
+from tilebase.layers.folds import FIRST, NONE, WON, sentinels, summarise
 from tilebase.objectives import ONE, Objective
 from tilebase.perfect import LayerMap, Part, PerfectIndex
+from tilebase.results import Piece
+from tilebase.tables.format import CHUNK_KEYS
 
 Array = npt.NDArray[Any]
 
@@ -28,6 +30,8 @@ ROOM = 4096
 """Accumulators or values in a row that a thread works on at once, at least."""
 TILE = 16
 """Rows of values that a thread works on at once."""
+SUMMARY_BOARDS = 64 * CHUNK_KEYS
+"""Values that one thread sums up at a time."""
 TABLE_ROWS = 64
 """Rows of a table of halves that one job fills."""
 
@@ -36,7 +40,8 @@ class Half:
     """Slides of the boards' halves on one side: A and B, or C and D, or A and C, or B and D.
 
     ``table[d, n]`` is what slide d makes of the n-th half (`_kernels.dense`); ``made`` the sum of the tiles
-    made, if anything asks for it; ``firsts[x, y]`` the first half whose parts have the classes x and y.
+    made, if anything asks for it; ``firsts[x, y]`` the first half whose parts have the classes x and y, and
+    ``begins[h]`` the first whose half sum is h or more.
     """
 
     def __init__(self, game: Game, first: Part, second: Part, directions: list[str], made: bool) -> None:
@@ -68,6 +73,7 @@ class Half:
         firsts = np.empty(len(sums), dtype=np.int64)
         firsts[order] = np.cumsum(sizes[order]) - sizes[order]
         self.firsts = firsts.reshape(len(first.sums), len(second.sums))
+        self.begins = np.concatenate([[0], np.cumsum(half_counts(first, second))])
 
     def jobs(self) -> Iterator[Any]:
         """Calls that fill the table, one a direction and some rows."""
@@ -83,6 +89,14 @@ class Half:
             first.place_of, second.place_of, kinds(first), kinds(second), first.starts, second.starts,
             self.firsts, *self._numbers, board, self.table[d], self.made[d],
         )  # fmt: skip
+
+
+def half_counts(first: Part, second: Part) -> Array:
+    """How many halves of a board have each half sum."""
+    sums = (first.sums[:, None] + second.sums).ravel()
+    found: Array = np.zeros(int(sums.max()) + 1, dtype=np.int64)
+    np.add.at(found, sums, (first.counts[:, None] * second.counts).ravel())
+    return found
 
 
 def kinds(part: Part) -> Array:
@@ -285,11 +299,11 @@ class Memory:
     """The memory of layers that are gone, for those to come.
 
     Where the system has to find and clear fresh pages for each layer, this takes longer than any step of the
-    pass.  All pieces have room for the largest layer; what of a piece is never used costs nothing.
+    pass.  All pieces have the size of the largest layer; what of a piece is never used costs nothing.
     """
 
-    def __init__(self, law: Law, boards: int) -> None:
-        self._dtype, self._size = law.dtype, FIRST + boards
+    def __init__(self, dtype: np.dtype[Any], size: int) -> None:
+        self._dtype, self._size = dtype, size
         self._spare: list[Array] = []
 
     def take(self) -> Array:
@@ -330,6 +344,23 @@ class DenseLayer:
         """Memory for the values of the boards, to be given to `load`."""
         return self.values[FIRST:]
 
+    @property
+    def data(self) -> Array:
+        """What a file has of them."""
+        return self.numpy()[FIRST:]
+
+    def value(self, rank: int) -> Any:
+        """The value of one board."""
+        return self.numpy()[FIRST + rank]
+
+    def summaries(self, objective: Objective, pool: ThreadPoolExecutor) -> list[Piece]:
+        """What is to be known of the values, in pieces."""
+        values, found = self.data, []
+        parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
+        for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
+            found += pieces
+        return found
+
     def take(self, piece: DenseLayer) -> None:
         """Take the values of some of the boards from a piece that has them."""
         values = self.numpy()
@@ -346,6 +377,9 @@ class DenseLayer:
 
 def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:
     """Stretches of a part of a layer: the first rank in the part, in the whole, and how many."""
+    if part is whole:
+        yield 0, 0, whole.size
+        return
     keep = part.offsets.ravel() >= 0
     local, there = part.offsets.ravel()[keep], whole.offsets.ravel()[keep]
     order = np.argsort(local)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from tilebase.errors import CorruptError, StorageError
 from tilebase.layers.dense import DenseLayer, runs
-from tilebase.layers.folds import FIRST
 from tilebase.layers.threads import DenseWork
 from tilebase.perfect import LayerMap, PerfectIndex
 from tilebase.tables.format import CHUNK_KEYS, sync_folder
@@ -35,11 +34,11 @@ class MemoryStore:
 
     def value(self, rank: int) -> Any:
         """The value of one board."""
-        return self.layer.numpy()[FIRST + rank]
+        return self.layer.value(rank)
 
     def change(self, how: Callable[[Array], Array]) -> None:
         """Replace all values by what a function makes of them."""
-        values = self.layer.numpy()[FIRST:]
+        values = self.layer.data
         for at in range(0, len(values), CHUNK_KEYS):
             values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
         self.layer.load(values)
@@ -52,7 +51,7 @@ class MemoryStore:
     @property
     def checksum(self) -> str:
         """A CRC-32 of the values, as a file of them would have."""
-        return f"{zlib.crc32(self.layer.numpy()[FIRST:].data):08x}"
+        return f"{zlib.crc32(self.layer.data.data):08x}"
 
     def release(self) -> None:
         """Let go of the memory."""
@@ -93,7 +92,7 @@ class DiskStore:
     def write(self, layer: DenseLayer) -> None:
         """Write the values of a part where they belong."""
         since = time.perf_counter()
-        values, size = layer.numpy()[FIRST:], self.dtype.itemsize
+        values, size = layer.data, self.dtype.itemsize
         try:
             with self.path.open("r+b" if self.path.exists() else "w+b", buffering=0) as file:
                 for local, there, count in runs(layer.map, self.map):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
 from tilebase.layers.dense import TILE, DenseLayer, DenseRules, Law, Memory, tasks
+from tilebase.layers.folds import FIRST
 from tilebase.perfect import LayerMap
 
 Array = npt.NDArray[Any]
@@ -121,55 +122,21 @@ class DenseKernels:
         )  # fmt: skip
 
 
-class Threads:
-    """The steps on layers in memory, shared out over threads: each takes the next job when it is done.
+class Sharing:
+    """Jobs shared out over threads: each has a room to work in, and takes the next job when it is done."""
 
-    `largest` are the boards of the largest layer if layers are whole; then later ones take the memory of
-    earlier ones.
-    """
-
-    def __init__(
-        self,
-        rules: DenseRules,
-        law: Law,
-        pool: ThreadPoolExecutor,
-        threads: int,
-        *,
-        largest: int | None,
-    ) -> None:
-        self.rules, self.law = rules, law
-        self.kernels = DenseKernels(rules, law)
-        self._pool, self._rooms = pool, [self.kernels.room() for _ in range(threads)]
-        self._memory = None if largest is None else Memory(law, largest)
+    def __init__(self, pool: ThreadPoolExecutor, rooms: Sequence[Any]) -> None:
+        self._pool, self._rooms = pool, rooms
         self._stop = threading.Event()
 
-    def close(self) -> None:
-        """Stop after the jobs now running."""
+    def stop(self) -> None:
+        """Begin no more jobs."""
         self._stop.set()
 
-    def layer(self, blocks: LayerMap) -> DenseLayer:
-        """Room for the values of a layer or a part of one."""
-        return DenseLayer(blocks, self.law, self._memory)
-
-    def fold(
-        self, sizes: Array, above: dict[int, DenseLayer], here: DenseLayer, work: DenseWork, tell: Tell
+    def run(
+        self, step: str, do: Callable[[Array, Any], None], jobs: list[Array], work: DenseWork, tell: Tell
     ) -> None:
-        """Values of the afterstates of some blocks."""
-        jobs = tasks(self.rules.index, sizes, by_columns=False)
-        self._map("fold", lambda job, room: self.kernels.fold(job, above, here, room), jobs, work, tell)
-
-    def slide(
-        self, side: int, sizes: Array, afters: DenseLayer, states: DenseLayer, work: DenseWork, tell: Tell
-    ) -> None:
-        """The best over slides along rows (0) or columns (1), for some blocks of states."""
-        jobs = tasks(self.rules.index, sizes, by_columns=bool(side))
-
-        def do(job: Array, room: Room) -> None:
-            self.kernels.slide(side, job, afters, states, room)
-
-        self._map(("rows", "columns")[side], do, jobs, work, tell)
-
-    def _map(self, step: str, do: Any, jobs: list[Array], work: DenseWork, tell: Tell) -> None:
+        """Do all jobs of a step."""
         since = time.perf_counter()
         if len(jobs) == 1:
             do(jobs[0], self._rooms[0])
@@ -182,7 +149,7 @@ class Threads:
         lock = threading.Lock()
         done = 0
 
-        def drain(room: Room) -> float:
+        def drain(room: Any) -> float:
             nonlocal done
             since = time.perf_counter()
             while not self._stop.is_set():
@@ -202,3 +169,71 @@ class Threads:
         busy = [future.result() for future in running]
         work.busy += sum(busy) / len(busy)
         work.span += max(busy)
+
+
+class Threads:
+    """The steps on layers in memory.
+
+    `largest` are the boards of the largest layer if layers are whole; then later ones take the memory of
+    earlier ones.
+    """
+
+    layout = "values"
+
+    def __init__(
+        self,
+        rules: DenseRules,
+        law: Law,
+        pool: ThreadPoolExecutor,
+        threads: int,
+        *,
+        largest: int | None,
+    ) -> None:
+        self.rules, self.law, self.dtype = rules, law, law.dtype
+        self.kernels = DenseKernels(rules, law)
+        self._sharing = Sharing(pool, [self.kernels.room() for _ in range(threads)])
+        self._memory = None if largest is None else Memory(law.dtype, FIRST + largest)
+
+    def close(self) -> None:
+        """Stop after the jobs now running."""
+        self._sharing.stop()
+
+    def map(self, total: int) -> LayerMap:
+        """Where the boards of a sum are."""
+        return self.rules.index.layer(total)
+
+    def layer(self, blocks: LayerMap) -> DenseLayer:
+        """Room for the values of a layer or a part of one."""
+        return DenseLayer(blocks, self.law, self._memory)
+
+    def fold(
+        self, sizes: Array | None, above: dict[int, DenseLayer], here: DenseLayer, work: DenseWork, tell: Tell
+    ) -> None:
+        """Values of the afterstates of some blocks, those with a size, or of all."""
+        jobs = self._jobs(sizes, here, by_columns=False)
+
+        def do(job: Array, room: Room) -> None:
+            self.kernels.fold(job, above, here, room)
+
+        self._sharing.run("fold", do, jobs, work, tell)
+
+    def slide(
+        self,
+        side: int,
+        sizes: Array | None,
+        afters: DenseLayer,
+        states: DenseLayer,
+        work: DenseWork,
+        tell: Tell,
+    ) -> None:
+        """The best over slides along rows (0) or columns (1), for some blocks of states or all."""
+        jobs = self._jobs(sizes, states, by_columns=bool(side))
+
+        def do(job: Array, room: Room) -> None:
+            self.kernels.slide(side, job, afters, states, room)
+
+        self._sharing.run(("rows", "columns")[side], do, jobs, work, tell)
+
+    def _jobs(self, sizes: Array | None, layer: DenseLayer, *, by_columns: bool) -> list[Array]:
+        index = self.rules.index
+        return tasks(index, index.block_sizes(2 * layer.map.half) if sizes is None else sizes, by_columns)

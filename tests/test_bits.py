@@ -1,0 +1,215 @@
+"""The pass over truths with a bit a board: the same as with bytes, layer by layer, and many times as fast."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import SMALL_GAMES
+from tilebase import dense, force, plans, reference
+from tilebase._kernels import bits as kernels
+from tilebase._kernels.jit import kernel
+from tilebase.dense import DensePass
+from tilebase.game import Game
+from tilebase.layers import bits
+from tilebase.layers.bits import Matrices
+from tilebase.objectives import Objective
+from tilebase.perfect import PerfectIndex
+from tilebase.plans import Plan
+from tilebase.results import LayerSummary
+
+LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
+Summaries = dict[int, LayerSummary | None]
+
+
+@pytest.fixture(autouse=True)
+def _bits_for_all(monkeypatch):
+    """Also where few halves have the same sum, so that rows are hardly filled."""
+    monkeypatch.setattr(plans, "WORTH_BITS", 1e9)
+
+
+def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> tuple[object, Summaries]:
+    """What the start is worth, and how many afterstates of each layer are won."""
+    keep = layout == "values"
+    with DensePass(
+        folder / layout, game, Objective("guaranteed"), memory=1 << 32, threads=threads, keep=keep
+    ) as one:
+        found = one.run()
+        assert one._executor.layout == layout
+        return one.start(), found
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        *(game for game in SMALL_GAMES if game.can_win),
+        LIMITED,
+        Game("2x5", 32, start="empty"),
+        Game("2x5", 16, start="empty", pattern="8,*,*,*,8/*,*,8,*,*|*,4,*,*,*/*,8,8,*,*"),
+        Game("3x4", 16, start="empty", limits="8,8,8,8/8,4,4,8/8,8,8,4"),
+        Game("2x2x3", 16, start="empty"),
+        Game("2x3x2", 16, limits="8,8,8,4,4,4/8,8,8,4,4,4", start="empty"),
+    ],
+    ids=str,
+)
+def test_bits_are_the_bytes(game, tmp_path):
+    assert solved(tmp_path, game) == solved(tmp_path, game, "values")
+
+
+def test_the_start_is_what_the_oracle_says(tmp_path):
+    for k, game in enumerate(game for game in SMALL_GAMES if game.can_win):
+        assert solved(tmp_path / str(k), game)[0] == reference.values(game, "guaranteed").start
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    limits=st.lists(st.sampled_from([4, 8, 16]), min_size=8, max_size=8), drops=st.sampled_from([0, "1/10"])
+)
+def test_any_limits(tmp_path_factory, limits, drops):
+    game = Game("2x4", 32, limits=limits, four=drops, start="empty")
+    folder = tmp_path_factory.mktemp("limits")
+    assert solved(folder, game) == solved(folder, game, "values")
+
+
+@pytest.mark.parametrize("shape", ["2x2", "2x2x2", "2x2x3"])
+def test_mirror_images_save_half_of_the_slides(tmp_path, monkeypatch, shape):
+    """Where B and C may be exchanged; not taken for granted where limits or walls forbid it."""
+    game = Game(shape, 16, start="empty")
+    assert bits._are_alike(PerfectIndex(game))
+    found = solved(tmp_path / "alike", game)
+    monkeypatch.setattr(bits, "_are_alike", lambda _: False)
+    assert solved(tmp_path / "apart", game) == found
+    monkeypatch.undo()
+    limits = ",".join(["8"] * (game.cells - 1) + ["4"])
+    b = PerfectIndex(game).parts[1].cells
+    walled = Game(shape, 16, start="empty", walls=[b[0]])
+    assert bits._are_alike(PerfectIndex(Game(shape, 16, start="empty", limits=limits)))
+    assert not bits._are_alike(PerfectIndex(walled))
+
+
+def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch):
+    found = solved(tmp_path / "one", LIMITED, threads=1)
+    monkeypatch.setattr(bits, "JOB_BOARDS", 100)
+    assert solved(tmp_path / "three", LIMITED, threads=3) == found
+
+
+@kernel()
+def turn(source, rows, columns, out, square):
+    kernels._turn(source, rows, columns, out, square)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [(1, 1), (63, 65), (64, 64), (70, 600), (600, 70), (1000, 3), (3, 1000), (512, 511), (130, 1030)],
+)
+def test_a_matrix_turned_over(rows, columns):
+    """Narrow ones and wide ones are turned in different orders; nothing is left of what was there."""
+    held = np.random.default_rng(rows).integers(0, 2, (rows, columns), dtype=np.uint8)
+
+    def words(matrix):
+        wide = -(-matrix.shape[1] // 64)
+        padded = np.zeros((len(matrix), 64 * wide), dtype=np.uint8)
+        padded[:, : matrix.shape[1]] = matrix
+        return np.packbits(padded, axis=1, bitorder="little").view(np.uint64).ravel().copy()
+
+    wanted = words(held.T.copy())
+    out = np.full(len(wanted), 2**64 - 1, dtype=np.uint64)
+    square = np.full(64 * kernels.LANES, 2**64 - 1, dtype=np.uint64)
+    turn(words(held), rows, columns, out, square)
+    assert np.array_equal(out, wanted)
+
+
+def test_matrices_hold_each_board_once():
+    index = PerfectIndex(LIMITED)
+    for outer, inner in bits._counts(index):
+        for total, size in index.sizes().items():
+            blocks = Matrices(total >> 1, outer, inner)
+            assert blocks.boards.sum() == size
+            jobs = np.concatenate(blocks.jobs())
+            assert sorted(jobs) == list(np.flatnonzero(blocks.boards))
+            taken = sorted((blocks.at[h], blocks.at[h] + outer[h] * blocks.wide[h]) for h in jobs)
+            assert taken[0][0] == 0
+            assert taken[-1][1] == blocks.size
+            assert all(end == begin for (_, end), (begin, _) in itertools.pairwise(taken))
+
+
+# -- resources and interruptions -------------------------------------------------------------------
+
+
+def test_bits_are_taken_where_they_fit(monkeypatch):
+    monkeypatch.undo()
+    index, guaranteed = PerfectIndex(Game("2x6", 128, start="empty")), Objective("guaranteed")
+    plan = Plan.of(index, guaranteed, 1 << 40, 2)
+    assert plan.words is not None
+    assert plan.words.layer * 64 >= plan.largest
+    assert plan.value_bytes < 0.13
+    values = Plan.of(index, guaranteed, 1 << 40, 2, bits=False)
+    assert values.words is None
+    assert 5 * (values.whole_bytes - values.table_bytes) > 6 * (plan.whole_bytes - plan.table_bytes)
+    assert values.rate < plan.rate
+    assert Plan.of(index, guaranteed, plan.whole_bytes, 2).words == plan.words
+    assert Plan.of(index, guaranteed, plan.whole_bytes - 1, 2).batched
+    assert Plan.of(index, Objective("lower"), 1 << 40, 2).words is None
+
+
+def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch):
+    expected = solved(tmp_path / "whole", LIMITED)
+    real, layers = DensePass._layer, []
+
+    def interrupted(self: DensePass, total: int) -> None:
+        layers.append(total)
+        if len(layers) in (5, 30):
+            raise KeyboardInterrupt
+        real(self, total)
+
+    monkeypatch.setattr(DensePass, "_layer", interrupted)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            solved(tmp_path / "cut", LIMITED)
+    assert solved(tmp_path / "cut", LIMITED) == expected
+    assert len(layers) == len(set(layers)) + 2
+
+
+def test_a_checkpoint_of_bits_is_none_of_bytes(tmp_path, monkeypatch):
+    """With less memory the same command works with bytes, and begins anew."""
+    expected = solved(tmp_path / "whole", LIMITED)
+    monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
+    real, layers = DensePass._layer, []
+
+    def killed(self: DensePass, total: int) -> None:
+        layers.append(total)
+        if len(layers) in (20, 40):
+            raise RuntimeError("killed")
+        real(self, total)
+
+    monkeypatch.setattr(DensePass, "_layer", killed)
+
+    def run(worth: float) -> tuple[object, Summaries]:
+        monkeypatch.setattr(plans, "WORTH_BITS", worth)
+        with DensePass(tmp_path / "cut", LIMITED, Objective("guaranteed"), memory=1 << 32, threads=2) as one:
+            found = one.run()
+            return one.start(), found
+
+    for worth in (1e9, 0.0):
+        with pytest.raises(RuntimeError):
+            run(worth)
+    assert run(1e9) == expected
+    first, second, third = layers[:20], layers[20:40], layers[40:]
+    assert first[0] == second[0] == third[0]
+
+
+def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
+    """2x6 to 64: a second of search does not decide it, and the pass takes about as long."""
+    monkeypatch.undo()
+    monkeypatch.setattr("tilebase.forcing.FIRST_PATIENCE", 0.0)
+    found = force(Game("2x5", 64, start="empty"), memory=1 << 30)
+    assert (found.forced, found.engine) == (False, "dense")
+    assert found.positions == 6**10
+    short = force(Game("2x5", 64, start="empty"), memory=1 << 30, seconds=1e-3)
+    assert (short.forced, short.engine) == (None, "search")
