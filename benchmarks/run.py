@@ -44,6 +44,10 @@ def bound(limits: str) -> list[str]:
     return [*TILEBASE, "bound", "3x4", "512", "--limits", limits, *options]
 
 
+def force(*arguments: str) -> list[str]:
+    return [*TILEBASE, "force", *arguments, "--start", "empty", "--engine", "dense", "--quiet"]
+
+
 BENCHMARKS = [
     Benchmark("import tilebase", [sys.executable, "-c", "import tilebase"], 0.2),
     Benchmark("tilebase --help", [*TILEBASE, "--help"], 0.2),
@@ -56,6 +60,9 @@ BENCHMARKS = [
     # 1.65e9 boards; the goal of the line below it at the same rate.
     Benchmark("bound 3x4 512", bound("256,128,16,16/64,64,32,16/16,16,16,16"), 98),
     Benchmark("bound 3x4 512 wide", bound("256,128,64,64/64,64,64,64/64,64,64,64"), 1200, slow=True),
+    # 1.38e10 and 2.82e11 boards, a bit each; all published lines to 12 cells are to take ten minutes.
+    Benchmark("force 2x6 128", force("2x6", "128"), 30),
+    Benchmark("force 2x2x3 512", force("2x2x3", "512"), 330, slow=True),
     Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
 ]
 
@@ -93,7 +100,8 @@ def report(benchmark: Benchmark, cost: Cost, bare: float) -> bool:
         f"{'reached' if fast else 'MISSED'})  {cost.cpu:8.2f} CPU s  {cost.memory / 2**20:7.0f} MiB"
         + ("" if benchmark.goal_bytes == float("inf") else f" ({'reached' if small else 'MISSED'})")
     )
-    positions = re.search(r"^(states|afterstates) +([\d,]+)|^([\d,]+) (boards)", cost.output, re.MULTILINE)
+    counted = r"^(states|afterstates) +([\d,]+)|^([\d,]+) (boards|afterstates)"
+    positions = re.search(counted, cost.output, re.MULTILINE)
     if positions:
         unit, number = positions[1] or positions[4], int((positions[2] or positions[3]).replace(",", ""))
         print(f"{'':18} {number / cost.cpu / 1e6:8.2f} M {unit} a CPU second, {number:,} {unit}")

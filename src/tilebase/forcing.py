@@ -28,6 +28,7 @@ from tilebase.combinatorics import boards_by_sum
 from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game import Cells, Game
+from tilebase.layers.dense import check_index
 from tilebase.layers.run import Question, RunFolder
 from tilebase.notation import parse_shape
 from tilebase.objectives import Objective
@@ -110,6 +111,8 @@ def four_of(drops: str) -> Fraction:
 
 FIRST_PATIENCE = 1.0
 """Seconds of search before anybody asks whether a dense pass is the better bet."""
+FEWEST_BOARDS = 1 << 20
+"""Within the limits, for a dense pass: a search that takes long with fewer is still being compiled."""
 
 
 def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:
@@ -117,9 +120,13 @@ def patience_for(game: Game, memory: int, threads: int, seconds: float = math.in
 
     Infinite if its layers, or its tables, do not all fit into memory, or if it has no `seconds` left.
     """
+    if sum(boards_by_sum(game).values()) < FEWEST_BOARDS:
+        return math.inf
     try:
-        plan = Plan.of(PerfectIndex(game), Objective("guaranteed"), memory, threads)
-    except ResourceError:
+        index = PerfectIndex(game)
+        check_index(index)
+        plan = Plan.of(index, Objective("guaranteed"), memory, threads)
+    except (ResourceError, UsageError):
         return math.inf
     takes = plan.boards / (plan.rate * threads)
     return math.inf if plan.batched or 2 * takes > seconds else 0.1 * takes

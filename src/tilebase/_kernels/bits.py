@@ -93,10 +93,10 @@ def _turn(source, rows, columns, out, square):
                     for lane in range(lanes):
                         out[to + lane] = square[LANES * bit + lane]
         return
-    for i in range(high):
-        n = min(64, rows - 64 * i)
-        for w in range(0, wide, LANES):
-            lanes = min(LANES, wide - w)
+    for w in range(0, wide, LANES):  # outside, so that what is written of `out` stays in a cache
+        lanes = min(LANES, wide - w)
+        for i in range(high):
+            n = min(64, rows - 64 * i)
             if n < 64 or lanes < LANES:
                 square[:] = U0
             for k in range(n):

@@ -104,22 +104,28 @@ def kinds(part: Part) -> Array:
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
 
-class DenseRules:
-    """A game compiled to what the kernels of the dense passes take.
+def check_index(index: PerfectIndex) -> None:
+    """Whether there can be a dense pass.
 
-    Raises `ResourceError` if a quarter has too many fillings of one sum, `UsageError` for more than
-    64 patterns.
+    Raises `ResourceError` if a quarter has too many fillings of one sum, `UsageError` for more than 64
+    patterns.
     """
+    game = index.game
+    if len(game.patterns) > MOST_PATTERNS:
+        raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
+    if max(int(part.counts.max()) for part in index.parts) > MOST_PLACES:
+        raise ResourceError(
+            f"a quarter of {game} has more than {MOST_PLACES:,} fillings of one sum: give lower limits"
+        )
+
+
+class DenseRules:
+    """A game compiled to what the kernels of the dense passes take.  Raises as `check_index` does."""
 
     def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, made: bool) -> None:
         game = index.game
         self.game, self.index = game, index
-        if len(game.patterns) > MOST_PATTERNS:
-            raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
-        if max(int(part.counts.max()) for part in index.parts) > MOST_PLACES:
-            raise ResourceError(
-                f"a quarter of {game} has more than {MOST_PLACES:,} fillings of one sum: give lower limits"
-            )
+        check_index(index)
         a, b, c, d = index.parts
         rows, columns = _directions(index)
         self.top, self.bottom = Half(game, a, b, rows, made), Half(game, c, d, rows, made)
