@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import SMALL_GAMES
-from tilebase import dense, force, plans, reference
+from tilebase import dense, force, forcing, plans, reference
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
 from tilebase.dense import DensePass
+from tilebase.enumerate import OVERHEAD
 from tilebase.game import Game
 from tilebase.layers import bits
 from tilebase.layers.bits import Matrices
@@ -213,3 +215,18 @@ def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
     assert found.positions == 6**10
     short = force(Game("2x5", 64, start="empty"), memory=1 << 30, seconds=1e-3)
     assert (short.forced, short.engine) == (None, "search")
+
+
+def test_a_pass_has_to_be_worth_it():
+    """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
+    large = Game("2x6", 128, start="empty")
+    patience = forcing.patience_for(large, 8 << 30, 2)
+    assert patience == pytest.approx(0.1 * 7**12 / (2 * plans.BITS_RATE))
+    assert forcing.patience_for(large, 8 << 30, 2, seconds=21 * patience) == patience
+    assert forcing.patience_for(large, 8 << 30, 2, seconds=19 * patience) == math.inf
+    assert forcing.patience_for(large, OVERHEAD, 2) == math.inf
+    assert forcing.patience_for(Game("3x3", 32, start="empty"), 8 << 30, 2) < math.inf
+    assert forcing.patience_for(Game("2x4", 32, start="empty"), 8 << 30, 2) == math.inf
+    pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
+    many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
+    assert forcing.patience_for(large.changed(pattern=many), 8 << 30, 2) == math.inf

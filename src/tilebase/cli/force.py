@@ -62,8 +62,8 @@ def force(
     engine: Annotated[
         str | None,
         Parameter(
-            help="search, dense or reachable. Left out: the search, and dense after it if that may be "
-            "faster; a budget is for the search."
+            help="search, dense or reachable. Left out: the search, and if that takes long dense, where it "
+            "fits into memory and into the budget."
         ),
     ] = None,
     plan: Annotated[
