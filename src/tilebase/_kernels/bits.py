@@ -50,6 +50,12 @@ def _words(bits):
     return (bits + 63) >> 6
 
 
+@scalar
+def _size(h, g, outer, inner):
+    """The words of a matrix whose outer and inner halves have the half sums h and g."""
+    return (outer[3][h + 1] - outer[3][h]) * _words(inner[3][g + 1] - inner[3][g])
+
+
 # -- turning a matrix over -----------------------------------------------------------------------
 
 
@@ -344,12 +350,11 @@ def slide_columns(sums, half, outer, inner, top, bottom, afters, out, room, squa
     """Which boards some slide along columns wins, in matrices by the left half (`outer`), to `out`."""
     words, at = out[0], out[1]
     for h in sums:
-        g = half - h
-        size = (outer[3][h + 1] - outer[3][h]) * _words(inner[3][g + 1] - inner[3][g])
+        size = _size(h, half - h, outer, inner)
         _rearrange(h, half, outer, inner, top, bottom, afters, room[3], runs)
         here = words[at[h] : at[h] + size]
         here[:] = U0
-        _raise_to_slides(h, g, outer, inner, room[3], here, room, square)
+        _raise_to_slides(h, half - h, outer, inner, room[3], here, room, square)
 
 
 @kernel()
@@ -357,11 +362,10 @@ def slide_rows(sums, half, outer, inner, left, right, columns, layer, room, squa
     """Put states in the place of afterstates: won by a slide along columns, or now along rows."""
     words, at = layer[0], layer[1]
     for h in sums:
-        g = half - h
-        size = (outer[3][h + 1] - outer[3][h]) * _words(inner[3][g + 1] - inner[3][g])
+        size = _size(h, half - h, outer, inner)
         _rearrange(h, half, outer, inner, left, right, columns, room[3], runs)
         here = words[at[h] : at[h] + size]
-        _raise_to_slides(h, g, outer, inner, here, room[3], room, square)
+        _raise_to_slides(h, half - h, outer, inner, here, room[3], room, square)
         for k in range(size):  # as a slice Numba would copy it first, for which it has no memory
             here[k] = room[3][k]
 
@@ -374,11 +378,10 @@ def slide_alike(sums, half, outer, inner, afters, out, room, square):
     """
     words, at = out[0], out[1]
     for h in sums:
-        g = half - h
-        size = (outer[3][h + 1] - outer[3][h]) * _words(inner[3][g + 1] - inner[3][g])
+        size = _size(h, half - h, outer, inner)
         here = words[at[h] : at[h] + size]
         here[:] = U0
-        _raise_to_slides(h, g, outer, inner, afters[0][at[h] :], here, room, square)
+        _raise_to_slides(h, half - h, outer, inner, afters[0][at[h] :], here, room, square)
 
 
 @kernel()
@@ -386,8 +389,7 @@ def join_alike(sums, half, outer, inner, columns, layer, room, runs):
     """`slide_rows` after `slide_alike`: what rows win is what columns win of the mirror images."""
     words, at = layer[0], layer[1]
     for h in sums:
-        g = half - h
-        size = (outer[3][h + 1] - outer[3][h]) * _words(inner[3][g + 1] - inner[3][g])
+        size = _size(h, half - h, outer, inner)
         _rearrange(h, half, outer, inner, outer, inner, columns, room[3], runs)
         for k in range(size):
             words[at[h] + k] = room[3][k] | columns[0][at[h] + k]
