@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interrupting import stop_at
 from strategies import SMALL_GAMES
 from tilebase import dense, force, forcing, plans, reference
 from tilebase._kernels import bits as kernels
@@ -161,15 +162,7 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
 
 def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch):
     expected = solved(tmp_path / "whole", LIMITED)
-    real, layers = DensePass._layer, []
-
-    def interrupted(self: DensePass, total: int) -> None:
-        layers.append(total)
-        if len(layers) in (5, 30):
-            raise KeyboardInterrupt
-        real(self, total)
-
-    monkeypatch.setattr(DensePass, "_layer", interrupted)
+    layers = stop_at(monkeypatch, (5, 30))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             solved(tmp_path / "cut", LIMITED)
@@ -182,15 +175,7 @@ def test_a_checkpoint_of_bits_is_none_of_bytes(tmp_path, monkeypatch):
     expected = solved(tmp_path / "whole", LIMITED)
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
-    real, layers = DensePass._layer, []
-
-    def killed(self: DensePass, total: int) -> None:
-        layers.append(total)
-        if len(layers) in (20, 40):
-            raise RuntimeError("killed")
-        real(self, total)
-
-    monkeypatch.setattr(DensePass, "_layer", killed)
+    layers = stop_at(monkeypatch, (20, 40), RuntimeError)
 
     def run(worth: float) -> tuple[object, Summaries]:
         monkeypatch.setattr(plans, "WORTH_BITS", worth)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from interrupting import stop_at
 from judging import check, objectives_of
 from strategies import SMALL_GAMES
 from tilebase import dense, open_table, prove, reference, solve, verify_table
@@ -204,16 +205,7 @@ def test_threads_change_no_value(tmp_path):
 def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, batched, text):
     expected = run(tmp_path / "whole", BATCHED, text).start()
     memory = small_memory(BATCHED, text) if batched else 1 << 32
-    layers = []
-    real = DensePass._layer
-
-    def interrupted(self: DensePass, total: int) -> None:
-        layers.append(total)
-        if len(layers) in (5, 30):
-            raise KeyboardInterrupt
-        real(self, total)
-
-    monkeypatch.setattr(DensePass, "_layer", interrupted)
+    layers = stop_at(monkeypatch, (5, 30))
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path / "cut", BATCHED, text, memory=memory)
@@ -247,16 +239,8 @@ def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
     expected = run(tmp_path / "whole", BATCHED, "lower").start()
-    real, layers = DensePass._layer, []
-
-    def killed(self: DensePass, total: int) -> None:
-        layers.append(total)
-        if len(layers) == 20:
-            raise RuntimeError("killed")
-        real(self, total)
-
     with monkeypatch.context() as patch:
-        patch.setattr(DensePass, "_layer", killed)
+        layers = stop_at(patch, (20,), RuntimeError)
         with pytest.raises(RuntimeError):
             run(tmp_path / "cut", BATCHED, "lower")
         assert run(tmp_path / "cut", BATCHED, "lower").start() == expected
@@ -274,16 +258,8 @@ def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, ti
 
 
 def test_a_damaged_checkpoint_is_found_out(tmp_path, monkeypatch):
-    real, layers = DensePass._layer, []
-
-    def interrupted(self: DensePass, total: int) -> None:
-        layers.append(total)
-        if len(layers) == 9:
-            raise KeyboardInterrupt
-        real(self, total)
-
     with monkeypatch.context() as patch:
-        patch.setattr(DensePass, "_layer", interrupted)
+        stop_at(patch, (9,))
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path, BATCHED, "lower")
     file = next(tmp_path.glob("*.states"))

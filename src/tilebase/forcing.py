@@ -125,7 +125,7 @@ def patience_for(game: Game, memory: int, threads: int, seconds: float = math.in
     try:
         index = PerfectIndex(game)
         check_index(index)
-        plan = Plan.of(index, Objective("guaranteed"), memory, threads)
+        plan = Plan.outline(index, Objective("guaranteed"), memory, threads)
     except (ResourceError, UsageError):
         return math.inf
     takes = plan.boards / (plan.rate * threads)

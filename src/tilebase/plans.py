@@ -35,7 +35,9 @@ THREAD_RATE = 35e6
 BITS_RATE = 400e6
 """The same, with bits."""
 WORTH_BITS = 0.5
-"""The most bytes a board for which bits are taken: rows are not full where few halves have the same sum."""
+"""The most bytes a board for which bits are taken: rows are not full where few halves have the same sum.
+
+Where no layer has 2^20 boards, that may waste what it likes."""
 GPU_BYTES = 300.0
 """Bytes of the device's memory that a board moves: tables, about ten values, in sectors of 32 bytes."""
 
@@ -78,7 +80,22 @@ class Plan:
     words: Words | None = None
 
     @classmethod
-    def of(
+    def of(cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, **options: Any) -> Plan:
+        """The plan for an objective, with the options of `outline`.
+
+        Raises `ResourceError` if even batches do not fit.
+        """
+        plan = cls.outline(index, objective, memory, threads, **options)
+        if plan.batched:
+            # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
+            sizes = index.sizes()
+            every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
+            for total in [max(sizes, key=lambda s: sizes[s]), *sorted(sizes)[::every]]:
+                plan.cut(index, total)
+        return plan
+
+    @classmethod
+    def outline(
         cls,
         index: PerfectIndex,
         objective: Objective,
@@ -89,10 +106,11 @@ class Plan:
         highest: int | None = None,
         bits: bool = True,
     ) -> Plan:
-        """The plan for an objective, whose values may take other bytes; of sums to `highest` only if given.
+        """The plan, without looking whether batches fit, which takes seconds where there are many blocks.
 
+        Values may take other bytes than the objective's; with `highest`, only sums up to it are meant.
         Truths are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
-        `ResourceError` if even batches do not fit.
+        `ResourceError` if the tables do not fit.
         """
         sizes = index.sizes()
         if bits and objective.dtype == "bit" and (plan := cls._of_bits(index, sizes, memory, threads)):
@@ -111,16 +129,10 @@ class Plan:
         whole = together + tables + OVERHEAD
         batched = whole > memory
         boards = sum(sizes.values())
-        plan = cls(
+        return cls(
             boards, max(sizes.values()), size, tables, whole, memory, batched,
             together if batched else 0, 8 * size * boards if batched else 0,
         )  # fmt: skip
-        if batched:
-            # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
-            every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
-            for total in [max(sizes, key=lambda s: sizes[s]), *sorted(sizes)[::every]]:
-                plan.cut(index, total)
-        return plan
 
     @classmethod
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], memory: int, threads: int) -> Plan | None:

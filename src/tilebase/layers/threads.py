@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -193,6 +194,7 @@ class Threads:
         self.kernels = DenseKernels(rules, law)
         self._sharing = Sharing(pool, [self.kernels.room() for _ in range(threads)])
         self._memory = None if largest is None else Memory(law.dtype, FIRST + largest)
+        self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all three steps of a layer
 
     def close(self) -> None:
         """Stop after the jobs now running."""
@@ -235,5 +237,5 @@ class Threads:
         self._sharing.run(("rows", "columns")[side], do, jobs, work, tell)
 
     def _jobs(self, sizes: Array | None, layer: DenseLayer, *, by_columns: bool) -> list[Array]:
-        index = self.rules.index
-        return tasks(index, index.block_sizes(2 * layer.map.half) if sizes is None else sizes, by_columns)
+        found = self._sizes(2 * layer.map.half) if sizes is None else sizes
+        return tasks(self.rules.index, found, by_columns)
