@@ -1,6 +1,7 @@
 """No kernel reads or writes beyond its arrays: all of them run once with Numba's bounds checks.
 
 Compiled without them a kernel that writes too far goes unnoticed until it hits something else's memory.
+What solving does not test of single functions is tested here too.
 """
 
 from __future__ import annotations
@@ -8,6 +9,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+
+import numpy as np
+
+from tilebase._kernels.half import from_halves, to_halves
 
 SCRIPT = """
 import tempfile
@@ -55,3 +60,15 @@ def test_no_kernel_leaves_its_arrays(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert done.stdout.endswith("in bounds\n")
+
+
+def test_float16_is_converted_as_numpy_does():
+    bits = np.arange(0x3C01, dtype=np.uint16)  # all of [0, 1]
+    numbers = np.empty(len(bits))
+    from_halves(bits, numbers)
+    assert (numbers == bits.view(np.float16).astype(np.float64)).all()
+    ties = (numbers[1:] + numbers[:-1]) / 2
+    wanted = np.concatenate([numbers, ties, np.nextafter(ties, 0.0), np.nextafter(ties, 1.0)])
+    found = np.empty(len(wanted), dtype=np.uint16)
+    to_halves(wanted, found)
+    assert (found == wanted.astype(np.float16).view(np.uint16)).all()

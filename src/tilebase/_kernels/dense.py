@@ -26,7 +26,6 @@ slide that is not allowed is worth, ``values[WON]`` one that wins.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from numba import types
 from numba.extending import overload
 
 from tilebase._kernels.backward import FIRST, FIRST64, NONE, WON
+from tilebase._kernels.half import from_half, to_half
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
@@ -313,33 +313,31 @@ def best_slides(
 # -- the computer: the fold over spawns ----------------------------------------------------------
 
 
-@scalar
-def to_half(value):
-    """A number of [0, 1] as the bits of the nearest float16, ties to even."""
-    fraction, exponent = math.frexp(value)
-    if value == 0.0 or exponent + 14 < 1:  # below 2**-14 all are multiples of 2**-24
-        return np.uint16(np.rint(math.ldexp(value, 24)))
-    return np.uint16(((exponent + 14) << 10) + np.int64(np.rint((fraction * 2 - 1) * 1024)))
+def number(_value):  # pragma: no cover - replaced by Numba
+    """A kept mean as a float64: integers are the bits of a float16."""
+    raise NotImplementedError
+
+
+@overload(number)
+def _number(_value):
+    if isinstance(_value, types.Integer):
+        return lambda _value: from_half(_value)
+    return lambda _value: np.float64(_value)
 
 
 def combine(_acc, _value, _tune):  # pragma: no cover - replaced by Numba
     """Fold one value into an accumulator; what `tune` is decides how.
 
-    Two floats, a least value and a step: add the value raised to the least, and the step.  An array
-    of floats: add what it has for a value's bits.  Three numbers, a weight, a most and a lift: add the
-    value, increased by the lift if it is the most, times the weight.  Two int64, a sign and a step: the
-    larger if the sign is positive, else the smaller.
+    Two floats, a least value and a step: add the value raised to the least, and the step.  Three
+    numbers, a weight, a most and a lift: add the value, increased by the lift if it is the most, times the
+    weight.  Two int64, a sign and a step: the larger if the sign is positive, else the smaller.
     """
     raise NotImplementedError
 
 
 @overload(combine)
 def _combine(_acc, _value, tune):
-    if isinstance(tune, types.Array):
-
-        def folded(_acc, _value, tune):
-            return _acc + tune[_value]
-    elif tune.count == 3:
+    if tune.count == 3:
 
         def folded(_acc, _value, tune):
             value = type(tune[0])(_value)
@@ -347,7 +345,7 @@ def _combine(_acc, _value, tune):
     elif isinstance(tune.dtype, types.Float):
 
         def folded(_acc, _value, tune):
-            return _acc + (max(np.float64(_value), tune[0]) + tune[1])
+            return _acc + (max(number(_value), tune[0]) + tune[1])
     else:
 
         def folded(_acc, _value, tune):
@@ -357,20 +355,22 @@ def _combine(_acc, _value, tune):
     return folded
 
 
-def stored(_value, _tune):  # pragma: no cover - replaced by Numba
-    """A mean as it is kept: as it is, or as the bits of a float16 if `tune` is an array."""
+def stored(_value, _like):  # pragma: no cover - replaced by Numba
+    """A mean as it is kept: as it is, or as the bits of a float16 if what is kept are integers."""
     raise NotImplementedError
 
 
 @overload(stored)
-def _stored(_value, _tune):
-    if isinstance(_tune, types.Array):
-        return lambda _value, _tune: to_half(_value)
-    return lambda _value, _tune: _value
+def _stored(_value, _like):
+    if isinstance(_like, types.Integer):
+        return lambda _value, _like: to_half(_value)
+    return lambda _value, _like: _value
 
 
-def settled(_first, _second, _spawns, _law, _tune):  # pragma: no cover - replaced by Numba
-    """The value of an afterstate from the accumulators of both exponents; what `law` is decides how.
+def settled(_first, _second, _spawns, _law, _like):  # pragma: no cover - replaced by Numba
+    """The value of an afterstate, kept like `_like`, from the accumulators of both exponents.
+
+    What `law` is decides how.
 
     Two floats, a weight and a factor: the mean over spawns, the first exponent's having this weight.
     Three numbers, a denominator, a direction and a most: the sum of both, divided and rounded up if
@@ -381,21 +381,21 @@ def settled(_first, _second, _spawns, _law, _tune):  # pragma: no cover - replac
 
 
 @overload(settled)
-def _settled(_first, _second, _spawns, law, _tune):
+def _settled(_first, _second, _spawns, law, _like):
     if law.count == 3 and isinstance(law.dtype, types.Float):
 
-        def value(_first, _second, _spawns, law, _tune):
+        def value(_first, _second, _spawns, law, _like):
             found = (_first + _second) / (np.float64(max(_spawns, 1)) * law[0])
             return min(np.ceil(found) if law[1] else np.floor(found), law[2])
     elif isinstance(law.dtype, types.Float):
 
-        def value(_first, _second, _spawns, law, _tune):
+        def value(_first, _second, _spawns, law, _like):
             below = np.float64(max(_spawns, 1))
             mean = _second / below
-            return stored((mean + law[0] * (_first / below - mean)) * law[1], _tune)
+            return stored((mean + law[0] * (_first / below - mean)) * law[1], _like)
     elif law.count == 3:
 
-        def value(_first, _second, _spawns, law, _tune):
+        def value(_first, _second, _spawns, law, _like):
             below = np.uint64(max(_spawns, 1)) * law[0]
             found = (_first + _second) // below
             if law[1] and found * below != _first + _second:
@@ -403,7 +403,7 @@ def _settled(_first, _second, _spawns, law, _tune):
             return min(found, law[2])
     else:
 
-        def value(_first, _second, _spawns, law, _tune):
+        def value(_first, _second, _spawns, law, _like):
             found = max(_first, _second) if law[0] > 0 else min(_first, _second)
             return found if _spawns else np.int64(0)
 
@@ -498,7 +498,7 @@ def fold_spawns(tasks, half, parts, ups, tunes, law, start, room, free, offsets,
                         here = np.int64(a[4][ga]) + np.int64(b[4][gb])
                         at, row = FIRST + offsets[ka, kb, kc] + (ia * nb + ib) * wide, (ib - begin) * wide
                         for j in range(wide):
-                            out[at + j] = settled(low[row + j], high[row + j], here + free[j], law, tunes[0])
+                            out[at + j] = settled(low[row + j], high[row + j], here + free[j], law, won)
                         mask = a[5][ga] & b[5][gb]
                         if mask:
                             _mark_won(mask, c[5][c0 : c0 + nc], d[5][d0 : d0 + nd], won, out[at:])

@@ -256,10 +256,9 @@ def make_law(game: Game, objective: Objective) -> Law:
     if objective.is_mean:
         weight = float(game.four) if len(exponents) > 1 else 1.0
         step = 1.0 if objective.name == "moves" else 0.0
-        tune: Any = (0.0 if objective.name == "score" else none, step)
+        tune = (0.0 if objective.name == "score" else float(none), step)
         dtype = np.dtype(objective.dtype)
         if objective.dtype == "float16":
-            tune = np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)
             one = np.float16(won).view(np.uint16)
             dtype, none, won = np.dtype(np.uint16), 0, int(one)
         return Law(dtype, none, won, (tune,) * len(exponents), (weight, float(objective.discount)), 0.0, "f8")

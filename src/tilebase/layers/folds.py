@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, fold
+from tilebase._kernels import backward, fold, half
 from tilebase.game import Game
 from tilebase.objectives import ONE, Objective
 from tilebase.results import Piece
@@ -93,16 +93,15 @@ class MeanFold(_Plain):
     def add(
         self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
     ) -> None:
+        found = np.empty(n)
         if self.half:
             codes = np.empty(n, dtype=np.uint16)
             fold.best(slots, n, values, codes)
-            found = codes.view(np.float16).astype(np.float64)
+            half.from_halves(codes, found)
+        elif self.wants_gains:
+            fold.best_with_gain(slots, n, gains, values, found)
         else:
-            found = np.empty(n)
-            if self.wants_gains:
-                fold.best_with_gain(slots, n, gains, values, found)
-            else:
-                fold.best(slots, n, values, found)
+            fold.best(slots, n, values, found)
         if self.objective.name == "moves":
             found += 1
         fold.mix_means(found, spawns, exponent != self.first, self.four, acc)
@@ -111,7 +110,9 @@ class MeanFold(_Plain):
         if self.factor != 1:
             acc *= self.factor
         if self.half:
-            return acc.astype(np.float16).view(np.uint16)
+            bits = np.empty(len(acc), dtype=np.uint16)
+            half.to_halves(acc, bits)
+            return bits
         return acc.astype(self.dtype, copy=False)
 
 
@@ -312,7 +313,8 @@ def summarise(objective: Objective, stored: Array, size: int) -> list[Piece]:
     """The summary of each `size` stored values; of chunks, so that no partition shows."""
     one = most = 1
     if objective.dtype == "float16":
-        stored = stored.view(np.float16).astype(np.float32)
+        bits, stored = stored, np.empty(len(stored), dtype=np.float32)
+        half.from_halves(bits, stored)
     elif objective.is_bound:
         one = most = ONE[objective.dtype]
         if objective.name == "upper":
