@@ -28,7 +28,7 @@ class Exact:
     def __str__(self) -> str:
         if isinstance(self.value, bool):
             return "yes" if self.value else "no"
-        return f"{self.value:.12g}"
+        return number_text(self.value)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -120,6 +120,16 @@ def join_bounds(low: Value, high: Value) -> Interval:
     assert isinstance(low, Lower)
     assert isinstance(high, Upper)
     return Interval(low.bound, high.bound)
+
+
+def number_text(number: float) -> str:
+    """A number in twelve digits, or in all that it has if it would look like 1 and is not.
+
+    >>> number_text(2 / 3), number_text(1 - 2**-50)
+    ('0.666666666667', '0.9999999999999991')
+    """
+    text = f"{number:.12g}"
+    return repr(float(number)) if text == "1" and number != 1 else text
 
 
 def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:

@@ -17,6 +17,7 @@ from tilebase.cli.options import (
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
+from tilebase.values import number_text
 
 
 def evaluate(
@@ -49,9 +50,9 @@ def evaluate(
         )
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
-        {"": found.policy, title: f"{found.value:.12g}"},
-        {"": "optimal", title: f"{found.optimum:.12g}"},
-        {"": "regret", title: f"{found.regret:.12g}"},
+        {"": found.policy, title: number_text(found.value)},
+        {"": "optimal", title: number_text(found.optimum)},
+        {"": "regret", title: number_text(found.regret)},
     ]
     if found.states is not None:
         rows.append({"": "states reached", title: f"{found.states:,}"})

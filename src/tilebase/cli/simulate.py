@@ -10,6 +10,7 @@ from tilebase.cli.options import FormatOption, OutputOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
+from tilebase.values import number_text
 
 
 def simulate(
@@ -43,7 +44,7 @@ def simulate(
         {"": "mean", title: f"{found.mean:.6g}{error}"},
     ]
     if found.exact is not None:
-        rows.append({"": "exact", title: f"{found.exact:.12g}"})
+        rows.append({"": "exact", title: number_text(found.exact)})
     if found.z is not None:
         rows.append({"": "z", title: f"{found.z:.2f}"})
     data = found.as_dict()
