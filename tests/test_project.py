@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import importlib.util
 import os
 import re
@@ -163,4 +164,13 @@ def test_no_paths_of_a_machine() -> None:
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_examples_are_true(page: Path) -> None:
     result = doctest.testfile(str(page), module_relative=False, encoding="utf-8")
+    assert not result.failed
+
+
+@pytest.mark.parametrize(
+    "module", [name for name, path in MODULES.items() if ">>> " in path.read_text("utf-8")]
+)
+def test_examples_of_docstrings_are_true(module: str) -> None:
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.attempted
     assert not result.failed

@@ -178,7 +178,7 @@ def prove(
         If the folder cannot be used.
 
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
-    355998058
+    355998190
     """
     if direction not in ("lower", "upper"):
         raise UsageError(f"direction {direction!r} is none of lower, upper")
