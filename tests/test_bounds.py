@@ -373,6 +373,32 @@ def test_a_search_begins_where_the_goal_can_be_made():
     assert least_limits(Game("2x3", 16, walls=[0])) == (4, 8, 8, 4, 4, 4)
     assert least_limits(Game("2x3", 16, unmergeable=[1], fixed=True)) == (4, 4, 4, 8, 8, 4)
     assert least_limits(Game("2x3", 16, start="2,2,0/8,8,0")) == (8, 8, 4, 8, 8, 4)
+    assert least_limits(Game("1x3", 8, walls=[1])) == (4, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "pattern", "limits"),
+    [
+        ("2x4", None, "32,32,16,8/4,4,4,4"),
+        ("3x3", "pair", "32,32,16/4,4,8/4,4,4"),
+        ("2x2x2", None, "32,32/8,16/4,4/4,4"),
+        ("2x3", "*,*,*/32,32,*", "4,4,8/32,32,16"),
+    ],
+)
+def test_a_search_begins_with_a_ladder_to_the_goal(shape, pattern, limits):
+    game = Game(shape, 64, start="empty", pattern=pattern)
+    first = with_limits(game, least_limits(game))
+    assert first.limits_text == limits
+    assert float(solve(first).value) > 0
+
+
+def test_a_search_may_begin_where_nothing_wins(capsys):
+    game = Game("2x3", 64, start="empty", pattern="lemma1")
+    found = search_limits(game, 30_000, threads=1)
+    assert found.path[0].value == 0 < found.path[1].value
+    arguments = ["2x3", "64", "--pattern", "lemma1", "--start", "empty", "--budget", "3300"]
+    assert main(["limits", "search", *arguments, "-q"]) == 2
+    assert "can this game be won: raise --budget" in capsys.readouterr().err
 
 
 def test_no_single_step_is_better_than_what_a_search_found():

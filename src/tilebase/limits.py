@@ -1,9 +1,9 @@
 """Which limits give the best bound for so many boards?
 
-Limits make a game small enough to solve; good ones cost little.  The search begins with the least
-limits that let the game be won, and goes on as long as anything helps: it tries to raise the limit of
-each cell to the next tiles, within the budget of boards, and takes the one that gains most for the boards it
-adds; when nothing fits any more it tries to lower one cell and raise another.  Values are
+Limits make a game small enough to solve; good ones cost little.  The search begins with little more than
+the tiles that make the goal (`least_limits`), and goes on as long as anything helps: it tries to raise the
+limit of each cell to the next tiles, within the budget of boards, and takes the one that gains most for the
+boards it adds; when nothing fits any more it tries to lower one cell and raise another.  Values are
 float32 over all boards within the limits; limits that are images of each other under a symmetry that
 keeps the pattern are tried once.  Nothing is promised but that the result is the best that was tried.
 """
@@ -30,6 +30,9 @@ from tilebase.symmetry import start_symmetries
 
 Limits = tuple[int, ...]
 """The largest tile of each cell, in row-major order."""
+
+SMALL = 4
+"""What no limit is below: a 4 may be dropped anywhere."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def search_limits(
     Parameters
     ----------
     game:
-        The game; its limits are where the search begins, none: the least that a win needs.
+        The game; its limits are where the search begins, none: `least_limits`.
     boards:
         The budget: boards within the limits.
     seconds:
@@ -155,18 +158,31 @@ def search_limits(
 
 
 def least_limits(game: Game) -> Limits:
-    """Limits from which the search begins: the pattern's tiles on its cells, or half the goal; else 4."""
-    small = 4
-    pattern = game.patterns[0] if game.pattern not in (None, "pair") else (None,) * game.cells
-    limits = [
-        max(small, 1 << max(wanted or 0, held))
-        for wanted, held in zip(pattern, game.start_tiles, strict=True)
-    ]
-    if not any(pattern):
-        # The two tiles that make the goal stand beside each other, as near to the first corner as may be.
-        pairs = (pair for line in game.all_lines for pair in itertools.pairwise(line))
-        for cell in next((pair for pair in pairs if game.obstacles.isdisjoint(pair)), ()):
-            limits[cell] = max(limits[cell], (game.goal or 16) // 2)
+    """Limits from which the search begins: tiles that make the goal, and a ladder that leads to them.
+
+    The tiles are the pattern's, or two of half the goal beside each other, as near to the first corner as
+    may be.  From the smallest of them limits halve from cell to cell, down to 4, as little as a win needs.
+    """
+    pairs = [pair for line in game.all_lines for pair in itertools.pairwise(line)]
+    free = [pair for pair in pairs if game.obstacles.isdisjoint(pair)]
+    if game.pattern in (None, "pair"):
+        tiles = dict.fromkeys(free[0] if free else (), (game.goal or 16) // 2)
+    else:
+        tiles = {cell: 1 << wanted for cell, wanted in enumerate(game.patterns[0]) if wanted}
+    limits = [max(SMALL, 1 << held) for held in game.start_tiles]
+    for cell, tile in tiles.items():
+        limits[cell] = max(limits[cell], tile)
+    beside: dict[int, set[int]] = {}
+    for one, other in free:
+        beside.setdefault(one, set()).add(other)
+        beside.setdefault(other, set()).add(one)
+    left = beside.keys() - tiles.keys()
+    here, tile = min(reversed(tiles.items()), key=lambda item: item[1], default=(0, 0))
+    while tile > 2 * SMALL and (near := left & beside.get(here, set())):
+        tile //= 2
+        here = min(near, key=lambda cell: (len(left & beside[cell]), cell))  # no corner is left behind
+        left.remove(here)
+        limits[here] = max(limits[here], tile)
     return tuple(limits)
 
 

@@ -72,6 +72,11 @@ def search(
         question, boards, seconds=math.inf if most is None else most, memory=parse_bytes(memory),
         threads=threads, progress=None if quiet else tell,
     )  # fmt: skip
+    if not found.best.value:
+        raise UsageError(
+            f"within none of {found.tried:,} limits tried, of {boards:,} boards at most, can this game be "
+            "won: raise --budget, or begin with other --limits"
+        )
     rows = [
         {"limits": trial.text, "boards": trial.boards, "win (float32)": round(trial.value, 8)}
         for trial in found.path
