@@ -7,7 +7,6 @@ threads open hardly more afterstates together than one alone.
 
 from __future__ import annotations
 
-import itertools
 import os
 import time
 import zipfile
@@ -329,10 +328,9 @@ class Search:
 def _neighbours(game: Game) -> Array:
     """Distances in bits between neighbouring cells, and the lowest bits of the later cell of each pair."""
     found: dict[int, int] = {}
-    for line in game.all_lines:
-        for cell, other in itertools.pairwise(line):
-            place = 1 << game.bits * (game.cells - 1 - other)
-            found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
+    for cell, other in game.neighbours:
+        place = 1 << game.bits * (game.cells - 1 - other)
+        found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
     return np.array(sorted(found.items()), dtype=np.uint64).reshape(-1, 2)
 
 

@@ -336,8 +336,7 @@ class Game:
         half = self._half_goal(4)
         return tuple(
             tuple(half if cell in pair else None for cell in range(self.cells))
-            for line in self.all_lines
-            for pair in itertools.pairwise(line)
+            for pair in self.neighbours
             if all(self.tops[cell] >= half for cell in pair)
         )
 
@@ -419,6 +418,11 @@ class Game:
     def all_lines(self) -> tuple[Cells, ...]:
         """Every line once, each a tuple of cells in ascending order."""
         return tuple(line for direction in self.directions[::2] for line in self.lines[direction])
+
+    @property
+    def neighbours(self) -> tuple[tuple[int, int], ...]:
+        """Every two cells beside each other once, line by line, the lower one first."""
+        return tuple(pair for line in self.all_lines for pair in itertools.pairwise(line))
 
     def _lines_along(self, axis: int) -> tuple[Cells, ...]:
         stride = 1

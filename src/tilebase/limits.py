@@ -163,8 +163,7 @@ def least_limits(game: Game) -> Limits:
     The tiles are the pattern's, or two of half the goal beside each other, as near to the first corner as
     may be.  From the smallest of them limits halve from cell to cell, down to 4, as little as a win needs.
     """
-    pairs = [pair for line in game.all_lines for pair in itertools.pairwise(line)]
-    free = [pair for pair in pairs if game.obstacles.isdisjoint(pair)]
+    free = [pair for pair in game.neighbours if game.obstacles.isdisjoint(pair)]
     if game.pattern in (None, "pair"):
         tiles = dict.fromkeys(free[0] if free else (), (game.goal or 16) // 2)
     else:
