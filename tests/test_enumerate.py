@@ -45,6 +45,8 @@ GAMES = [
     Game("2x3", 16, unmergeable=[1, 5], four=0),
     Game("2x3", 32, limits="16,8,8/8,8,8", unmergeable=[3]),
     Game("2x3", 16, start="2,4,0/0,0,8"),
+    Game("1x4", 32, limits="4,8,8,4", pattern="*,4,*,*"),
+    Game("2x3", 32, limits="16,8,8/8,4,8", pattern="8,*,*/*,*,4|*,*,8/4,*,*", start="empty"),
     Game("3x6", four=0, start="empty", largest=2),
     Game("2x9", four=0, start="empty", largest=2),
     Game("1x22", four=0, start="empty", largest=2),
@@ -79,12 +81,24 @@ def test_equals_the_oracle_on_any_small_game(shape, four, start, data):
         "four": four,
         "start": start,
         "limits": data.draw(st.sampled_from([None, tuple(tops)])),
-        "fixed": data.draw(st.booleans()),
         data.draw(st.sampled_from(["walls", "unmergeable"])): special,
     }
-    highest = max(Game(shape, **options).tops)
-    game = Game(shape, data.draw(st.sampled_from([None, 8, 16] if highest >= 4 else [None, 8])), **options)
-    assert_equal(count(game, threads=1), reference.count(game))
+    options["fixed"] = bool(options.get("unmergeable")) and data.draw(st.booleans())
+    bounded = Game(shape, **options)
+    goal = data.draw(st.sampled_from([None, 8, 16] if max(bounded.tops) >= 4 else [None, 8]))
+    game = Game(shape, goal, pattern=data.draw(patterns(Game(shape, goal, **options))), **options)
+    lookahead = data.draw(st.booleans())
+    assert_equal(count(game, lookahead=lookahead, threads=1), reference.count(game, lookahead=lookahead))
+
+
+def patterns(game):
+    """One or two tiles on cells that may hold them, or no pattern."""
+    cells = [cell for cell in range(game.cells) if game.tops[cell]]
+    tiles = st.dictionaries(st.sampled_from(cells), st.integers(1, 2), min_size=1, max_size=2)
+    words = tiles.map(
+        lambda held: ",".join(str(2 ** held[c]) if c in held else "*" for c in range(game.cells))
+    )
+    return st.none() | words
 
 
 @pytest.mark.parametrize(
@@ -149,6 +163,20 @@ def test_spilling_gives_the_same_files(tmp_path, monkeypatch):
     assert [file.name for file in roomy] == [file.name for file in tight]
     assert all(a.read_bytes() == b.read_bytes() for a, b in zip(roomy, tight, strict=True))
     assert not list((tmp_path / "tight").glob(".*"))
+
+
+def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
+    """A start board of many tiles lies in a layer that is cut into windows."""
+    game = Game("4x4", 64, start="2,4,8,16/2,4,8,16/2,4,8,16/2,4,8,0")
+    whole = count(game, up_to=108, keep="afterstates", folder=tmp_path / "roomy")
+    monkeypatch.setattr(engine, "BitSet", TwoBlocks)
+    work: list[Work] = []
+    tight = count(game, up_to=108, keep="afterstates", folder=tmp_path / "tight", work=work.append)
+    assert_equal(tight, whole)
+    assert whole.total("states") > 1
+    assert work[0].bytes_spilled > 0
+    for file in (tmp_path / "roomy").glob("afterstates/*.tbl"):
+        assert file.read_bytes() == (tmp_path / "tight" / file.parent.name / file.name).read_bytes()
 
 
 def test_too_little_memory_is_said_before_anything_is_lost(tmp_path, monkeypatch):

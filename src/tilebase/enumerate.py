@@ -270,9 +270,8 @@ class ForwardPass:
     # -- the maps ----------------------------------------------------------------------------
 
     def _mark(self, keys: Array, layout: Layout, target: BitSet) -> None:
-        """Set the bits of some canonical boards (start states: few, in layers that are small)."""
-        for r in layout.index.rank(layout.layer, keys).tolist():
-            target.bits[r >> 6] |= np.uint64(1 << (r & 63))
+        """Set the bits of some canonical boards: starts, which are few."""
+        target.add(layout.index.rank(layout.layer, keys))
 
     def _spawn(self, total: int, layout: Layout, states: BitSet) -> None:
         """Mark the states of a layer: starts, and what spawns make of earlier afterstates."""

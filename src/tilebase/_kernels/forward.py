@@ -162,11 +162,12 @@ def _emit(boards, n, first, last, flags, out_boards, out_from, alive, won):
 
 @scalar
 def _keep_within(boards, n, origin, limits, bits, alive):
-    """Drop boards that exceed a cell's limit; mark the states that have one that does not."""
+    """Drop boards that exceed a cell's limit, and their origins; mark the states of the others."""
     kept = 0
     for j in range(n):
         if within(boards[j], limits, bits):
             boards[kept] = boards[j]
+            origin[kept] = origin[j]
             alive[origin[j]] = 1
             kept += 1
     return kept

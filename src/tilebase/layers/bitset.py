@@ -9,6 +9,7 @@ window is the common case; then nothing is spilled.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,11 @@ class Arena:
     def view(self, block_bits: int) -> tuple[Any, ...]:
         """The tuple that kernels call arena."""
         return np.uint64(block_bits), self.data, self.cursor, self.page_block, self.used
+
+    def offsets(self, page: int, length: Array) -> Array:
+        """The offsets of a page; ``length`` as `by_block` gives it."""
+        begin = page * forward.PAGE
+        return self.data[begin : begin + int(length[page])]
 
     def by_block(self, blocks: int) -> tuple[Array, Array, Array]:
         """``(start, order, length)``: pages of block b are ``order[start[b]:start[b + 1]]``."""
@@ -122,6 +128,21 @@ class BitSet:
         rank.popcounts(words, PIECE_WORDS, counts)
         return int(counts.sum())
 
+    def add(self, ranks: Array) -> None:
+        """Set the bits of some ranks: few, since one by one.  Raises `StorageError`.
+
+        Those of the window in memory are set at once, the others when their window comes.
+        """
+        for r in ranks.tolist():
+            block = int(r) >> self.block_bits
+            if block < self.last_block:
+                place = int(r) - self.first_rank
+                self.bits[place >> 6] |= np.uint64(1 << (place & 63))
+            else:
+                offset = np.array([int(r) - (block << self.block_bits)], dtype=np.uint32)
+                with self._spill_file(block // self.window_blocks) as file:
+                    self._spill_offsets(file, block, [offset])
+
     # -- spilling ----------------------------------------------------------------------------
 
     def _spill_path(self, window: int) -> Path:
@@ -132,21 +153,27 @@ class BitSet:
         for window in range(self.window + 1, self.windows):
             first = window * self.window_blocks
             last = min(first + self.window_blocks, self.blocks)
-            try:
-                with self._spill_path(window).open("ab") as file:
-                    for block in range(first, last):
-                        self._spill_block(file, block, arena, order[start[block] : start[block + 1]], length)
-            except OSError as error:
-                raise StorageError(f"cannot spill to {self._folder}: {error.strerror or error}") from error
+            with self._spill_file(window) as file:
+                for block in range(first, last):
+                    pages = order[start[block] : start[block + 1]]
+                    self._spill_offsets(file, block, [arena.offsets(page, length) for page in pages.tolist()])
 
-    def _spill_block(self, file: Any, block: int, arena: Arena, pages: Array, length: Array) -> None:
-        count = int(length[pages].sum())
+    @contextmanager
+    def _spill_file(self, window: int) -> Iterator[Any]:
+        try:
+            with self._spill_path(window).open("ab") as file:
+                yield file
+        except OSError as error:
+            raise StorageError(f"cannot spill to {self._folder}: {error.strerror or error}") from error
+
+    def _spill_offsets(self, file: Any, block: int, pieces: list[Array]) -> None:
+        """Append offsets (uint32) within a block."""
+        count = sum(map(len, pieces))
         if not count:
             return
         file.write(np.array([block, count], dtype=np.uint64).tobytes())
-        for page in pages:
-            begin = int(page) * forward.PAGE
-            file.write(arena.data[begin : begin + int(length[page])].tobytes())
+        for piece in pieces:
+            file.write(piece.tobytes())
         self.spilled_bytes += 16 + 4 * count
 
     def advance(self) -> None:
