@@ -266,6 +266,20 @@ def test_tops_follow_goal_limits_and_room() -> None:
     assert Game("1x3", walls=[1]).tops == (3, 0, 3)
 
 
+def test_what_is_allowed_does_not_follow_from_the_start() -> None:
+    """A game that nothing bounds has every board with a key, and slides beyond what its start can build."""
+    game = Game("2x2")
+    assert game.slides((5, 5, 5, 5))["left"] == (6, 0, 6, 0)
+    assert game.slides((15, 15, 0, 0))["left"] == (16, 0, 0, 0)
+    assert game.check((15, 9, 0, 1)) == (15, 9, 0, 1)
+    assert not game.closed
+    assert Game("2x2", largest=32).closed
+    assert Game("2x2", largest=32).slides((5, 5, 5, 5)) == {}
+    assert Game("2x2", 32).closed
+    limited = Game("2x2", limits="64,64/16,64")  # a slide down would leave 32 on a 16
+    assert limited.slides((5, 5, 0, 0)) == {"left": (6, 0, 0, 0), "right": (0, 6, 0, 0)}
+
+
 # -- errors ----------------------------------------------------------------------------------------------
 
 
@@ -294,6 +308,7 @@ def test_tops_follow_goal_limits_and_room() -> None:
         (lambda: Game("2x2", 32, walls=[-1]), "wall at cell -1"),
         (lambda: Game("2x2", 32, walls=range(4)), "no cell is left"),
         (lambda: Game("2x2", 8, walls=[0], unmergeable=[0]), "cannot be a wall and hold"),
+        (lambda: Game("2x2", 8, fixed=True), "there are none: name their cells"),
         (lambda: Game("1x1"), "no room for two tiles: start empty"),
         (lambda: Game("2x2", 32, start="2,4"), "the start is no board of the game: '2,4' has 2 cells"),
         (lambda: Game("2x2", 32, start="32,0/0,0"), "tile 32 on cell 0 is not part of the game"),
@@ -325,6 +340,8 @@ def test_a_game_that_cannot_be(make: Callable[[], Any], says: str) -> None:
         (Game("2x2", 32), "2,4/8,3", "tile 3 is not a power of two"),
         (Game("2x2", 32), "2,4/8,32", "tile 32 on cell 3 is not part of the game 2x2, to 32: at most 16"),
         (Game("2x2", 32), "2,4/8,x", "has no unmergeable tile"),
+        (Game("2x2", 8, unmergeable=[0]), "32768,2/0,0", "tile 32768 does not fit beside unmergeable tiles"),
+        (Game("2x2"), "65536,0/0,0", "tile 65536 on cell 0 is not part of the game"),
         (Game("4x8", largest=8), "x " * 32, "has no unmergeable tile"),  # x has the code of an 8 here
         (Game("2x2", 32), "2,4/8,#", "has no wall on cell 3"),
         (Game("2x2", 8, walls=[0]), "2,4/2,2", "tile 2 on cell 0 is not part of the game 2x2, to 8, walls 0"),

@@ -18,8 +18,7 @@ import numpy.typing as npt
 
 from tilebase import symmetry
 from tilebase.errors import BoardError, UsageError
-from tilebase.game import Cells, Game, merge_line
-from tilebase.notation import exponent_of
+from tilebase.game import Cells, Game
 
 X_TILE = -1
 """What stands for an unmergeable tile in an array of tiles."""
@@ -53,6 +52,7 @@ class Board:
     BoardError
         If the game has no such board.  A board that holds the goal exists, since `slides`
         leads to it, and can be drawn; but the game is over: it has no key and is not read back.
+        The same holds for a board with a tile that is too large for a key.
 
     >>> Board.parse(Game("2x2", 32), "2,4/0,8").slides()["down"].text
     '0,4/2,8'
@@ -62,9 +62,7 @@ class Board:
     cells: Cells
 
     def __post_init__(self) -> None:
-        won = _won_exponent(self.game)
-        self.game.check([0 if e == won else e for e in self.cells])
-        object.__setattr__(self, "cells", tuple(int(e) for e in self.cells))
+        object.__setattr__(self, "cells", self.game.check_after(self.cells))
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -88,8 +86,7 @@ class Board:
         True
         """
         if isinstance(board, Board):
-            same = board.game == game and not board.won
-            return board if same else cls(game, game.check(board.cells))
+            return cls(game, game.check(board.cells))
         if isinstance(board, str):
             text = board.strip()
             if text[:1] in ("[", "{"):
@@ -122,10 +119,10 @@ class Board:
 
     @property
     def key(self) -> int:
-        """The packed key.  Raises `BoardError` if the board holds the goal."""
+        """The packed key.  Raises `BoardError` if the board holds the goal or a tile too large for a key."""
         if self.won:
             raise BoardError(f"{self.text} holds the goal: the game is over, and won boards have no key")
-        return self.game.pack(self.cells)
+        return self.game.pack(self.game.check(self.cells))
 
     @property
     def text(self) -> str:
@@ -210,14 +207,6 @@ class Board:
         return self.game.word(self.cells[cell]) if self.cells[cell] else ""
 
 
-def _won_exponent(game: Game) -> int | None:
-    """What a winning slide puts on the board: the goal's exponent, or the next if that means x."""
-    if game.goal_exponent is None:
-        return None
-    below = game.goal_exponent - 1
-    return merge_line([below, below], game.x if game.unmergeable else 0)[0]
-
-
 # -- arrays --------------------------------------------------------------------------------------
 
 
@@ -234,12 +223,7 @@ def _integers(game: Game, array: npt.ArrayLike) -> list[int]:
 
 
 def _exponent(game: Game, tile: int) -> int:
-    if tile == X_TILE and game.unmergeable:
-        return game.x
-    try:
-        return exponent_of(tile) if tile else 0
-    except UsageError as error:
-        raise BoardError(str(error)) from error
+    return game.x if tile == X_TILE and game.unmergeable else game.exponent(tile)
 
 
 def _from_json(game: Game, text: str) -> npt.NDArray[Any]:

@@ -45,6 +45,8 @@ Pattern: TypeAlias = tuple[int | None, ...]
 
 _AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 MAX_CELLS = 32
+UNBOUNDED = 64
+"""The largest exponent where no rule bounds tiles: far more than a packed key holds."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ class Game:
     unmergeable:
         Indexes of the cells that hold an unmergeable tile at the start.
     fixed:
-        Whether unmergeable tiles never move.
+        Whether unmergeable tiles are walls: they never move and stop other tiles.  This is not the
+        rule of endgame tables, where a large tile slides as any other and a slide that moves one
+        away is not allowed; values with walls are higher.
 
     Raises
     ------
@@ -126,7 +130,7 @@ class Game:
         put("largest", None if largest is None else integer_of(largest, "largest tile"))
         put("walls", self._cell_set(walls, "wall"))
         put("unmergeable", self._cell_set(unmergeable, "unmergeable tile"))
-        put("fixed", bool(fixed) and bool(self.unmergeable))
+        put("fixed", bool(fixed))
         put("limits", self._parse_limits(limits))
         put("start", str(start).strip())
         put("pattern", None if pattern is None else str(pattern).strip().lower())
@@ -182,6 +186,10 @@ class Game:
         if self.cells > MAX_CELLS:
             raise GameError(
                 f"a {self.shape_text} board has {self.cells} cells; at most {MAX_CELLS} fit into 64 bits"
+            )
+        if self.fixed and not self.unmergeable:
+            raise GameError(
+                "fixed says that unmergeable tiles never move, but there are none: name their cells"
             )
         if set(self.walls) & set(self.unmergeable):
             raise GameError("a cell cannot be a wall and hold an unmergeable tile")
@@ -247,6 +255,11 @@ class Game:
     def x(self) -> int:
         """The code of an unmergeable tile: all bits of a cell."""
         return (1 << self.bits) - 1
+
+    @property
+    def _x_code(self) -> int:
+        """What `merge_line` takes as x: 0 without unmergeable tiles."""
+        return self.x if self.unmergeable else 0
 
     @property
     def max_code(self) -> int:
@@ -380,18 +393,34 @@ class Game:
 
     @cached_property
     def tops(self) -> tuple[int, ...]:
-        """The largest exponent each cell may hold in a board that is neither won nor forbidden."""
-        everywhere = self._buildable
+        """The largest exponent each cell may hold in a board that play from the start can make.
+
+        Won and forbidden boards are not counted.  Boards that no play makes may hold more: see `highest`.
+        """
+        return tuple(min(self._buildable, highest) for highest in self.highest)
+
+    @cached_property
+    def highest(self) -> tuple[int, ...]:
+        """The largest exponent that the rules allow on each cell of a board that is not won.
+
+        The goal, the limits and the largest tile decide, and not what play from the start can build:
+        a game that has none of the three allows every tile (`UNBOUNDED`).
+        """
+        everywhere = UNBOUNDED
         if self.goal_exponent is not None:
             everywhere = min(everywhere, self.goal_exponent - 1)
         if self.largest is not None:
             everywhere = min(everywhere, self.largest.bit_length() - 1)
-        tops = [everywhere] * self.cells
-        if self.limits is not None:
-            tops = [
-                min(top, max(limit, 1).bit_length() - 1) for top, limit in zip(tops, self.limits, strict=True)
-            ]
-        return tuple(0 if cell in self.obstacles else top for cell, top in enumerate(tops))
+        limits = self.limits or (1 << everywhere,) * self.cells
+        return tuple(
+            0 if cell in self.obstacles else min(everywhere, max(limit, 1).bit_length() - 1)
+            for cell, limit in enumerate(limits)
+        )
+
+    @property
+    def closed(self) -> bool:
+        """Whether all boards that the rules allow hold only tiles that play from the start can build."""
+        return self.tops == self.highest
 
     @cached_property
     def obstacles(self) -> frozenset[int]:
@@ -527,7 +556,7 @@ class Game:
         words = split_cells(stripped)
         if len(words) != self.cells:
             raise BoardError(
-                f"{text!r} has {len(words)} cells; a {self.shape_text} board has {self.cells}: "
+                f"{text!r} has {_cells_text(len(words))}; a {self.shape_text} board has {self.cells}: "
                 "separate cells by blanks or commas and rows by /"
             )
         return self.check(tuple(self._parse_cell(word, cell) for cell, word in enumerate(words)))
@@ -543,27 +572,61 @@ class Game:
         if not word.isdecimal():
             raise BoardError(f"{word!r} is not a tile: write 2, 4, 8, or . for an empty cell")
         try:
-            return exponent_of(int(word))
+            return self.exponent(int(word))
+        except ValueError as error:
+            if isinstance(error, BoardError):
+                raise
+            # Python reads no number of more than 4300 digits.
+            raise BoardError(f"a tile of {len(word)} digits is too large for {self}") from error
+
+    def exponent(self, tile: int) -> int:
+        """The exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
+
+        The code of x has the number of a tile, which no board with unmergeable tiles can hold.
+        """
+        try:
+            found = exponent_of(tile) if tile else 0
         except GameError as error:
             raise BoardError(str(error)) from error
-        except ValueError as error:  # Python reads no number of more than 4300 digits
-            raise BoardError(f"a tile of {len(word)} digits is none of the game {self}") from error
+        if self._is_x(found):
+            raise BoardError(
+                f"tile {tile} does not fit beside unmergeable tiles: write x for those, or tiles up to "
+                f"{2**self.max_code}"
+            )
+        return found
 
     def check(self, cells: Sequence[int]) -> Cells:
-        """`cells` as a tuple.  Raises `BoardError` if a tile is where none of its size may be."""
+        """`cells` as a tuple.  Raises `BoardError` if a tile is where none of its size may be.
+
+        Boards that hold the goal are refused, and so is a tile too large for a packed key.
+        """
+        return self._check_cells(cells, [min(top, self.max_code) for top in self.highest])
+
+    def check_after(self, cells: Sequence[int]) -> Cells:
+        """As `check`, but boards that only a slide makes are accepted too.
+
+        These are won boards, on which any tile may exceed its limit, and boards with a tile that is
+        too large for a packed key.
+        """
+        if not self.holds_goal(cells):
+            return self._check_cells(cells, self.highest)
+        most = merge_line([max(self.highest)] * 2, self._x_code)[0]
+        return self._check_cells(cells, [0 if cell in self.obstacles else most for cell in range(self.cells)])
+
+    def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
         board = tuple(int(e) for e in cells)
         if len(board) != self.cells:
-            raise BoardError(f"{len(board)} cells; a {self.shape_text} board has {self.cells}")
-        for cell, (exponent, top) in enumerate(zip(board, self.tops, strict=True)):
-            is_x = bool(self.unmergeable) and exponent == self.x
+            raise BoardError(f"{_cells_text(len(board))}; a {self.shape_text} board has {self.cells}")
+        for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
+            is_x = self._is_x(exponent)
             if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
                 continue
             if cell in self.unmergeable and self.fixed:
                 raise BoardError(f"cell {cell} must hold the fixed tile x")
-            if not 0 <= exponent <= top:
+            if is_x or not 0 <= exponent <= top:
                 shown = "x" if is_x else str(2**exponent) if exponent > 0 else str(exponent)
-                most = f"at most {2**top}" if top else "it stays empty"
-                raise BoardError(f"tile {shown} on cell {cell} is not part of the game {self}: {most}")
+                allowed = f"at most {2**top}" if top else "it stays empty"
+                raise BoardError(f"tile {shown} on cell {cell} is not part of the game {self}: {allowed}")
         if self.unmergeable and board.count(self.x) != len(self.unmergeable):
             raise BoardError(
                 f"{board.count(self.x)} unmergeable tiles; the game {self} has {len(self.unmergeable)}"
@@ -615,7 +678,7 @@ class Game:
 
     def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
         """The board after a slide, by the bare rules: no goal, no limits; may be unchanged."""
-        board, x = list(cells), self.x if self.unmergeable else 0
+        board, x = list(cells), self._x_code
         for line in self.lines[direction]:
             for segment in self._segments(line):
                 merged = merge_line([board[c] for c in segment], x)
@@ -645,8 +708,8 @@ class Game:
         )
 
     def allowed(self, cells: Sequence[int]) -> bool:
-        """Whether no tile exceeds its limit."""
-        return all(e <= top or self._is_x(e) for e, top in zip(cells, self.tops, strict=True))
+        """Whether no tile exceeds its limit, nor the largest tile."""
+        return all(e <= top or self._is_x(e) for e, top in zip(cells, self.highest, strict=True))
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
         """The allowed slides and the afterstates they lead to, won ones included."""
@@ -689,6 +752,10 @@ class Game:
             for second, q in self.spawns(first):
                 chances[second] = chances.get(second, Fraction(0)) + p * q
         return sorted(chances.items())
+
+
+def _cells_text(count: int) -> str:
+    return f"{count} cell" if count == 1 else f"{count} cells"
 
 
 def merge_line(line: Sequence[int], x: int = 0) -> list[int]:

@@ -59,8 +59,17 @@ class GameOptions:
         Parameter(help="Tiles on cells that win, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
     ] = None
     walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = ""
-    unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which never merges.")] = ""
-    fixed: Annotated[bool, Parameter(negative=(), help="Tiles x never move.")] = False
+    unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which slides but never merges.")] = (
+        ""
+    )
+    fixed: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="Tiles x are walls: they never move. This is not the rule of endgame tables, where x slides "
+            "and no slide may move it away; values by that rule are lower.",
+        ),
+    ] = False
 
 
 DEFAULT_GAME = GameOptions()

@@ -11,7 +11,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from tilebase.game import Cells, Game, merge_line
+from tilebase.game import UNBOUNDED, Cells, Game, merge_line
 from tilebase.symmetry import symmetries
 
 
@@ -31,10 +31,10 @@ class Slider:
         self.game = game
         self._directions = [self._plan(direction) for direction in game.directions]
         self._images = [_getter(p) for p in symmetries(game)[1:]]
-        self._goal = game.goal_exponent or 99
+        self._goal = game.goal_exponent or UNBOUNDED + 1
         self._x = game.x if game.unmergeable else -1
-        self._uniform = len(set(game.tops)) == 1 and not game.unmergeable
-        self._top = max(game.tops)
+        self._uniform = len(set(game.highest)) == 1 and not game.unmergeable
+        self._top = max(game.highest)
 
     def _plan(self, direction: str) -> tuple[Any, ...]:
         """Direction, gather, (begin, end, remembered lines, how to slide one) of each line, scatter."""
