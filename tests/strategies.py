@@ -31,6 +31,11 @@ SMALL_GAMES = (
 )
 """Games that the oracle enumerates in well under a second, one for each thing a game can have."""
 
+CLOSED_GAMES = tuple(
+    game if game.closed else game.changed(largest=2 ** max(game.tops)) for game in SMALL_GAMES
+)
+"""The same games; where nothing bounds tiles, with the largest tile that play can make as a bound."""
+
 GAMES = (
     *SMALL_GAMES,
     Game("3x3", 1024),

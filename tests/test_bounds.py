@@ -269,6 +269,8 @@ def test_checks_that_cannot_be():
         check_pattern(game, within=0)
     with pytest.raises(UsageError, match=r"no board .* holds the pattern"):
         check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", unmergeable=[7], fixed=True))
+    with pytest.raises(UsageError, match="the limits leave no cells for it"):
+        check_pattern(Game("2x2", 32, pattern="pair", limits="8,8,8,8"))
     limits, start = "16384,16384,16384/16384,4,4", "16384,8192,0/0,2,0"
     large = Game("2x3", 32768, pattern="4,4,*/*,*,*", limits=limits, start=start)
     with pytest.raises(UsageError, match=r"a win may take .* slides, more than the 32,766"):

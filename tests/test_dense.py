@@ -6,6 +6,7 @@ import itertools
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,18 +14,20 @@ import pytest
 
 from interrupting import stop_at
 from judging import check, objectives_of
-from strategies import SMALL_GAMES
+from strategies import CLOSED_GAMES
 from tilebase import dense, open_table, prove, reference, solve, verify_table
+from tilebase.board import Board
 from tilebase.cli import main
 from tilebase.dense import DensePass
 from tilebase.enumerate import OVERHEAD
-from tilebase.errors import CorruptError, MissingBoardError, ResourceError
+from tilebase.errors import CorruptError, MissingBoardError, ResourceError, UsageError
 from tilebase.game import Cells, Game
-from tilebase.objectives import Objective, parse_objectives
+from tilebase.objectives import ONE, Objective, parse_objectives
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
 from tilebase.symmetry import canonical
 from tilebase.tables.format import ValueFile
+from tilebase.tables.manifest import Manifest
 from tilebase.tables.probe import Table
 from tilebase.values import Lower, Upper, read_number
 
@@ -36,7 +39,7 @@ def number_of(value: object) -> Fraction:
     return Fraction(value.bound if isinstance(value, Lower | Upper) else value.value)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+@pytest.mark.parametrize("game", CLOSED_GAMES, ids=str)
 def test_starts_are_worth_what_the_oracle_says(game: Game) -> None:
     """Every objective and type; bounds and truths equal those of the reachable space to the bit."""
     reachable = solve(game, objectives_of(game))
@@ -60,7 +63,7 @@ def stored(folder: Path, game: Game, objective: Objective) -> dict[Cells, object
     return found
 
 
-@pytest.mark.parametrize("game", [g for g in SMALL_GAMES if g.start == "empty" and g.cells < 6], ids=str)
+@pytest.mark.parametrize("game", [g for g in CLOSED_GAMES if g.start == "empty" and g.cells < 6], ids=str)
 def test_every_board_is_worth_what_the_oracle_says(game: Game, tmp_path: Path) -> None:
     """Not only those that play makes: each board as a start of its own."""
     solution = solve(game, "win,lower,guaranteed,score,moves,survival,longest", space="all", table=tmp_path)
@@ -71,6 +74,70 @@ def test_every_board_is_worth_what_the_oracle_says(game: Game, tmp_path: Path) -
             if canonical(game, board) in exact:
                 check(objective, value, exact[canonical(game, board)])
         assert {canonical(game, board) for board in values} >= exact.keys()
+
+
+@pytest.mark.parametrize(
+    "game", [Game("2x2"), Game("2x2", limits="64,64,64,64"), Game("1x3", largest=64)], ids=str
+)
+def test_boards_without_an_end_are_refused(game: Game, tmp_path: Path) -> None:
+    """Slides would lead from boards that are indexed to boards that are not."""
+    most = 2 ** max(game.tops)
+    with pytest.raises(UsageError, match=f"give {most} as the largest tile"):
+        solve(game, "score", space="all", table=tmp_path / "table")
+    assert not (tmp_path / "table").exists()
+    bounded = game.changed(largest=most, limits=None)
+    assert solve(bounded, "score", space="all").start == solve(game, "score").start
+
+
+def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
+    """What the layers below would need, which are never made, does not count."""
+    game, objective = Game("3x3", 128, start="empty"), Objective("win")
+    index = PerfectIndex(game)
+    top = Plan.of(index, objective, 1 << 40, 2, lowest=500)
+    memory = top.whole_bytes
+    assert not Plan.of(index, objective, memory, 2, lowest=500).batched
+    assert Plan.of(index, objective, memory, 2).batched
+    found = solve(game, space="all", memory=memory, threads=2, down_to=500, folder=tmp_path)
+    assert not found.complete
+    assert found.positions == top.boards == sum(size for s, size in index.sizes().items() if s >= 500)
+    with pytest.raises(UsageError, match="has a sum of 5000 or more"):
+        solve(game, space="all", down_to=5000)
+
+
+@pytest.mark.parametrize(
+    ("text", "discount"),
+    [("lower,upper", "0.7"), ("lower:uint16,upper:uint16", "1/3"), ("lower:uint32,upper:uint32", "1"),
+     ("score:float32,moves:float32", "0.9"), ("win:float16,win:float32", "0.99")],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("game", [LIMITED, Game("2x2", 32, four="1/3"), Game("1x4", 16, four=0)], ids=str)
+def test_the_start_of_all_boards_is_verified(game: Game, text: str, discount: str, tmp_path: Path) -> None:
+    """A pass over all boards rounds states too; `verify` derives the start from afterstates."""
+    solve(game, text, discount=discount, space="all", table=tmp_path)
+    assert verify_table(tmp_path, sample=None).wrong == ()
+
+
+@pytest.mark.parametrize(("text", "change"), [("lower", 3), ("upper", -3), ("lower", -1), ("upper", 1)])
+def test_a_start_that_was_changed_is_found(text: str, change: int, tmp_path: Path) -> None:
+    solve(LIMITED, text, space="all", table=tmp_path)
+    path = tmp_path / "manifest.json"
+    old = Manifest.parse(path.read_bytes(), "manifest")
+    value = old.starts[text]
+    assert isinstance(value, Lower | Upper)
+    moved = type(value)(value.bound - change * Fraction(1, ONE["uint64"]))
+    path.write_text(replace(old, starts={text: moved}).text)
+    assert any("the start under" in sentence for sentence in verify_table(tmp_path, sample=0).wrong)
+
+
+def test_boards_below_the_start(tmp_path: Path) -> None:
+    """A table of all boards holds those of smaller sums than the start's, too."""
+    game = Game("2x2", 16, start="8,4/4,4")
+    solve(game, space="all", table=tmp_path)
+    exact = reference.values(game.changed(start="empty"))
+    with open_table(tmp_path) as table:
+        for board in exact.states:
+            check(table.objectives[0], number_of(table.probe(Board(game, board)).value), exact.states[board])
+    assert verify_table(tmp_path, sample=None).wrong == ()
 
 
 def test_boards_that_no_play_makes():
@@ -369,8 +436,8 @@ def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
 def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch):
     whole = run(tmp_path / "whole", BATCHED, "win")
     (objective,) = parse_objectives("win")
-    first = DensePass(tmp_path / "part", BATCHED, objective, memory=1 << 32, threads=2)
-    first.run(100)
+    first = DensePass(tmp_path / "part", BATCHED, objective, memory=1 << 32, threads=2, down_to=100)
+    first.run()
     first.close()
     solved = []
     real = DensePass._layer

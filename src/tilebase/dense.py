@@ -65,7 +65,8 @@ class DensePass:
     """One objective over all boards within the limits.  Use `solve` or `bound` unless you need more.
 
     `folder` gets ``layers.jsonl``, a line for each finished layer, and checkpoints; with `keep` also the
-    values of all afterstates, as value files in the order of ranks.  A folder that was filled without
+    values of all afterstates, as value files in the order of ranks.  With `down_to` the pass stops after
+    the layer of that sum, and is planned for the layers that it makes.  A folder that was filled without
     summaries or values that are wanted now is filled anew.
 
     A question of another kind brings its own `law`, stays within the sums from `lowest` to `highest`, above
@@ -89,6 +90,7 @@ class DensePass:
         law: Law | None = None,
         lowest: int | None = None,
         highest: int | None = None,
+        down_to: int | None = None,
         look: Callable[[int, DenseLayer], Any] | None = None,
     ) -> None:
         self.folder, self.game, self.objective = folder, game, objective
@@ -96,6 +98,7 @@ class DensePass:
         self.law = law or layers.make_law(game, objective)
         self.lowest = _first_sum(game) if lowest is None else lowest
         self._highest, self._look = highest, look
+        self._last = max(self.lowest, down_to or 0)
         self.index = index or PerfectIndex(game)
         self.sizes = self.index.sizes()
         self.work = DenseWork()
@@ -105,8 +108,8 @@ class DensePass:
 
             self.memory = min(memory, cuda.device_memory() or memory)
         self._plan = Plan.of(
-            self.index, objective, self.memory, threads, value_bytes=self.law.dtype.itemsize, highest=highest,
-            bits=law is None and not keep and executor == "threads",
+            self.index, objective, self.memory, threads, value_bytes=self.law.dtype.itemsize,
+            lowest=self._last, highest=highest, bits=law is None and not keep and executor == "threads",
         )  # fmt: skip
         if look is not None and self._plan.batched:
             raise ResourceError(
@@ -160,7 +163,12 @@ class DensePass:
 
     # -- the whole pass ----------------------------------------------------------------------
 
-    def run(self, down_to: int | None = None) -> dict[int, LayerSummary | None]:
+    @property
+    def complete(self) -> bool:
+        """Whether the pass goes down to the start."""
+        return self._last == self.lowest
+
+    def run(self) -> dict[int, LayerSummary | None]:
         """Solve the layers, continuing where the last checkpoint was; return their summaries if wanted.
 
         Raises `CorruptError`, `StorageError` or `ResourceError`.
@@ -171,7 +179,7 @@ class DensePass:
             raise StorageError(f"cannot use {self.folder}: {error.strerror or error}") from error
         for leftover in self.folder.glob(".*.part"):
             leftover.unlink()
-        least, most = max(self.lowest, down_to or 0), self._highest
+        least, most = self._last, self._highest
         totals = sorted((s for s in self.sizes if least <= s and (most is None or s <= most)), reverse=True)
         missing = self._resume(totals)
         self._plan.check_disk(self.folder, self.index, self.keep, self._states)
@@ -186,7 +194,7 @@ class DensePass:
             self._executor.close()
             self._keep_for_later(last)
             raise
-        if not down_to or down_to <= self.lowest:
+        if self.complete:
             self._clean(set())
         else:
             self._keep_for_later(last)

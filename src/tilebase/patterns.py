@@ -154,6 +154,8 @@ class _Search:
     """Where the pattern is looked for, and among which boards the win."""
 
     def __init__(self, game: Game, fillings: str | Sequence[int] | None, within: int | None) -> None:
+        if not game.patterns:
+            raise UsageError(f"no board of {game} holds the pattern: the limits leave no cells for it")
         tops = game.tops if fillings is None else game.changed(limits=fillings).tops
         self.game = game.changed(pattern=None)
         self.index = index = PerfectIndex(self.game)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tilebase.combinatorics import layers_together
 from tilebase.enumerate import OVERHEAD, available_memory
-from tilebase.errors import ResourceError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.game import Game
 from tilebase.layers import dense as layers
 from tilebase.layers.bits import LAYERS, Words
@@ -88,7 +88,8 @@ class Plan:
         plan = cls.outline(index, objective, memory, threads, **options)
         if plan.batched:
             # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
-            sizes = index.sizes()
+            lowest = options.get("lowest", 0)
+            sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
             every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
             for total in [max(sizes, key=lambda s: sizes[s]), *sorted(sizes)[::every]]:
                 plan.cut(index, total)
@@ -103,20 +104,23 @@ class Plan:
         threads: int,
         *,
         value_bytes: int = 0,
+        lowest: int = 0,
         highest: int | None = None,
         bits: bool = True,
     ) -> Plan:
         """The plan, without looking whether batches fit, which takes seconds where there are many blocks.
 
-        Values may take other bytes than the objective's; with `highest`, only sums up to it are meant.
+        Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
         Truths are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
         `ResourceError` if the tables do not fit.
         """
-        sizes = index.sizes()
-        if bits and objective.dtype == "bit" and (plan := cls._of_bits(index, sizes, memory, threads)):
-            return plan
+        sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
         if highest is not None:  # the first layer needs what is above it
             sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
+        if not sizes:
+            raise UsageError(f"no board of {index.game} has a sum of {lowest} or more: give a lower sum")
+        if bits and objective.dtype == "bit" and (plan := cls._of_bits(index, sizes, memory, threads)):
+            return plan
         size = value_bytes or (1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize)
         tables = layers.table_bytes(index, made=objective.name == "score") + index.nbytes
         tables += threads * layers.room_bytes(index, size)

@@ -71,7 +71,7 @@ def solve(
         True: one layer of values above the one in work in memory instead of two, reading keys
         twice.  None: only where memory is too small otherwise.  The values are the same.
     down_to:
-        Stop after the layer of this sum; then the start has no value and no table is finished.
+        Stop after the layer of this sum, and finish no table; below it the start has no value.
     space:
         ``"reachable"``: the positions that occur, counted first; ``"all"``: every board within
         the limits, by perfect index, without a forward pass and without stored keys: for
@@ -148,6 +148,7 @@ def _solve_all(
     progress: Callable[[Progress], None] | None,
 ) -> Solution:
     """The same for all boards within the limits, one objective after the other."""
+    _check_closed(game)
     index = PerfectIndex(game)
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
@@ -155,18 +156,28 @@ def _solve_all(
         for one in objectives:
             with DensePass(
                 path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
-                progress=progress, index=index,
+                progress=progress, index=index, down_to=down_to, lowest=0 if keep else None,
             ) as dense:  # fmt: skip
-                found = dense.run(down_to)
+                found = dense.run()
             least = 0 if down_to is None else down_to
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= least))
-            if down_to is None or down_to <= dense.lowest:
+            if dense.complete:
                 values.append(as_value(one, dense.start()))
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
             _finish_table(path, game, {"boards": sum(sizes.values())}, objectives, values, sizes, "all")
     positions = sum(layer.positions for layer in layers[0])
     return Solution(game, tuple(objectives), tuple(layers), tuple(values), positions)
+
+
+def _check_closed(game: Game) -> None:
+    """Raise `UsageError` if slides lead from boards that are indexed to boards that are not."""
+    if not game.closed:
+        most = 2 ** max(game.tops)
+        raise UsageError(
+            f"all boards of {game} cannot be solved: nothing bounds their tiles. Play makes no "
+            f"tile above {most}: give {most} as the largest tile, or solve the reachable boards"
+        )
 
 
 def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> tuple[Value, ...]:
