@@ -11,6 +11,7 @@ import pytest
 
 from facts import Fact, facts
 from strategies import SMALL_GAMES
+from tilebase.counts import CountResult
 from tilebase.errors import GameError, UsageError
 from tilebase.game import Cells, Game
 from tilebase.reference import Objective, count, decided, reachable, transitions, values
@@ -133,6 +134,9 @@ def test_every_count_of_1x2_to_8() -> None:
         (8, 1, 1, 0, 1, 0, 1, 1),
     ]
     assert [row["max"] for row in result.rows(("max",))] == [2, 4]
+    empty = count(Game("2x2", 8, start="empty"))
+    assert next(iter(empty.rows(("sum", "max"))))["max"] == 0  # the empty board
+    assert CountResult.from_dict(empty.as_dict()).as_dict() == empty.as_dict()
 
 
 def test_lookahead_collapses_what_is_decided() -> None:

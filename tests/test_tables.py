@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given
 
 from strategies import SMALL_GAMES, games_and_boards
-from tilebase import reference, solve
+from tilebase import evaluate, reference, solve
 from tilebase.board import Board
 from tilebase.errors import (
     BoardError,
@@ -177,30 +177,86 @@ def test_every_board_of_an_orbit(solved):
                 check(table.probe(Board(SMALL, state)), exact, state)
 
 
-def test_boards_that_no_play_makes(solved):
+@pytest.mark.parametrize(
+    ("game", "objective", "exponents"),
+    [
+        (TINY, "win", 4),
+        (Game("2x2"), "score", 8),  # nothing bounds tiles: a slide from 32s makes a 64
+        (Game("2x2", limits="64,64/16,8"), "moves", 7),
+        (Game("2x2", 16, limits="8,8/8,4"), "win", 4),  # winning slides leave tiles above their limits
+        (Game("2x2", pattern="8,4/*,*", four=0), "win", 6),
+        (Game("1x4", unmergeable=[1]), "score", 15),
+    ],
+    ids=str,
+)
+def test_boards_that_no_play_makes(game, objective, exponents, solved):
     """A board is answered if the table holds all that its slides lead to, and only then."""
-    exact = reference.values(TINY)
-    refused = 0
-    with open_table(solved(TINY)) as table:
-        for board in itertools.product(range(4), repeat=4):
-            if not any(board):
-                assert table.get(Board(TINY, board)) is None
+    exact = reference.values(game, objective)
+    answered = refused = 0
+    with open_table(solved(game, objective)) as table:
+        for board in itertools.product(range(exponents), repeat=4):
+            board = tuple(game.x if cell in game.unmergeable else e for cell, e in enumerate(board))
+            if not game.sum(board):
+                assert table.get(Board(game, board)) is None
                 continue
-            afters = [canonical(TINY, after) for after in TINY.slides(board).values() if not TINY.wins(after)]
-            answer = table.get(Board(TINY, board), "unknown")
+            if not game.allowed(board):
+                with pytest.raises(BoardError, match="is not part of the game"):
+                    table.probe(game.format(board))
+                continue
+            slides = game.slides(board)
+            afters = [canonical(game, after) for after in slides.values() if not game.wins(after)]
+            answer = table.get(Board(game, board), "unknown")
             if all(after in exact.afterstates for after in afters):
-                assert answer == table.probe(Board(TINY, board))
+                answered += 1
+                assert answer == table.probe(Board(game, board))
+                assert {slide.direction: slide.after.cells for slide in answer.slides} == slides
                 worths = [
-                    1 if TINY.wins(after) else exact.afterstates[canonical(TINY, after)]
-                    for after in TINY.slides(board).values()
+                    reference._worth(game, objective, board, after)
+                    + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+                    for after in slides.values()
                 ]
                 assert agrees(answer.value, max(worths, default=Fraction(0)))
                 continue
             refused += 1
             assert answer == "unknown"
-            with pytest.raises(MissingBoardError, match="no play of 2x2, to 16 makes it"):
-                table.probe(Board(TINY, board))
+            with pytest.raises(MissingBoardError, match=r"no play of .* makes it"):
+                table.probe(Board(game, board))
+    assert answered
     assert refused
+
+
+def test_slides_that_differ_by_rounding_are_ties(solved, monkeypatch):
+    """Values of a float64 are right to about 1e-14; a difference of 5e-15 tells nothing."""
+    game = Game("2x4", 128)
+    with open_table(solved(game)) as table:
+        board, slides = (1, 1, 0, 2, 0, 0, 0, 0), [("left", 0.0), ("right", 5e-15), ("down", 1e-13)]
+        found = [(name, game.slide_any(board, name), False, 0.75 - less) for name, less in slides]
+        monkeypatch.setattr(table.prober, "slides", lambda *_: found)
+        assert table.probe(Board(game, board)).best == ("left", "right")
+
+
+@pytest.mark.parametrize("game", [Game("2x3", 32, four="1/3"), Game("2x4", 16)], ids=str)
+@pytest.mark.parametrize("objective", ["win", "score", "moves"])
+def test_exactly_the_best_slides_are_starred(game, objective, solved):
+    exact = reference.values(game, objective)
+    with open_table(solved(game, objective)) as table:
+        for state in exact.states:
+            worths = {
+                name: reference._worth(game, objective, state, after)
+                + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+                for name, after in game.slides(state).items()
+            }
+            best = {name for name, worth in worths.items() if worth == max(worths.values())}
+            assert set(table.probe(Board(game, state)).best) == best
+
+
+def test_a_label_goes_before_a_name(solved):
+    """`upper` is the label of the uint64 values, though the uint16 ones come first."""
+    with open_table(solved(TINY, "upper:uint16,upper,win:float32,win")) as table:
+        assert table.objective("upper").dtype == "uint64"
+        assert table.objective("upper:uint16").dtype == table.objective("upper-uint16").dtype == "uint16"
+        assert table.objective("win").dtype == "float64"
+    assert evaluate(table, "greedy", objective="win").objective.dtype == "float64"
 
 
 def test_objectives_by_name_and_label(solved):
@@ -273,7 +329,7 @@ def test_digits_of_an_unmergeable_tile():
     ("form", "sentence"),
     [
         ("2,4/0", "has 3 cells"),
-        ("120", "has 1 cells"),
+        ("120", "has 1 cell;"),
         ("1209", "tile 512 on cell 3"),
         ("0x12030", "does not fit"),
         ("2,4/0,32", "at most 16"),

@@ -83,7 +83,7 @@ class CountResult:
         """One dictionary a row of the table grouped by ``sum``, ``max``, both or neither.
 
         Rows in which nothing was counted are left out; ``max`` is a tile, not an exponent
-        (1 for a board without tiles).
+        (0 for a board without tiles).
         """
         axes = {"sum": 0, "max": 1}
         dropped = tuple(axis for name, axis in axes.items() if name not in by)
@@ -92,7 +92,7 @@ class CountResult:
         for layer, exponent in np.argwhere(counted):
             row = {"sum": int(self.sums[layer])} if "sum" in by else {}
             if "max" in by:
-                row["max"] = 2 ** int(exponent)
+                row["max"] = 2 ** int(exponent) if exponent else 0
             yield row | {field: int(table[layer, exponent]) for field, table in tables.items()}
 
     def as_dict(self) -> dict[str, Any]:
@@ -154,9 +154,9 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
     arrays = {name: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for name in STORED}
     cells = set()
     for row in rows:
-        tile = index(row["max"])
-        cell = place[row["sum"]], tile.bit_length() - 1
-        if tile < 1 or tile & (tile - 1) or cell[1] > game.max_code or cell in cells:
+        tile = index(row["max"])  # 1 for a board without tiles in files of before
+        cell = place[row["sum"]], max(tile.bit_length() - 1, 0)
+        if tile < 0 or tile & (tile - 1) or cell[1] > game.max_code or cell in cells:
             raise ValueError(f"largest tile {tile} in sum {row['sum']} cannot be, or stands there twice")
         cells.add(cell)
         for name in STORED:

@@ -25,6 +25,7 @@ expectation of d to the number of slides.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -159,6 +160,21 @@ class Objective:
             )
         if self.is_bound and self.discount.denominator * (ONE[self.dtype] + 1) >= 1 << 64:
             raise UsageError(f"{self.name} needs a discount with a smaller denominator than {self.discount}")
+
+
+def find_objective(objectives: Iterable[Objective], word: str) -> Objective | None:
+    """The objective of a label, else the first with this name and type, else the first with this name.
+
+    >>> both = parse_objectives("win:float32,win")
+    >>> find_objective(both, "win").label, find_objective(both, "win:float32").label
+    ('win', 'win-float32')
+    """
+    there = list(objectives)
+    for text in (lambda o: o.label, lambda o: f"{o.name}:{o.dtype}", lambda o: o.name):
+        for objective in there:
+            if text(objective) == word:
+                return objective
+    return None
 
 
 def parse_discount(value: Any) -> Fraction:

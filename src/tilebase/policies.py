@@ -27,9 +27,9 @@ from tilebase.game import Cells, Game
 from tilebase.layers.folds import PolicyFold
 from tilebase.layers.reading import LayerReader
 from tilebase.layers.spaces import Reachable
-from tilebase.objectives import Objective
+from tilebase.objectives import Objective, find_objective
 from tilebase.tables.format import LayerFile
-from tilebase.tables.probe import Prober, Table, open_table, rounding
+from tilebase.tables.probe import Prober, Table, open_table
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Folder
 
@@ -136,9 +136,9 @@ def evaluate(
 
 def _objective(table: Table, label: str | None) -> Objective:
     fit = [o for o in table.objectives if o.is_mean and not o.is_bound]
-    for objective in fit:
-        if label in (None, objective.label, objective.name):
-            return objective
+    found = next(iter(fit), None) if label is None else find_objective(fit, label)
+    if found is not None:
+        return found
     raise UsageError(
         f"a policy is evaluated under win, score or moves, and {table.location.name} has no values of "
         + (f"{label} that are such" if label else "these")
@@ -213,7 +213,13 @@ def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> Poli
         )
     by = guide.objectives[0]
     reader = LayerReader(local_folder(guide), guide.game)
-    return PolicyFold(table.game, objective, guide=partial(reader.values, by), guide_objective=by)
+    return PolicyFold(
+        table.game,
+        objective,
+        guide=partial(reader.values, by),
+        scored=by.name == "score",
+        slack=guide.slack(by),
+    )
 
 
 def _start_value(path: Path, values: Path, game: Game, objective: Objective, guide: Table | str) -> float:
@@ -235,7 +241,8 @@ def _start_value(path: Path, values: Path, game: Game, objective: Objective, gui
         else:
             opinions = [0.0] * len(slides)
         most = max(opinions)
-        least = most - (rounding(guide.objectives[0], most) if isinstance(guide, Table) else 0)
+        slack = guide.slack(guide.objectives[0]) if isinstance(guide, Table) else 0.0
+        least = most - slack * abs(most)
         chosen = [worth for (*_, worth), opinion in zip(slides, opinions, strict=True) if opinion >= least]
         total += p * sum((Fraction(worth) for worth in chosen), Fraction(0)) / len(chosen)
     prober.close()

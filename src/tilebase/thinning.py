@@ -42,6 +42,9 @@ from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
 
+ROUNDING = 1e-12
+"""How far the probability of a visit may be from the exact one, relative to it."""
+
 
 @dataclass(frozen=True)
 class Thinning:
@@ -110,7 +113,8 @@ def thin(
     output:
         A new folder.
     above:
-        States that are visited with at least this probability are kept; 0 for all that can be.
+        States that are visited with at least this probability are kept, and those that may be, up to
+        rounding; 0 for all that can be.
     objective:
         The objective whose play counts; None for the first.  All objectives' values are kept.
 
@@ -160,7 +164,7 @@ def _run(
         total, keys, visit, inside = flow.pop()
         layer = reader.layer(total)
         links = layer.link(keys)
-        stays = visit >= above
+        stays = visit >= above * (1 - ROUNDING)
         states, visited = states + int(stays.sum()), visited + len(keys)
         left_out += float(inside[~stays].sum())
         allowed = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
@@ -168,7 +172,8 @@ def _run(
         if len(wanted):
             checks[total] = _write(table, target, total, wanted)
             kept += len(wanted)
-        _advance(reader, objective, layer, links, visit, np.where(stays, inside, 0.0), flow)
+        slack = table.slack(objective)
+        _advance(reader, objective, slack, layer, links, visit, np.where(stays, inside, 0.0), flow)
         if progress is not None:
             seconds = time.perf_counter() - began
             share = (total + 1) / (max(sizes, default=total) + 1)
@@ -205,6 +210,7 @@ def _starts(reader: LayerReader) -> _Flow:
 def _advance(
     reader: LayerReader,
     objective: Objective,
+    slack: float,
     layer: ReadLayer,
     links: Links,
     visit: Array,
@@ -214,8 +220,6 @@ def _advance(
     """Let the probabilities of a layer's states flow through the best slides and all spawns."""
     q = opinions(objective, layer, links)
     most = q.max(axis=0)
-    floating = objective.dtype.startswith("float")
-    slack = 4 * float(np.finfo(objective.dtype).eps) if floating else 0.0
     with np.errstate(invalid="ignore"):  # lost states have -inf
         best = (q >= most - slack * np.abs(most)) & (links.slots != NONE)
     share = 1 / np.maximum(best.sum(axis=0), 1)

@@ -233,8 +233,10 @@ class PolicyFold(MeanFold):
 
     The policy takes the slide that a guide holds best, and each of several with the same
     probability: the guide is another objective's value of the afterstate (``guide(total)``
-    gives those of a layer), the tiles made by merging (`greedy`), or nothing, so that all
-    slides are as good (neither).  In memory, column 0 holds the guide's values, column 1 the policy's.
+    gives those of a layer; with `scored`, the tiles made by the slide are added), the tiles made by
+    merging (`greedy`), or nothing, so that all slides are as good (neither).  Slides that differ from
+    the best by `slack`, relative to it, are as good.  In memory, column 0 holds the guide's values,
+    column 1 the policy's.
     """
 
     def __init__(
@@ -243,15 +245,13 @@ class PolicyFold(MeanFold):
         objective: Objective,
         *,
         guide: Callable[[int], Array] | None = None,
-        guide_objective: Objective | None = None,
+        scored: bool = False,
+        slack: float = 0.0,
         greedy: bool = False,
     ) -> None:
         super().__init__(game, objective)
-        self._guide = guide
-        scored = guide_objective is not None and guide_objective.name == "score"
+        self._guide, self._slack = guide, slack
         self._guide_gain = 1.0 if greedy or scored else 0.0
-        floating = guide_objective is not None and guide_objective.dtype.startswith("float")
-        self._slack = 4 * float(np.finfo(guide_objective.dtype).eps) if floating and guide_objective else 0.0
         self._gain = 1.0 if objective.name == "score" else 0.0
         self._step = 1.0 if objective.name == "moves" else 0.0
         self.wants_gains = self._guide_gain + self._gain > 0

@@ -6,6 +6,7 @@ compressed) or a URL that fsspec knows.  Objects here are safe to share between 
 
 from __future__ import annotations
 
+import math
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from tilebase.board import Board
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.game import Cells, Game
-from tilebase.objectives import MEANINGS, Objective
+from tilebase.objectives import MEANINGS, Objective, find_objective
 from tilebase.perfect import PerfectIndex
 from tilebase.tables.format import CHUNK_KEYS, LayerFile, ValueFile
 from tilebase.tables.manifest import Manifest
@@ -30,7 +31,6 @@ from tilebase.tables.source import Location, open_location
 from tilebase.values import Number, Value, as_value, join_bounds, nothing, read_number
 
 T = TypeVar("T")
-_EPSILON = {name: float(np.finfo(name).eps) for name in ("float64", "float32", "float16")}
 CACHED_LAYERS = 4096
 """Layers whose indexes a table keeps; no file stays open."""
 CACHED_CHUNKS = 1024
@@ -326,8 +326,8 @@ class Answer:
     slides:
         All allowed slides, in the order of the game's directions.
     best:
-        The optimal ones, ties kept: those whose values differ by less than the rounding of their
-        type; for an interval those that may be optimal, for one bound those whose bound is best.
+        The optimal ones, ties kept: those whose values differ from the best by no more than
+        `Table.slack`; for an interval those that may be optimal, for one bound those whose bound is best.
     """
 
     board: Board
@@ -447,15 +447,27 @@ class Table:
         values = [self.manifest.starts[one.label] for one in chosen]
         return values[0] if len(values) == 1 else join_bounds(*values)
 
+    def slack(self, objective: Objective) -> float:
+        """How far two equal values may lie apart by rounding, relative to the larger one.
+
+        Slides whose values differ by no more are ties.  Integers are exact.  The slack of a float is
+        ``2 * sqrt(n) * eps`` where n is the number of layers that the limits leave room for: no proof
+        but a margin, of which a quarter was needed where exact values are known (docs/solving.md).
+        """
+        if not objective.dtype.startswith("float"):
+            return 0.0
+        layers = sum(2**top for top in self.game.tops if top) // 2
+        return 2 * math.sqrt(layers) * float(np.finfo(objective.dtype).eps)
+
     def objective(self, label: str | None = None) -> Objective:
         """The objective of a label or name; the first if there is none.  Raises `UsageError`."""
         return self.objectives[0] if label is None else self._choose(label)[0]
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:
-            for objective in self.objectives:
-                if label in (objective.label, f"{objective.name}:{objective.dtype}", objective.name):
-                    return (objective,)
+            found = find_objective(self.objectives, label)
+            if found is not None:
+                return (found,)
             raise UsageError(
                 f"{self.location.name} has no values of {label}: it has {', '.join(self.manifest.labels)}"
             )
@@ -472,10 +484,9 @@ class Table:
             for direction, after, wins, worth in found
         )
         most = max((worth for *_, worth in found), default=None)
-        slack = rounding(objective, most)
-        best = tuple(
-            direction for direction, _, _, worth in found if most is not None and worth >= most - slack
-        )
+        slack = self.slack(objective)
+        least = most - slack * abs(float(most)) if slack and most is not None else most
+        best = tuple(direction for direction, _, _, worth in found if least is not None and worth >= least)
         value = as_value(objective, nothing(objective) if most is None else most)
         return Answer(board, _meaning(objective), value, slides, best)
 
@@ -483,13 +494,6 @@ class Table:
 def _meaning(objective: Objective) -> str:
     words = MEANINGS[objective.name]
     return words if objective.discount == 1 else f"{words}, discount {objective.discount}"
-
-
-def rounding(objective: Objective, most: Number | None) -> Number:
-    """How much two values that ought to be equal may differ by rounding: four units in the last place."""
-    if most is None or not objective.dtype.startswith("float"):
-        return 0
-    return 4 * _EPSILON[objective.dtype] * abs(float(most))
 
 
 def _interval(low: Answer, high: Answer) -> Answer:
