@@ -148,7 +148,8 @@ def _solve_all(
     progress: Callable[[Progress], None] | None,
 ) -> Solution:
     """The same for all boards within the limits, one objective after the other."""
-    _check_closed(game)
+    if keep:
+        _check_closed(game)
     index = PerfectIndex(game)
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
@@ -171,11 +172,14 @@ def _solve_all(
 
 
 def _check_closed(game: Game) -> None:
-    """Raise `UsageError` if slides lead from boards that are indexed to boards that are not."""
+    """Raise `UsageError` if slides lead from boards that are indexed to boards that are not.
+
+    Play from the start never does that, so that the start's value is right all the same.
+    """
     if not game.closed:
         most = 2 ** max(game.tops)
         raise UsageError(
-            f"all boards of {game} cannot be solved: nothing bounds their tiles. Play makes no "
+            f"a table of all boards of {game} cannot be made: nothing bounds their tiles. Play makes no "
             f"tile above {most}: give {most} as the largest tile, or solve the reachable boards"
         )
 
