@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from interrupting import stop_at
 from strategies import SMALL_GAMES
-from tilebase import dense, force, forcing, plans, reference
+from tilebase import dense, estimates, force, forcing, plans, reference
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
 from tilebase.dense import DensePass
-from tilebase.enumerate import OVERHEAD
 from tilebase.game import Game
 from tilebase.layers import bits
 from tilebase.layers.bits import Matrices
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
+from tilebase.resources import OVERHEAD
 from tilebase.results import LayerSummary
 
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
@@ -206,7 +206,7 @@ def test_a_pass_has_to_be_worth_it():
     """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
     large = Game("2x6", 128, start="empty")
     patience = forcing.patience_for(large, 8 << 30, 2)
-    assert patience == pytest.approx(0.1 * 7**12 / (2 * plans.BITS_RATE))
+    assert patience == pytest.approx(0.1 * 7**12 / (2 * estimates.BITS_RATE))
     assert forcing.patience_for(large, 8 << 30, 2, seconds=21 * patience) == patience
     assert forcing.patience_for(large, 8 << 30, 2, seconds=19 * patience) == math.inf
     assert forcing.patience_for(large, OVERHEAD, 2) == math.inf

@@ -70,7 +70,7 @@ def test_an_upper_bound_with_a_discount_near_1_is_one():
 
 def test_a_precision_that_cannot_be():
     for precision in (math.nan, math.inf, 0.0, -1.0):
-        with pytest.raises(UsageError, match="cannot be: give a number above 0"):
+        with pytest.raises(UsageError, match="is not possible: give a number above 0"):
             prove(GAME, precision=precision)
 
 
@@ -127,8 +127,8 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
         (["2x2", "32", "--limits", "16,8/8,4"], "cannot be won: no line has room for two tiles of 16"),
         (["2x2", "32", "--direction", "down"], "down"),
         (["2x2", "32", "--type", "uint8"], "cannot be uint8: choose uint64 or uint32 or uint16"),
-        (["2x2", "32", "--space", "some"], "none of all, reachable"),
-        (["2x2", "32", "--executor", "gpu"], "none of threads, cuda"),
+        (["2x2", "32", "--space", "some"], "choose one of all, reachable"),
+        (["2x2", "32", "--executor", "gpu"], "choose one of threads, cuda"),
         (["2x2", "32", "--executor", "cuda"], "choose the space all"),
         (["2x2", "--type", "uint32"], "needs a goal"),
         (["2x2", "32", "--limits", "16,8"], "one for each of its 4 cells"),
@@ -469,7 +469,7 @@ def test_the_index_command(capsys):
     assert capsys.readouterr().out == "sum 30, rank 5\n"
     assert main(["index", "2x2", "32", "--rank", "30"]) == 2
     assert main(["index", "2x2", "32", "--rank", "a:b:"]) == 2
-    assert "--rank a:b:, which is no place: write SUM:RANK" in capsys.readouterr().err
+    assert "--rank a:b:, is not a sum and a rank: write SUM:RANK" in capsys.readouterr().err
     assert main(["index", "2x2", "32", "--rank", "30:24"]) == 2
     assert "has 24 there" in capsys.readouterr().err
 

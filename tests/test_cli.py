@@ -76,7 +76,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         patch.setattr(ForwardPass, "_layer", interrupted)
         assert main(["count", "2x2", "32", "-q"]) == 130
     assert len(list(tmp_path.iterdir())) == 1
-    assert "go on where they were if called again" in capsys.readouterr().err
+    assert "the same command goes on where it was" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert list(tmp_path.iterdir()) == []
 
@@ -97,17 +97,17 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "--by", "colour"], 2, "by sum"),
         (["count", "2x2", "32", "--memory", "lots"], 2, "not an amount"),
         (["count", "2x2", "32", "--memory", "1MB"], 2, "too little"),
-        (["count", "2x2", "32", "--format", "xml"], 2, "none of table"),
+        (["count", "2x2", "32", "--format", "xml"], 2, "choose one of table"),
         (["count", "2x2", "32", "--format", "parquet"], 2, "name one with -o"),
         (["count", "2x2", "32", "--keep", "states"], 2, "--work"),
         (["count", "2x2", "32", "-q", "-o", "/nowhere/at/all.csv"], 1, "cannot write"),
         (["count", "2x2", "32", "-q", "--work", "/proc/run"], 1, "cannot use"),
         (["verify", "nothing.tbl"], 1, "not there"),
         (["export", ".", "-o", "x.parquet"], 1, "cannot read"),
-        (["reproduce", "somebody"], 2, "none of"),
+        (["reproduce", "somebody"], 2, "choose one of"),
         (["reproduce", "--budget", "soon"], 2, "not a time"),
         (["count", "2x2", "--colour"], 2, "Unknown option"),
-        (["count"], 2, "shape"),
+        (["count"], 2, "count needs a SHAPE: Rows x columns, as 4x4"),
         (["count", "2x2", "many"], 2, "GOAL"),
         (["recount"], 2, "recount"),
     ],

@@ -218,8 +218,8 @@ def test_being_the_adversary(forced, printed, monkeypatch):
     out = printed(
         "play", forced / "16", "--be-adversary", "--start", "2,0,0/2,0,0", "--seed", 1, "--no-values"
     )
-    assert "9 2 is no drop here; some are: " in out
-    assert "nonsense is no drop here" in out
+    assert "9 2 is not possible here; type a cell and a tile, as " in out
+    assert "nonsense is not possible here" in out
     assert "nothing to take back" in out
     assert "the table slides " in out
     type_in(monkeypatch, "0 2", "q")
@@ -311,8 +311,8 @@ def test_graph_with_values(folder, printed):
 @pytest.mark.parametrize(
     ("command", "status", "sentence"),
     [
-        ("solve 2x2 32 -q --objective fun", 2, "objective 'fun' is none of win, lower"),
-        ("solve 2x2 32 -q --objective win,", 2, "objective '' is none of"),
+        ("solve 2x2 32 -q --objective fun", 2, "objective 'fun' does not exist: choose one of win, lower"),
+        ("solve 2x2 32 -q --objective win,", 2, "objective '' does not exist"),
         ("solve 2x2 32 -q --objective win,win", 2, "names an objective twice"),
         ("solve 2x2 32 -q --objective win:int8", 2, "cannot be int8: choose float64"),
         ("solve 2x2 32 -q --objective guaranteed:float64", 2, "cannot be float64: choose bit"),
@@ -321,10 +321,10 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 32 -q --discount 0", 2, "must lie above 0"),
         ("solve 2x2 32 -q --discount 2", 2, "at most be 1"),
         ("solve 2x2 32 -q --discount nan", 2, "is not a discount"),
-        ("solve 2x2 32 -q --discount 0.9 --objective guaranteed", 2, "has no discount"),
+        ("solve 2x2 32 -q --discount 0.9 --objective guaranteed", 2, "cannot be discounted"),
         ("solve 2x2 32 -q --discount 0.99999 --objective lower", 2, "smaller denominator"),
         ("solve 2x2 32 -q --by colour", 2, "--by colour"),
-        ("solve 2x2 32 -q -f xml", 2, "none of table"),
+        ("solve 2x2 32 -q -f xml", 2, "choose one of table"),
         ("solve 2x2 32 -q -f parquet", 2, "name one with -o"),
         ("solve 2x2 32 -q --threads -1", 2, "threads"),
         ("solve 2x2 32 -q -o full", 1, "holds other files"),
@@ -340,32 +340,32 @@ def test_graph_with_values(folder, printed):
         ("probe t 2,2/0,3", 2, "not a power of two"),
         ("probe t 1209", 2, "tile 512"),
         ("probe t 0x123456", 2, "does not fit"),
-        ("probe t [2,4", 2, "is no board in JSON"),
-        ("probe t {}", 2, "is no board in JSON"),
-        ("probe t [[2,4],[0,\n8", 2, "is no board in JSON"),
+        ("probe t [2,4", 2, "is not a board in JSON"),
+        ("probe t {}", 2, "is not a board in JSON"),
+        ("probe t [[2,4],[0,\n8", 2, "is not a board in JSON"),
         ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
-        ("probe t 2,2/0,0 -f csv", 2, "none of table, json"),
+        ("probe t 2,2/0,0 -f csv", 2, "choose one of table, json"),
         ("play nowhere --auto", 1, "is not there"),
         ("play t --be-adversary --auto", 2, "leave out --adversary and --auto"),
-        ("play t --delay -1", 2, "a delay of -1.0 s is none"),
-        ("play t --delay nan", 2, "a delay of nan s is none"),
-        ("play t --delay inf", 2, "a delay of inf s is none"),
+        ("play t --delay -1", 2, "a delay of -1.0 seconds is not possible"),
+        ("play t --delay nan", 2, "a delay of nan seconds is not possible"),
+        ("play t --delay inf", 2, "a delay of inf seconds is not possible"),
         ("play t --start 2,2/0,32 --auto", 2, "at most 16"),
         ("play t --objective fun --auto", 2, "has no values of fun"),
         ("simulate t --games 0 -q", 2, "0 games cannot be played"),
         ("simulate t --seed -1 -q", 2, "seed -1"),
         ("simulate t --objective fun -q", 2, "has no values of fun"),
         ("simulate nowhere -q", 1, "is not there"),
-        ("evaluate t clever -q", 2, "policy 'clever' is none"),
-        ("evaluate t math:pi -q", 2, "is no function"),
+        ("evaluate t clever -q", 2, "there is no policy 'clever'"),
+        ("evaluate t math:pi -q", 2, "is not a function"),
         ("evaluate t nowhere:left -q", 2, "cannot be imported"),
         ("evaluate t :left -q", 2, "cannot be imported"),
         ("evaluate t full -q", 1, "holds no finished table"),
         ("evaluate t random --objective lower -q", 2, "has no values of lower"),
         ("evaluate t random --memory lots -q", 2, "not an amount"),
         ("evaluate t random --threads -1 -q", 2, "threads"),
-        ("thin t --above 2.5 -o new -q", 2, "2.5 is no probability"),
-        ("thin t --above nan -o new -q", 2, "is no probability"),
+        ("thin t --above 2.5 -o new -q", 2, "2.5 is not a probability"),
+        ("thin t --above nan -o new -q", 2, "is not a probability"),
         ("thin t --above 0 -o full -q", 1, "holds files: choose a new folder"),
         ("thin t --above 0 -o t -q", 1, "holds files"),
         ("thin t --above 0 -o full/letter.txt -q", 1, "cannot use full/letter.txt"),
@@ -448,8 +448,8 @@ def test_a_missing_file_of_values_says_what_to_do(table, refused):
         ("evaluate t random --objective guaranteed", 2, "under win, score or moves"),
         ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),
         ("solve 2x2 16 --four 1e-400", 2, "too many digits"),
-        ("solve 2x2 16 -q --save rows.foo", 2, "names no format"),
-        ("count 2x2 16 --keep foo", 2, "none of counts"),
+        ("solve 2x2 16 -q --save rows.foo", 2, "is not known: end its name in"),
+        ("count 2x2 16 --keep foo", 2, "choose one of counts"),
         ("probe t 0,0/0,0", 1, "no play of"),
     ],
 )

@@ -137,7 +137,7 @@ def test_rows_on_the_frontier_are_marked(rows: list[CodecRow]) -> None:
 
 
 def test_bad_requests(layer: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="codec 'lz4' is none of raw, zstd, brotli, xz"):
+    with pytest.raises(UsageError, match="codec 'lz4' does not exist: choose one of raw, zstd, brotli, xz"):
         compare(layer, codecs=["lz4"])
     with pytest.raises(UsageError, match="choose at least one"):
         compare(layer, codecs=[])
@@ -209,10 +209,10 @@ def test_codecs_command_as_data(command: list[str], capsys: pytest.CaptureFixtur
         ("none.tbl", 1, "none.tbl is not there"),
         ("odd.tbl", 1, "is no layer file"),
         ("folder", 2, "is a folder"),
-        ("odd.tbl --format xml", 2, "is none of table, json, csv"),
-        ("odd.tbl --limit -1", 2, "give 0 for all of them"),
+        ("odd.tbl --format xml", 2, "choose one of table, json, csv"),
+        ("odd.tbl --limit -1", 2, "give 1 or more, or 0 for all keys"),
         ("odd.tbl --repeat 0", 2, "must be at least 1"),
-        ("odd.tbl --codecs zip", 2, "is none of raw, zstd, brotli, xz"),
+        ("odd.tbl --codecs zip", 2, "choose one of raw, zstd, brotli, xz"),
         ("odd.tbl -o pareto.pdf", 2, "neither SVG nor PNG"),
     ],
 )

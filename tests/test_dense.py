@@ -19,12 +19,12 @@ from tilebase import dense, open_table, prove, reference, solve, verify_table
 from tilebase.board import Board
 from tilebase.cli import main
 from tilebase.dense import DensePass
-from tilebase.enumerate import OVERHEAD
 from tilebase.errors import CorruptError, MissingBoardError, ResourceError, UsageError
 from tilebase.game import Cells, Game
 from tilebase.objectives import ONE, Objective, parse_objectives
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
+from tilebase.resources import OVERHEAD
 from tilebase.symmetry import canonical
 from tilebase.tables.format import ValueFile
 from tilebase.tables.manifest import Manifest

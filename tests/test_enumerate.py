@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from tilebase import enumerate as engine
 from tilebase import reference
 from tilebase.counts import STORED, CountResult
-from tilebase.enumerate import Progress, Work, count
+from tilebase.enumerate import Work, count
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game import Game
 from tilebase.layers import maps
 from tilebase.layers.bitset import BitSet
+from tilebase.progress import Progress
 
 GAMES = [
     Game("1x1", start="empty"),
@@ -181,7 +182,8 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
 
 def test_too_little_memory_is_said_before_anything_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
-    monkeypatch.setattr(engine, "OVERHEAD", 0)
+    for module in ("resources", "estimates", "enumerate"):
+        monkeypatch.setattr(f"tilebase.{module}.OVERHEAD", 0)
     with pytest.raises(ResourceError, match="needs at least"):
         count(Game("3x4", 16), folder=tmp_path / "run", memory=1 << 20)
     monkeypatch.undo()
@@ -217,7 +219,7 @@ def test_progress_tells_what_is_done():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"keep": "all"}, "none of counts, afterstates, states"),
+        ({"keep": "all"}, "choose one of counts, afterstates, states"),
         ({"threads": 0}, "0 threads"),
         ({"memory": 1000}, "too little"),
     ],

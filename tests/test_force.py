@@ -495,7 +495,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
     ("ask", "error", "sentence"),
     [
         (lambda: force(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: force(Game("2x2", 8), engine="guess"), UsageError, "none of search, dense, reachable"),
+        (lambda: force(Game("2x2", 8), engine="guess"), UsageError, "choose one of search, dense, reachable"),
         (
             lambda: force(Game("2x2", 8), engine="dense", certificate="x"),
             UsageError,
@@ -504,7 +504,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out everything else"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
         (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: four_of("2,8"), UsageError, "none of 2,4 or 2 or 4"),
+        (lambda: four_of("2,8"), UsageError, "not possible: write 2,4 or 2 or 4"),
         (lambda: largest_forced("2x2", limits="2,2/2"), GameError, "3 limits for a 2x2 board"),
         (lambda: largest_forced("2x2", start="2,3/0,0"), GameError, "3 is not a power of two"),
         (lambda: largest_forced("4xq"), GameError, "is not a shape"),
@@ -534,13 +534,13 @@ def test_bad_questions(ask, error, sentence):
         (["bound", "2x2", "8", "--stats", "--space", "reachable"], "leave out the stats"),
         (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
         (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
-        (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is no board of the game"),
-        (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is no board of the game"),
+        (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is not a board of this game"),
+        (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--limits", "4,4/4"], "3 limits for a 2x2 board"),
-        (["force", "2x2", "8", "--drops", "8"], "none of 2,4 or 2 or 4"),
+        (["force", "2x2", "8", "--drops", "8"], "not possible: write 2,4 or 2 or 4"),
         (["force", "2x2", "-c", "x.cert"], "give a goal"),
         (["force", "2x2", "8", "--budget", "soon"], "is not a time"),
-        (["force", "2x2", "8", "--engine", "magic"], "none of search, dense, reachable"),
+        (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, reachable"),
         (["limits", "minimal", "2x2", "64"], "cannot be made on 2x2"),
         (["check", "missing.cert"], "cannot read missing.cert"),
     ],
@@ -557,11 +557,15 @@ def test_the_command(folder, capsys):
     assert main(["force", "2x3", "16", "-q", "-c", "a.cert"]) == 0
     printed = capsys.readouterr().out
     assert (
-        "2048 on 2x3 against drops of 2s and 4s, from the empty board: the tile 16 can be forced." in printed
+        "on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and 4s."
+        in printed
     )
     assert "tilebase check" in printed
     assert main(["check", "a.cert"]) == 0
-    assert "from the empty board, the tile 16 can be forced" in capsys.readouterr().out
+    assert (
+        "from the empty board: the player can force the tile 16 against every spawn of 2s and 4s"
+        in capsys.readouterr().out
+    )
     assert not list((folder / "runs").glob("*"))
     assert main(["force", "2x3", "32", "-q", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)

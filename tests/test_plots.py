@@ -101,7 +101,7 @@ def broken(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_nonsense_is_no_counts(values: Any, reason: str) -> None:
-    with pytest.raises(CorruptError, match=f"these are no counts: .*({reason})"):
+    with pytest.raises(CorruptError, match=f"these are not counts: .*({reason})"):
         CountResult.from_dict(values)
 
 
@@ -182,7 +182,7 @@ def test_shades_darken() -> None:
 def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="neither SVG nor PNG"):
         plot_counts(SMALL, tmp_path / "counts.pdf")
-    with pytest.raises(UsageError, match="kind 'pie' is none of"):
+    with pytest.raises(UsageError, match="kind 'pie' does not exist: choose one of"):
         plot_counts(SMALL, tmp_path / "counts.svg", kind="pie")
     with pytest.raises(UsageError, match="'wins' was not counted"):
         plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
@@ -223,17 +223,17 @@ def test_plot_counts_from_a_file(folder: Path, capsys: pytest.CaptureFixture[str
     ("words", "status", "sentence"),
     [
         ("2x2 32 -o x.pdf", 2, "neither SVG nor PNG"),
-        ("2x2 32 --kind pie", 2, "is none of auto, stacked, lines"),
+        ("2x2 32 --kind pie", 2, "choose one of auto, stacked, lines"),
         ("2x2 32 --field wins", 2, "was not counted"),
         ("2x2 64", 2, "cannot be made"),
         ("", 2, "which game"),
-        ("--goal 32 --from good.json", 2, "which board"),
+        ("--goal 32 --from good.json", 2, "needs a shape"),
         ("2x2 32 --up-to 8 --from good.json", 2, "leave it out with --from"),
         ("2x2 16 --from good.json", 1, "holds the counts of 2x2, to 32, not of 2x2, to 16"),
         ("--from none.json", 1, "cannot read none.json: No such file"),
         ("--from folder", 1, "cannot read folder: Is a directory"),
-        ("--from bad.json", 1, "cannot draw bad.json: not JSON"),
-        ("--from odd.json", 1, "cannot draw odd.json: these are no counts"),
+        ("--from bad.json", 1, "cannot draw bad.json: it is not JSON"),
+        ("--from odd.json", 1, "cannot draw odd.json: these are not counts"),
         ("--from good.json -o none/x.svg", 1, "cannot write none/x.svg"),
     ],
 )

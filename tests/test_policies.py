@@ -8,12 +8,14 @@ import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import pytest
 
 from strategies import SMALL_GAMES
 from tilebase import evaluate, policies, reference, simulate, solve, thin
 from tilebase.board import Board
+from tilebase.cli import main
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
 from tilebase.game import Cells, Game
 from tilebase.symmetry import canonical
@@ -159,20 +161,20 @@ def test_a_module_and_function(folder, solved):
         (lambda board: dict.fromkeys(board.slides(), 1), "must sum to 1"),
         (lambda board: {next(iter(board.slides())): 0.5}, "must sum to 1"),
         (lambda board: {next(iter(board.slides())): math.nan}, "nan.*must sum to 1"),
-        (lambda board: {next(iter(board.slides())): "much"}, "are no numbers"),
+        (lambda board: {next(iter(board.slides())): "much"}, "are not numbers"),
         (
             lambda board: dict(zip(board.slides(), (2.0, -1.0, 0.0, 0.0), strict=False)),
             "none may be negative",
         ),
-        ("clever", "policy 'clever' is none: give random, greedy"),
+        ("clever", "there is no policy 'clever': give random, greedy"),
         ("nowhere:first", "cannot be imported"),
         ("math:nothing", "cannot be imported"),
         (":first", "cannot be imported"),
         (".relative:first", "cannot be imported"),
-        ("math:pi", "is no function"),
-        ("", "is none"),
-        ("x" * 5000, "is none"),
-        (5, "is none"),
+        ("math:pi", "is not a function"),
+        ("", "there is no policy"),
+        ("x" * 5000, "there is no policy"),
+        (5, "there is no policy"),
     ],
     ids=lambda value: str(value)[:20] if isinstance(value, str | int) else "callable",
 )
@@ -188,7 +190,7 @@ def test_a_module_that_is_no_python(folder, solved):
 
 
 def test_too_many_states(solved, monkeypatch):
-    with pytest.raises(UsageError, match="more than 100 states"):
+    with pytest.raises(ResourceError, match="more than 100 states"):
         policies.evaluate_callable(WIDE, first, open_table(solved(WIDE)).objectives[0], most_states=100)
 
 
@@ -397,7 +399,7 @@ def test_thinned_tables_keep_all_objectives(solved, tmp_path):
 def test_what_cannot_be_thinned(solved, tmp_path):
     folder = solved(SMALL)
     for above in (-0.1, 2, math.nan):
-        with pytest.raises(UsageError, match="is no probability"):
+        with pytest.raises(UsageError, match="is not a probability"):
             thin(folder, tmp_path / "thin", above=above)
     with pytest.raises(UsageError, match="has no values of score"):
         thin(folder, tmp_path / "thin", above=0, objective="score")
@@ -435,3 +437,81 @@ def test_a_game_that_one_slide_ends(tmp_path):
 def test_a_policy_is_worth_the_same_whatever_type_the_table_has(policy, dtype, solved):
     expected = evaluate(solved(SMALL), policy).value
     assert evaluate(solved(SMALL, f"win:{dtype}"), policy).value == expected
+
+
+# -- policies that reach many states --------------------------------------------------------------------
+
+
+def corner(board):
+    """The first of left, down, right, up that is allowed."""
+    return next(way for way in ("left", "down", "right", "up") if way in board.slides())
+
+
+def test_too_many_states_are_refused_early(solved, monkeypatch):
+    monkeypatch.setattr(policies, "TRIAL_STATES", 500)
+    monkeypatch.setattr("tilebase.progress.OFTEN", 0.0)
+    game = Game("3x3", 64)
+    seen = []
+    with pytest.raises(
+        ResourceError, match=r"expected to reach about [\d.]+ (thousand|million)|expected to"
+    ) as refused:
+        policies.evaluate(solved(game), corner, states=2000, progress=seen.append)
+    assert "--states" in str(refused.value)
+    assert "--games" in str(refused.value)
+    assert len(seen) > 0
+    assert {one.step for one in seen} == {"reach"}
+    assert max(one.positions for one in seen) < 1000
+
+
+def test_games_instead_of_all_states(solved):
+    game = Game("2x3", 32)
+    table = solved(game)
+    exact = policies.evaluate(table, corner)
+    assert (exact.games, exact.error) == (None, None)
+    for number in (400, 2000):
+        found = policies.evaluate(table, corner, games=number, seed=number)
+        assert (found.games, found.states) == (number, None)
+        assert found.error is not None
+        assert abs(found.value - exact.value) < 4.5 * found.error
+    again = policies.evaluate(table, corner, games=2000, seed=2000)
+    assert again == found
+    for name in ("score", "moves"):
+        table = solved(game, name)
+        sampled = policies.evaluate(table, corner, games=500)
+        assert abs(sampled.value - policies.evaluate(table, corner).value) < 4.5 * sampled.error
+
+
+def test_games_with_a_discount(solved):
+    table = solved(Game("2x3", 32), "moves", "9/10")
+    found = policies.evaluate(table, corner, games=1000)
+    assert abs(found.value - policies.evaluate(table, corner).value) < 4.5 * found.error
+
+
+def test_games_that_a_function_cannot_play(solved):
+    table = solved(Game("2x3", 32))
+    with pytest.raises(UsageError, match="at least 2 games"):
+        policies.evaluate(table, corner, games=1)
+    with pytest.raises(UsageError, match="at least 1 state"):
+        policies.evaluate(table, corner, states=0)
+    with pytest.raises(UsageError, match="evaluated exactly"):
+        policies.evaluate(table, "greedy", games=10)
+
+
+def test_the_progress_of_a_function(solved, monkeypatch):
+    monkeypatch.setattr("tilebase.progress.OFTEN", 0.0)
+    seen = []
+    policies.evaluate(solved(Game("2x3", 32)), corner, progress=seen.append)
+    assert [one.fraction for one in seen] == sorted(one.fraction for one in seen)
+    assert {one.step for one in seen} == {"reach", "value"}
+
+
+def test_the_command_plays_games(folder, capsys):
+    Path("agent.py").write_text("def first(board):\n    return next(iter(board.slides()))\n")
+    assert main(["solve", "2x2", "32", "-q", "-o", "t"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "t", "agent:first", "--games", "50", "-q"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "±" in lines[1]
+    assert lines[-1].split() == ["games", "50"]
+    assert main(["evaluate", "t", "agent:first", "--states", "3", "-q"]) == 1
+    assert "more than 3 states: allow more with --states" in capsys.readouterr().err

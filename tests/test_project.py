@@ -26,8 +26,8 @@ EXAMPLES = [
 ]
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("_version", "check", "errors", "paths"),
-    ("notation",),
+    ("_version", "check", "errors"),
+    ("notation", "paths", "progress", "resources"),
     ("game",),
     ("symmetry",),
     ("board", "combinatorics", "counts", "objectives", "tables", "tables.source"),
@@ -36,7 +36,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("perfect", "reference", "results"),
     ("tables.probe",),
     ("tables.verify",),
-    ("_kernels", "layers"),
+    ("_kernels", "estimates", "layers"),
     ("enumerate", "symbolic"),
     ("adversary", "backward", "plans"),
     ("certificates", "dense"),

@@ -72,5 +72,5 @@ def test_proved_bounds_agree_improve_or_differ():
 
 
 def test_unknown_source():
-    with pytest.raises(UsageError, match="none of"):
+    with pytest.raises(UsageError, match="choose one of"):
         read_facts("somebody")

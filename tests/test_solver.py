@@ -52,7 +52,7 @@ def test_equals_the_oracle(game: Game, tmp_path: Path) -> None:
 
 
 def test_spaces_that_do_not_exist(tmp_path):
-    with pytest.raises(UsageError, match="none of reachable, all"):
+    with pytest.raises(UsageError, match="choose one of reachable, all"):
         solve(SMALL, space="most")
     solve(SMALL, space="all", table=tmp_path / "dense")
     with pytest.raises(WrongGameError, match="one that keeps counts, not one that keeps afterstates"):
@@ -218,13 +218,13 @@ def test_interval_of_256():
 @pytest.mark.parametrize(
     ("objective", "discount", "sentence"),
     [
-        ("wins", 1, "is none of win, lower"),
+        ("wins", 1, "does not exist: choose one of win, lower"),
         ("win:int8", 1, "cannot be int8"),
         ("win,win", 1, "twice"),
         ("win", 0, "must lie above 0"),
         ("win", 2, "must lie above 0"),
         ("win", "much", "is not a discount"),
-        ("guaranteed", "0.9", "has no discount"),
+        ("guaranteed", "0.9", "cannot be discounted"),
     ],
 )
 def test_objectives_that_do_not_exist(objective, discount, sentence):

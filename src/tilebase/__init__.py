@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tilebase.combinatorics import BoundResult as BoundResult
     from tilebase.combinatorics import bound as bound
     from tilebase.counts import CountResult as CountResult
-    from tilebase.enumerate import Progress as Progress
     from tilebase.enumerate import Work as Work
     from tilebase.enumerate import count as count
     from tilebase.enumerate import remove_run as remove_run
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from tilebase.perfect import PerfectIndex as PerfectIndex
     from tilebase.policies import Evaluation as Evaluation
     from tilebase.policies import evaluate as evaluate
+    from tilebase.progress import Progress as Progress
     from tilebase.results import LayerSummary as LayerSummary
     from tilebase.results import Solution as Solution
     from tilebase.simulation import Simulation as Simulation
@@ -88,7 +88,7 @@ _HOMES = {
     "check": ("RefusedError", "check_certificate"),
     "combinatorics": ("BoundResult", "bound"),
     "counts": ("CountResult",),
-    "enumerate": ("Progress", "Work", "count", "remove_run"),
+    "enumerate": ("Work", "count", "remove_run"),
     "errors": (
         "BoardError",
         "CorruptError",
@@ -118,6 +118,7 @@ _HOMES = {
     "patterns": ("PatternCheck", "check_pattern"),
     "perfect": ("PerfectIndex",),
     "policies": ("Evaluation", "evaluate"),
+    "progress": ("Progress",),
     "results": ("LayerSummary", "Solution"),
     "simulation": ("Simulation", "simulate"),
     "solver": ("solve",),

@@ -20,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
-from tilebase.enumerate import OVERHEAD, Progress
 from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.game import Game
 from tilebase.layers.rules import Rules
+from tilebase.progress import Pace, Progress
+from tilebase.resources import OVERHEAD
 
 Array = npt.NDArray[Any]
 
@@ -241,8 +242,8 @@ class Search:
         self._seekers = [_Seeker(number) for number in range(threads)]
         self._pool = ThreadPoolExecutor(threads)
         self._file = None if folder is None else folder / NAME
-        self.deadline, self._progress = deadline, progress
-        self._began = self._saved = time.perf_counter()
+        self.deadline, self._pace = deadline, Pace(progress, "afterstates")
+        self._saved = time.perf_counter()
         self._slice = FIRST_SLICE
         if self._file is not None:
             self.facts.load(self._file)
@@ -314,15 +315,9 @@ class Search:
             self.facts.save(self._file)
 
     def _tell(self) -> None:
-        if self._progress is None:
-            return
-        seconds = max(time.perf_counter() - self._began, 1e-9)
-        share = self._seekers[0].share
-        left = seconds * (1 - share) / share if share > 1e-3 else float("inf")
-        depth = self._seekers[0].depth
-        self._progress(
-            Progress(depth, "search", self.opened, seconds, self.opened / seconds, share, left, "afterstates")
-        )
+        first = self._seekers[0]
+        if self._pace.due():
+            self._pace.report(first.depth, "search", self.opened, first.share)
 
 
 def _neighbours(game: Game) -> Array:

@@ -15,7 +15,6 @@ the same to the last bit.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -27,8 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase.enumerate import DURABLE_BYTES, OVERHEAD, Progress
+from tilebase.combinatorics import boards_by_sum
+from tilebase.enumerate import DURABLE_BYTES
 from tilebase.errors import CorruptError, ResourceError
+from tilebase.estimates import SPREAD, afterstates
 from tilebase.game import Game
 from tilebase.layers.folds import FIRST, Fold, make_fold, summarise
 from tilebase.layers.maps import Layout, Layouts
@@ -38,6 +39,8 @@ from tilebase.layers.run import Journal
 from tilebase.layers.spaces import Reachable, StoredBoards
 from tilebase.layers.store import in_order
 from tilebase.objectives import Objective
+from tilebase.progress import Pace, Progress
+from tilebase.resources import OVERHEAD
 from tilebase.results import LayerSummary, Piece
 from tilebase.tables.format import (
     CHUNK_KEYS,
@@ -48,6 +51,7 @@ from tilebase.tables.format import (
     compress,
     encode_values,
 )
+from tilebase.values import byte_text
 
 Array = npt.NDArray[Any]
 
@@ -116,8 +120,7 @@ class BackwardPass:
         self._pool = ThreadPoolExecutor(threads)
         self._potential = potentials(game)
         self._journals = [Journal(self._folder(o) / "layers.jsonl") for o in self.objectives]
-        self._progress = progress
-        self._reported = self._began = 0.0
+        self._pace = Pace(progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._ranks: dict[int, int] = {}  # boards of a layer
@@ -148,8 +151,10 @@ class BackwardPass:
         self._stored = set().union(*done)
         totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
         missing = [s for s in totals if any(s not in layers for layers in done)]
-        self._began, self._done = time.perf_counter(), 0
+        self._done = 0
+        self._pace.start()
         self._most = sum(sizes[s] for s in missing)
+        self._check_memory(missing, sizes)
         for total in missing:
             self._retire(total)
             for layers, summary in zip(done, self._layer(total, sizes), strict=True):
@@ -178,16 +183,8 @@ class BackwardPass:
     def _report(self, total: int, more: int) -> None:
         """Say how far the pass is, after `more` afterstates."""
         self._done += more
-        now = time.perf_counter()
-        if self._progress is None or (now - self._reported < 0.1 and self._done < self._most):
-            return
-        self._reported = now
-        rate = self._done / max(now - self._began, 1e-9)
-        left = (self._most - self._done) / rate
-        share = self._done / self._most
-        self._progress(
-            Progress(total, "solve", self._done, now - self._began, rate, share, left, "afterstates")
-        )
+        if self._pace.due() or self._done == self._most:
+            self._pace.report(total, "solve", self._done, self._done / self._most)
 
     # -- memory ------------------------------------------------------------------------------
 
@@ -197,28 +194,31 @@ class BackwardPass:
             self._ranks[total] = self._layouts.at(total).layer.size
         return 16 * records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
 
-    def _is_lean(self, total: int, sizes: dict[int, int]) -> bool:
-        """Whether the layers above do not fit into memory together.  Raises `ResourceError`."""
+    def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
+        """Refuse, before anything is solved, if some layer does not fit.  Raises `ResourceError`."""
+        needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
+        if needed > self.memory:
+            raise ResourceError(
+                f"solving {self.game} needs at least {1 + (needed >> 20):,} MiB of memory, and "
+                f"{self.memory >> 20:,} MiB may be used: give more memory, or choose a smaller type of value"
+            )
+
+    def _needed(self, total: int, sizes: dict[int, int]) -> tuple[bool, int]:
+        """Whether a layer is solved with one layer above in memory at a time, and the bytes that takes."""
         above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
-        free = self.memory - OVERHEAD - self._layouts.nbytes
         whole = sum(above) + self._bytes(total, sizes[total])
+        fixed = OVERHEAD + self._layouts.nbytes
         # Accumulators, and a byte for the number of spawns.
         least = max(above, default=0) + (8 * len(self.folds) + 1) * sizes[total]
-        lean = whole > free if self.lean is None else self.lean
-        needed = least if lean else whole
-        if needed > free:
-            raise ResourceError(
-                f"the layer of sum {total} needs at least {1 + (needed + self.memory - free >> 20):,} MiB: "
-                "give more memory, or choose a smaller type of value"
-            )
-        return lean
+        lean = whole + fixed > self.memory if self.lean is None else self.lean
+        return lean, fixed + (least if lean else whole)
 
     # -- one layer ---------------------------------------------------------------------------
 
     def _layer(self, total: int, sizes: dict[int, int]) -> list[LayerSummary]:
         """Solve the layer of one sum, write its values, and declare it finished."""
         with self._space.boards(total) as keys:
-            if self._is_lean(total, sizes):
+            if self._needed(total, sizes)[0]:
                 parts, here = self._lean_parts(total, keys, sizes), None
             else:
                 here = self._room(total, len(keys))
@@ -422,6 +422,33 @@ class BackwardPass:
             for edge in self._map(work, self._spans(keys)):
                 _join(here.directory, edge)
         return here
+
+
+def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean: bool | None) -> None:
+    """Refuse, before anything is counted, if solving is not expected to fit.  Raises `ResourceError`.
+
+    How many ranks a layer has is known, how many afterstates is an estimate.
+    """
+    sizes = boards_by_sum(game)
+    largest = max(sizes, key=lambda total: sizes[total])
+    if OVERHEAD + sizes[largest] < memory:
+        return  # certainly
+    layouts = Layouts(game)
+    layouts.index_at(max(sizes))
+    directory = 16 * records(layouts.at(largest).layer.size)
+    above = 1 if lean is not False else 3
+    each = above * sum(one.value_bytes for one in objectives) + (8 * len(objectives) + 1) * (
+        lean is not False
+    )
+    fixed = OVERHEAD + layouts.nbytes + above * directory
+    more = each * afterstates(game, largest)
+    if fixed + more > memory:
+        raise ResourceError(
+            f"solving {game} is expected to need {byte_text(fixed + more)} of memory "
+            f"({byte_text(fixed + more * SPREAD)} is enough), and {byte_text(memory)} may be used: "
+            "give more memory, choose a smaller type of value, give limits on cells, or begin it all the "
+            "same with --anyway (in Python anyway=True)"
+        )
 
 
 def records(ranks: int) -> int:

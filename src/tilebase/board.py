@@ -234,7 +234,7 @@ def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
         return array.reshape(game.shape) if array.shape == (game.cells,) else array
     except (ValueError, KeyError, RecursionError) as error:
         raise BoardError(
-            f"{' '.join(text.split())[:99]} is no board in JSON: write [[2, 4], [0, 8]]"
+            f"{' '.join(text.split())[:99]} is not a board in JSON: write [[2, 4], [0, 8]]"
         ) from error
 
 

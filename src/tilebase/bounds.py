@@ -23,14 +23,15 @@ from typing import Any
 
 from tilebase._version import __version__
 from tilebase.dense import DensePass
-from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import UsageError
 from tilebase.game import Game
 from tilebase.layers.run import Question, RunFolder
 from tilebase.layers.threads import DenseWork
 from tilebase.objectives import ONE, Objective
+from tilebase.progress import Progress
+from tilebase.resources import check_resources
 from tilebase.results import Solution
-from tilebase.solver import solve
+from tilebase.solver import check_solving, solve
 from tilebase.values import Lower, Upper, cut
 
 
@@ -139,6 +140,7 @@ def prove(
     memory: int | None = None,
     threads: int | None = None,
     executor: str = "threads",
+    anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[DenseWork], None] | None = None,
 ) -> ProvedBound:
@@ -163,6 +165,8 @@ def prove(
         As in `solve`.
     executor:
         ``"threads"`` or ``"cuda"``, for the space ``"all"``.
+    anyway:
+        Begin even if the estimate says that it takes more than a week, as in `solve`.
     progress:
         Called with a `Progress` several times a second.
     work:
@@ -181,17 +185,17 @@ def prove(
     355998190
     """
     if direction not in ("lower", "upper"):
-        raise UsageError(f"direction {direction!r} is none of lower, upper")
+        raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
     if space not in (None, "all", "reachable"):
-        raise UsageError(f"space {space!r} is none of all, reachable")
+        raise UsageError(f"space {space!r} does not exist: choose one of all, reachable")
     if executor not in ("threads", "cuda"):
-        raise UsageError(f"executor {executor!r} is none of threads, cuda")
+        raise UsageError(f"executor {executor!r} does not exist: choose one of threads, cuda")
     chosen = space or ("all" if game.limits is not None else "reachable")
     if executor == "cuda" and chosen != "all":
         raise UsageError("cuda works on all boards within limits: choose the space all")
     if work is not None and chosen != "all":
         raise UsageError(
-            "steps are counted where all boards are solved: leave out the stats, or choose that space"
+            "steps are measured in the space all only: leave out the stats, or choose that space"
         )
     objective = Objective(direction, dtype or "")
     objective.check(game)
@@ -201,7 +205,7 @@ def prove(
             f"{(game.goal or 0) // 2}; raise limits, or name a pattern"
         )
     if precision is not None and not 0 < precision < math.inf:
-        raise UsageError(f"a precision of {precision:g} cannot be: give a number above 0, as 1e-6")
+        raise UsageError(f"a precision of {precision:g} is not possible: give a number above 0, as 1e-6")
     loss = rounding_loss(game, objective.dtype)
     if precision is not None and loss > Fraction(precision):
         raise UsageError(
@@ -212,13 +216,16 @@ def prove(
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
             return prove(
                 game, direction=direction, dtype=dtype, space=chosen, folder=Path(temporary) / "run",
-                memory=memory, threads=threads, executor=executor, progress=progress, work=work,
+                memory=memory, threads=threads, executor=executor, anyway=anyway, progress=progress,
+                work=work,
             )  # fmt: skip
     since = time.perf_counter()
     moved = 0
     if chosen == "all":
         memory, threads = check_resources(memory, threads)
         path = Path(folder)
+        if executor == "threads":  # the rate of a GPU is not known
+            check_solving(game, [objective], path, "all", False, memory, threads, None, None, anyway)
         with RunFolder(path, Question(game)), DensePass(
             path / "values" / objective.label, game, objective, memory=memory, threads=threads,
             summaries=False, executor=executor, progress=progress,
@@ -231,7 +238,7 @@ def prove(
             work(dense.work)
     else:
         solved: Solution = solve(
-            game, objective, folder=folder, memory=memory, threads=threads, progress=progress
+            game, objective, folder=folder, memory=memory, threads=threads, anyway=anyway, progress=progress
         )
         assert isinstance(solved.value, Lower | Upper)
         found, positions = solved.value.bound, solved.positions

@@ -17,10 +17,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import math
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -31,9 +29,10 @@ import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
 from tilebase.adversary import Search
-from tilebase.enumerate import Progress
 from tilebase.errors import StorageError, UsageError
 from tilebase.game import Cells, Game
+from tilebase.paths import check_writable
+from tilebase.progress import Pace, Progress
 from tilebase.symmetry import canonical, canonical_starts
 
 Array = npt.NDArray[Any]
@@ -65,7 +64,7 @@ def write_certificate(
     game, goal = search.game, search.game.goal
     check_certifiable(game)
     assert goal is not None
-    since = time.perf_counter()
+    pace = Pace(progress, "boards")
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
     beside, body = (path.with_name(f".{number}.{os.getpid()}.part") for number in (1, 2))
@@ -76,10 +75,8 @@ def write_certificate(
                 for lines, count in closure.lines(total):
                     file.write(lines)
                     boards += count
-                if progress is not None:
-                    seconds = max(time.perf_counter() - since, 1e-9)
-                    rate = boards / seconds
-                    progress(Progress(total, "list", boards, seconds, rate, 0.0, math.inf, "boards"))
+                if pace.due():
+                    pace.report(total, "list", boards, 0.0)
         header = {
             "shape": game.shape_text,
             "goal": goal,
@@ -101,12 +98,13 @@ def write_certificate(
     return boards
 
 
-def check_writable(path: Path) -> None:
-    """Raise `StorageError` if a file of this name cannot be written, before much work is done for it."""
-    if not path.name or path.is_dir() or (path.exists() and not path.is_file()):
-        raise StorageError(f"cannot write {path}: it is no file")
-    if not os.access(path.parent, os.W_OK):
-        raise StorageError(f"cannot write {path}: its folder is not there or cannot be written")
+def check_replaceable(path: Path) -> None:
+    """Raise `StorageError` if a certificate of this name cannot be written, before it is searched for."""
+    check_writable(path)
+    if path.exists() and not path.is_file():
+        raise StorageError(f"cannot write {path}: it is not a file")
+    if not os.access(path.parent, os.W_OK):  # it is written beside this one first
+        raise StorageError(f"cannot write {path}: you have no permission to write into {path.parent}")
 
 
 def _assemble(path: Path, header: bytes, body: Path) -> None:

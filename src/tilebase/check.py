@@ -36,7 +36,7 @@ class Checker:
         first = file.readline(200)
         digest = hashlib.file_digest(file, "sha256").hexdigest()  # of what is left
         if first != f"tilebase certificate 1 {digest}\n".encode():
-            raise RefusedError("the file is no certificate, or it is damaged: its checksum is wrong")
+            raise RefusedError("the file is not a certificate, or it is damaged: its checksum is wrong")
         file.seek(len(first))
         self.lines = gzip.GzipFile(fileobj=file)
         line = self.lines.readline(1 << 20).decode()
@@ -113,7 +113,7 @@ class Checker:
         starts, layers = [tuple(int(e, 36) for e in word) for word in self.header["starts"]], self.layers()
         here, above = next(layers), next(layers)
         if not all(map(self.fits, starts)) or not (starts or (0,) * self.cells in here):
-            raise RefusedError("a start is none of the game, or the empty board is not listed")
+            raise RefusedError("a start is not a start of this game, or the empty board is not listed")
         for step, top in enumerate(layers):
             tell(len(here), self.header["boards"])
             for state in [start for start in starts if add_up(start) == 2 * step]:
@@ -137,7 +137,7 @@ def check_certificate(path: str | Path, tell: Callable[..., object] = lambda *_:
         except RefusedError:
             raise
         except Exception as error:  # whatever damage leads to, nothing is proved
-            raise RefusedError("the file is no certificate, or it is written otherwise") from error
+            raise RefusedError("the file is not a certificate, or it is written in another form") from error
         return dict(checker.header)
 
 

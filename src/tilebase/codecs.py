@@ -161,7 +161,7 @@ def compare(
 
 def _levels(codec: str) -> list[tuple[str, int | None]]:
     if codec not in LEVELS:
-        raise UsageError(f"codec {codec!r} is none of {', '.join(LEVELS)}")
+        raise UsageError(f"codec {codec!r} does not exist: choose one of {', '.join(LEVELS)}")
     if codec == "brotli":
         _brotli()
     return [(codec, level) for level in LEVELS[codec]]

@@ -114,7 +114,7 @@ class CountResult:
         0
         """
         if not isinstance(values, dict):
-            raise CorruptError("these are no counts: not a JSON object")
+            raise CorruptError("these are not counts: not a JSON object")
         try:
             game = Game.from_identity(values["game"])
             sums, arrays = _arrays(game, values["layers"])
@@ -123,11 +123,13 @@ class CountResult:
             result.assert_consistent()
             agree = values["totals"] == result.totals
         except KeyError as error:
-            raise CorruptError(f"these are no counts: {error} is missing") from error
-        except (AssertionError, OverflowError, TypeError, ValueError) as error:
-            raise CorruptError(f"these are no counts: {error}") from error
+            raise CorruptError(f"these are not counts: {error} is missing") from error
+        except TypeError as error:
+            raise CorruptError("these are not counts: something in them has the wrong type") from error
+        except (AssertionError, OverflowError, ValueError) as error:
+            raise CorruptError(f"these are not counts: {error}") from error
         if not agree:
-            raise CorruptError("these are no counts: their totals are not the sums of their layers")
+            raise CorruptError("these are not counts: their totals are not the sums of their layers")
         return result
 
     def assert_consistent(self) -> None:

@@ -36,7 +36,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.enumerate import Progress
 from tilebase.errors import ResourceError, StorageError
 from tilebase.game import Cells, Game
 from tilebase.layers import dense as layers
@@ -49,6 +48,7 @@ from tilebase.layers.threads import DenseWork, Tell, Threads
 from tilebase.objectives import Objective
 from tilebase.perfect import LayerMap, PerfectIndex
 from tilebase.plans import Plan, near_blocks, within
+from tilebase.progress import Pace, Progress
 from tilebase.results import LayerSummary
 from tilebase.tables.format import CHUNK_KEYS, VALUE_HEADER, LayerWriter, compress, encode_values
 from tilebase.values import Number, nothing, read_number
@@ -130,8 +130,8 @@ class DensePass:
         else:
             largest = None if self._plan.batched else self._plan.largest
             self._executor = Threads(rules, self.law, self._pool, threads, largest=largest)
-        self._progress = progress
-        self._began = self._reported = self._saved = time.perf_counter()
+        self._pace = Pace(progress, "boards")
+        self._saved = time.perf_counter()
         self._until_save = CHECKPOINT_SECONDS
         self._all = self._had = 0
         self._journal = Journal(folder / "layers.jsonl")
@@ -184,7 +184,8 @@ class DensePass:
         missing = self._resume(totals)
         self._plan.check_disk(self.folder, self.index, self.keep, self._states)
         self._all = sum(self.sizes[s] for s in missing)
-        self._began = self._saved = time.perf_counter()
+        self._saved = time.perf_counter()
+        self._pace.start()
         last = None
         try:
             for total in missing:
@@ -426,16 +427,9 @@ class DensePass:
         return lambda part: self._report(total, begin + part * share)
 
     def _report(self, total: int, part: float) -> None:
-        now = time.perf_counter()
         done = self._had + int(part * self.sizes[total])
-        if self._progress is None or (now - self._reported < 0.1 and done < self._all):
-            return
-        self._reported = now
-        rate = max(done, 1) / max(now - self._began, 1e-9)
-        left = (self._all - done) / rate
-        self._progress(
-            Progress(total, "solve", done, now - self._began, rate, done / self._all, left, "boards")
-        )
+        if self._pace.due() or done == self._all:
+            self._pace.report(total, "solve", done, done / self._all)
 
 
 class LayerValues:

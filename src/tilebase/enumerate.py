@@ -14,7 +14,7 @@ and counts are the same for any number of threads and any memory.
 
 from __future__ import annotations
 
-import os
+import math
 import tempfile
 import threading
 import time
@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilebase import estimates
 from tilebase._kernels import forward
 from tilebase.combinatorics import boards_by_sum
 from tilebase.counts import STORED, CountResult
@@ -35,11 +36,13 @@ from tilebase.errors import CorruptError, MissingLayerError, ResourceError, Usag
 from tilebase.game import Game
 from tilebase.layers import maps
 from tilebase.layers.bitset import PAGE_BYTES, BitSet, block_bits_for
-from tilebase.layers.index import LayerIndex
+from tilebase.layers.index import Index, LayerIndex
 from tilebase.layers.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.layers.rules import Rules
-from tilebase.layers.run import KEEP, Question, RunFolder, delete_run
+from tilebase.layers.run import KEEP, Question, RunFolder, delete_run, is_counted
 from tilebase.layers.store import StoredLayer, in_order, write_keys
+from tilebase.progress import Pace, Progress
+from tilebase.resources import OVERHEAD, check_resources
 
 Array = npt.NDArray[Any]
 
@@ -49,24 +52,6 @@ KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
 DURABLE_BYTES = 1 << 20
 """Layers of at least this size are flushed to disk; smaller ones survive a kill, not a power cut."""
-MOST_THREADS = 256
-"""More help nobody, and each takes a megabyte or two."""
-OVERHEAD = 400 << 20
-"""Bytes for Python, the libraries, compiled code and buffers of a run."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is.  `fraction` and `seconds_left` are estimates from the sizes of the layers."""
-
-    total: int  # sum of the layer in work
-    step: str  # "spawn", "slide", "write", "solve" or "done"
-    positions: int  # counted or solved so far
-    seconds: float  # since the run, or its continuation, began
-    rate: float  # positions a second since then
-    fraction: float  # of all positions, estimated
-    seconds_left: float
-    unit: str = "states"  # what positions are
 
 
 @dataclass
@@ -104,7 +89,7 @@ class ForwardPass:
         self.memory = memory
         self.threads = threads
         self.work = Work()
-        self._progress = progress
+        self._pace = Pace(progress, "states")
         self._rules = Rules(self.game)
         self._layouts = Layouts(self.game)
         self._team = Team(threads)
@@ -113,9 +98,8 @@ class ForwardPass:
         self._starts = self._start_keys()
         self._boards = boards_by_sum(self.game)
         self._done_states = 0
-        self._began = time.perf_counter()
-        self._reported = 0.0
         self._run_states = 0
+        self._checked: Index | None = None
 
     # -- the whole pass ----------------------------------------------------------------------
 
@@ -127,6 +111,8 @@ class ForwardPass:
         try:
             if not done:
                 self._resume(lines)
+                if lines:
+                    self._pace.start(self._share(lines[-1]["sum"], 1.0))
                 done = self._advance(lines, up_to)
         finally:
             self.close()
@@ -175,6 +161,7 @@ class ForwardPass:
         while self._sources or total <= max(self._starts):
             if up_to is not None and total > up_to:
                 return False
+            self._check_memory(total, up_to)
             lines.append(self._layer(total))
             self._retire(total)
             total += 2
@@ -242,15 +229,12 @@ class ForwardPass:
         """Two sets of bits and the arenas of the threads, within the memory allowed."""
         block_bits = block_bits_for(layout.size)
         whole = ((layout.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
-        free = self.memory - OVERHEAD - self._layouts.nbytes - 2 * 8 * KEPT_KEYS
-        arena_least = 4 * max(layout.size >> block_bits, 256) * PAGE_BYTES * self.threads
-        least = 16 * BitSet.least_words(layout.size) + arena_least
+        least = self._least_memory(layout.size)
+        if least > self.memory:
+            raise self._too_little(least)
+        free = self.memory - self._fixed_memory
+        arena_least = _least_arenas(layout.size) * self.threads
         small = layout.size <= maps.SMALL_BITS
-        if not small and free < least:
-            raise ResourceError(
-                f"the layer of sum {layout.total} needs at least "
-                f"{(least + self.memory - free) / 2**20:.0f} MiB: give more memory"
-            )
         nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layout.size)))
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
@@ -266,6 +250,38 @@ class ForwardPass:
             for bits, name in zip(storage, names, strict=True)
         )
         return first, second
+
+    @property
+    def _fixed_memory(self) -> int:
+        """Bytes that are needed whatever the size of a layer is."""
+        return OVERHEAD + self._layouts.nbytes + 2 * 8 * KEPT_KEYS
+
+    def _least_memory(self, size: int) -> int:
+        """Bytes without which a layer of so many ranks cannot be made; 0 for a small one."""
+        if size <= maps.SMALL_BITS:
+            return 0
+        bits = 16 * BitSet.least_words(size)
+        if self.keep == "states":  # they must be in memory together
+            bits = max(bits, size // 8 * 10 // 3)
+        return self._fixed_memory + bits + _least_arenas(size) * self.threads
+
+    def _too_little(self, least: int) -> ResourceError:
+        return ResourceError(
+            f"counting {self.game} needs at least {(least >> 20) + 1:,} MiB of memory, and "
+            f"{self.memory >> 20:,} MiB may be used: give more memory, fewer threads, or lower limits"
+        )
+
+    def _check_memory(self, total: int, up_to: int | None) -> None:
+        """Refuse if a layer from `total` on cannot be made: of all those that the present tables serve."""
+        index = self._layouts.index_at(total)
+        if index is self._checked:
+            return
+        self._checked = index
+        end = math.inf if index.cap == max(self.game.tops) else 2 << index.cap
+        wanted = [n for s, n in index.sizes().items() if total <= s < end and (up_to is None or s <= up_to)]
+        least = self._least_memory(max(wanted, default=0))
+        if least > self.memory:
+            raise self._too_little(least)
 
     # -- the maps ----------------------------------------------------------------------------
 
@@ -384,23 +400,22 @@ class ForwardPass:
     # -- progress ----------------------------------------------------------------------------
 
     def _report(self, total: int, step: str, done: float, *, final: bool = False) -> None:
-        now = time.perf_counter()
-        if self._progress is None or (now - self._reported < 0.1 and not final):
-            return
-        self._reported = now
-        seconds = now - self._began
-        rate = self._run_states / seconds
+        if final or self._pace.due():
+            share = 1.0 if final else self._share(total, done)
+            self._pace.report(total, step, self._done_states, share, new=self._run_states)
+
+    def _share(self, total: int, done: float) -> float:
+        """The share of all states that is counted when a layer is done to some part."""
         before = sum(n for s, n in self._boards.items() if s < total)
         after = sum(n for s, n in self._boards.items() if s > total)
         here = self._boards.get(total, 0)
         expected = (after + (1 - done) * here) * self._done_states / max(before + done * here, 1)
-        self._progress(
-            Progress(
-                total, step, self._done_states, seconds, rate,
-                1.0 if final else self._done_states / max(self._done_states + expected, 1),
-                0.0 if final else expected / rate if rate else float("inf"),
-            )
-        )  # fmt: skip
+        return self._done_states / max(self._done_states + expected, 1)
+
+
+def _least_arenas(size: int) -> int:
+    """Bytes that a thread's arena needs for a layer of so many ranks."""
+    return 4 * max(size >> block_bits_for(size), 256) * PAGE_BYTES
 
 
 def _trim(counts: Array) -> list[int]:
@@ -425,24 +440,6 @@ def _result(question: Question, lines: list[dict[str, Any]], *, complete: bool) 
     )
 
 
-def available_memory() -> int:
-    """Bytes of memory that this machine can give now, by the kernel's own estimate."""
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) * 1024
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
-    """Bytes and threads to use: those asked for, else what there is.  Raises `UsageError`."""
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise UsageError(f"{threads} threads cannot work: give 1 to {MOST_THREADS}")
-    memory = available_memory() * 3 // 4 if memory is None else memory
-    if memory < OVERHEAD:
-        raise UsageError(f"{memory >> 20} MiB of memory is too little: give at least {OVERHEAD >> 20} MiB")
-    return memory, threads or len(os.sched_getaffinity(0))
-
-
 def remove_run(folder: Path | str) -> None:
     """Delete the folder of a finished run and everything in it.
 
@@ -460,6 +457,7 @@ def count(
     memory: int | None = None,
     threads: int | None = None,
     up_to: int | None = None,
+    anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
 ) -> CountResult:
@@ -484,6 +482,9 @@ def count(
         None: one for each processor this process may use.
     up_to:
         Stop after the layer of this sum; the result then says that it is not complete.
+    anyway:
+        Begin even if the estimate (`estimates`) says that it takes more than a week, or more disk than
+        there is.
     progress, work:
         Called with a `Progress` several times a second, and with the `Work` at the end.
 
@@ -499,20 +500,23 @@ def count(
     WrongGameError, StorageError, CorruptError
         If the folder holds something else, cannot be written, or is damaged.
     ResourceError
-        If a layer cannot be made within `memory`.
+        If a layer cannot be made within `memory`, or it takes too long or too much disk: nothing was begun.
 
     >>> count(Game("2x2", 32)).total("live")
     57
     """
     if keep not in KEEP:
-        raise UsageError(f"keep {keep!r} is none of {', '.join(KEEP)}")
+        raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
     memory, threads = check_resources(memory, threads)
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
             return count(
                 game, lookahead=lookahead, folder=Path(temporary) / "run", keep=keep, memory=memory,
-                threads=threads, up_to=up_to, progress=progress, work=work,
+                threads=threads, up_to=up_to, anyway=anyway, progress=progress, work=work,
             )  # fmt: skip
+    if not is_counted(Path(folder)):
+        expected = partial(estimates.counting, threads=threads, up_to=up_to, keep=keep)
+        estimates.check(game, expected, memory=memory, folder=folder, anyway=anyway)
     run = RunFolder(Path(folder), Question(game, lookahead, keep))
     try:
         forward_pass = ForwardPass(run, memory=memory, threads=threads, progress=progress)

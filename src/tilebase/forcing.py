@@ -23,10 +23,10 @@ from typing import Any
 
 from tilebase._version import __version__
 from tilebase.adversary import Search, remove_decided
-from tilebase.certificates import check_certifiable, check_writable, write_certificate
+from tilebase.certificates import check_certifiable, check_replaceable, write_certificate
 from tilebase.combinatorics import boards_by_sum
-from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import ResourceError, UsageError
+from tilebase.estimates import LOG, WEEK
 from tilebase.game import Cells, Game
 from tilebase.layers.dense import check_index
 from tilebase.layers.run import Question, RunFolder
@@ -34,6 +34,8 @@ from tilebase.notation import parse_shape
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
+from tilebase.progress import Progress
+from tilebase.resources import check_resources
 from tilebase.results import Solution
 from tilebase.solver import remove_solution, solve
 from tilebase.symmetry import canonical, canonical_starts, orbit_size, symmetries
@@ -78,13 +80,17 @@ class Forced:
     def statement(self) -> str:
         """The answer in words."""
         game = self.game
-        drops = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
+        spawns = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
         starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
         start = starts.get(game.start, f"the board {game.start}")
-        verdict = {True: "can be forced", False: "cannot be forced", None: "is undecided"}[self.forced]
+        verdict = {
+            True: "the player can force",
+            False: "the player cannot force",
+            None: "it is undecided whether the player can force",
+        }[self.forced]
         return (
-            f"2048 on {game.board_text} against drops of {drops}, from {start}: "
-            f"{game.winning_text} {verdict}{game.within_text}"
+            f"2048 on {game.board_text}, from {start}: {verdict} {game.winning_text}{game.within_text} "
+            f"against every spawn of {spawns}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -105,7 +111,7 @@ def four_of(drops: str) -> Fraction:
     """A probability of a 4 under which just these tiles may be dropped.  Raises `UsageError`."""
     word = ",".join(sorted(drops.replace(" ", "").split(",")))
     if word not in DROPS:
-        raise UsageError(f"drops {drops!r} are none of 2,4 or 2 or 4")
+        raise UsageError(f"drops {drops!r} are not possible: write 2,4 or 2 or 4")
     return DROPS[word]
 
 
@@ -142,6 +148,7 @@ def force(
     threads: int | None = None,
     seconds: float = math.inf,
     certificate: Path | str | None = None,
+    anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Forced:
     """Decide whether the player can force the goal against every drop.
@@ -166,6 +173,9 @@ def force(
         asked for it only begins where it is expected to take half of what is left.
     certificate:
         File for a proof (`certificates`), which only the search can give.
+    anyway:
+        Begin a pass that was asked for even if it is expected to take more than a week.  How long a search
+        takes cannot be told: it goes on for `seconds`.
     progress:
         Called with a `Progress` several times a second.
 
@@ -183,14 +193,16 @@ def force(
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile")
     if engine is not None and engine not in ENGINES:
-        raise UsageError(f"engine {engine!r} is none of {', '.join(ENGINES)}")
+        raise UsageError(f"engine {engine!r} does not exist: choose one of {', '.join(ENGINES)}")
     if certificate is not None:
         check_certifiable(game)
         if engine not in (None, "search"):
-            raise UsageError("only the engine search gives a certificate")
-        check_writable(Path(certificate))
+            raise UsageError("only the engine search makes a certificate: leave the engine out")
+        check_replaceable(Path(certificate))
     since = time.perf_counter()
     if engine in (None, "search"):
+        if seconds == math.inf and search_estimate(game) / (SEARCH_RATE * threads) > WEEK:
+            LOG.info("how long this search takes cannot be told: it may never end; %s", STOPPABLE)
         end = since + seconds
         free = engine is None and certificate is None
         deadline = min(end, since + FIRST_PATIENCE) if free else end
@@ -214,8 +226,9 @@ def force(
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
     found: Solution = solve(
-        game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space, progress=progress
-    )
+        game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space,
+        anyway=anyway or engine is None, progress=progress,
+    )  # fmt: skip
     assert isinstance(found.value, Exact)
     return Forced(game, found.value.value == 1, chosen, found.positions, time.perf_counter() - since)
 
@@ -301,7 +314,7 @@ def force_starts(
     """
     memory, threads = check_resources(memory, threads)
     if game.start != "two-tiles":
-        raise UsageError("all starts are those of two tiles: leave the start out")
+        raise UsageError("all starts of two tiles are asked about: leave the start out")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile")
     states = canonical_starts(game)
@@ -378,7 +391,11 @@ def largest_forced(
         left = seconds - (time.perf_counter() - before)
         answer = known.get(game) if known else None
         if answer is None:
-            answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
+            try:
+                answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
+            except KeyboardInterrupt:  # what is known is the answer
+                exact = False
+                break
         answers.append(answer)
         if known is not None and answer.forced is not None:
             known[game] = answer
@@ -428,6 +445,11 @@ def remove_work(folder: Path | str) -> None:
     """Delete the folder of a finished question.  Raises `WrongGameError` if it is none."""
     remove_decided(Path(folder))
     remove_solution(folder)
+
+
+SEARCH_RATE = 5.5e5
+"""Afterstates that a thread opens in a second."""
+STOPPABLE = "Ctrl-C or --budget stops it, and what is decided is kept"
 
 
 def search_estimate(game: Game) -> int:

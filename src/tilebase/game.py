@@ -35,7 +35,7 @@ from operator import index
 from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
-from tilebase.notation import exponent_of, integer_of, parse_shape, probability_of, split_cells
+from tilebase.notation import count_of, exponent_of, integer_of, parse_shape, probability_of, split_cells
 
 Cells: TypeAlias = tuple[int, ...]
 """The exponents of a board in row-major order."""
@@ -149,7 +149,7 @@ class Game:
                 sorted({*map(int, split_cells(cells))} if isinstance(cells, str) else {*map(index, cells)})
             )
         except (TypeError, ValueError) as error:
-            raise GameError(f"{what}s {cells!r} are no cells: give their numbers, from 0 on") from error
+            raise GameError(f"{what}s {cells!r} are not cells: give their numbers, from 0 on") from error
         if chosen and not 0 <= chosen[0] <= chosen[-1] < self.cells:
             raise GameError(
                 f"{what} at cell {chosen[-1] if chosen[0] >= 0 else chosen[0]}: "
@@ -163,11 +163,11 @@ class Game:
         try:
             words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
         except TypeError as error:
-            raise GameError(f"{limits!r} are no limits: give one for each cell") from error
+            raise GameError(f"{limits!r} are not limits: give one for each cell") from error
         if len(words) != self.cells:
             raise GameError(
-                f"{len(words)} limits for a {self.shape_text} board: "
-                f"give one for each of its {self.cells} cells"
+                f"{count_of(len(words), 'limit')} for a {self.shape_text} board: "
+                f"give one for each cell, {self.cells} in all"
             )
         try:
             values = tuple(int(word) for word in words)
@@ -185,7 +185,8 @@ class Game:
     def _check_fit(self) -> None:
         if self.cells > MAX_CELLS:
             raise GameError(
-                f"a {self.shape_text} board has {self.cells} cells; at most {MAX_CELLS} fit into 64 bits"
+                f"a {self.shape_text} board has {self.cells:,} cells: choose one of at most {MAX_CELLS}, as "
+                "the others do not fit into 64 bits"
             )
         if self.fixed and not self.unmergeable:
             raise GameError(
@@ -213,9 +214,9 @@ class Game:
             raise GameError(f"largest tile {self.largest} is below the spawned {2**spawned}")
         if max(self.tops) > self.max_code:
             raise GameError(
-                f"tiles to {2 ** max(self.tops)} do not fit: {self.shape_text} has {self.bits} bits a cell, "
-                f"so tiles to {2**self.max_code}; give a goal of at most {2 ** (self.max_code + 1)} "
-                f"or a largest tile of {2**self.max_code}"
+                f"tiles to {2 ** max(self.tops)} can be made on {self.shape_text} and do not fit into "
+                f"{self.bits} bits a cell, which hold tiles to {2**self.max_code}: name a goal of at most "
+                f"{2 ** (self.max_code + 1)}, or a largest tile of {2**self.max_code}"
             )
 
     def _check_start(self) -> None:
@@ -226,7 +227,7 @@ class Game:
             try:
                 cells = self.parse(self.start)
             except BoardError as error:
-                raise GameError(f"the start is no board of the game: {error}") from error
+                raise GameError(f"the start is not a board of this game: {error}") from error
             if any(self._is_x(cells[cell]) != (cell in self.unmergeable) for cell in range(self.cells)):
                 raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
             object.__setattr__(self, "start", self.format(cells))
@@ -357,7 +358,8 @@ class Game:
         words = split_cells(text)
         if len(words) != self.cells:
             raise GameError(
-                f"the pattern {text!r} has {len(words)} cells; a {self.shape_text} board has {self.cells}: "
+                f"the pattern {text!r} has {count_of(len(words), 'cell')}; "
+                f"a {self.shape_text} board has {self.cells}: "
                 "write * where any tile may be"
             )
         try:
@@ -365,7 +367,7 @@ class Game:
                 None if word == "*" else self._parse_cell(word, cell) for cell, word in enumerate(words)
             )
         except BoardError as error:
-            raise GameError(f"the pattern {text!r} cannot be: {error}") from error
+            raise GameError(f"the pattern {text!r} is not possible: {error}") from error
         return self._check_pattern(pattern)
 
     def _check_pattern(self, pattern: Pattern) -> Pattern:
@@ -556,7 +558,7 @@ class Game:
         words = split_cells(stripped)
         if len(words) != self.cells:
             raise BoardError(
-                f"{text!r} has {_cells_text(len(words))}; a {self.shape_text} board has {self.cells}: "
+                f"{text!r} has {count_of(len(words), 'cell')}; a {self.shape_text} board has {self.cells}: "
                 "separate cells by blanks or commas and rows by /"
             )
         return self.check(tuple(self._parse_cell(word, cell) for cell, word in enumerate(words)))
@@ -616,7 +618,7 @@ class Game:
     def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
         board = tuple(int(e) for e in cells)
         if len(board) != self.cells:
-            raise BoardError(f"{_cells_text(len(board))}; a {self.shape_text} board has {self.cells}")
+            raise BoardError(f"{count_of(len(board), 'cell')}; a {self.shape_text} board has {self.cells}")
         for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
             is_x = self._is_x(exponent)
             if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
@@ -629,7 +631,8 @@ class Game:
                 raise BoardError(f"tile {shown} on cell {cell} is not part of the game {self}: {allowed}")
         if self.unmergeable and board.count(self.x) != len(self.unmergeable):
             raise BoardError(
-                f"{board.count(self.x)} unmergeable tiles; the game {self} has {len(self.unmergeable)}"
+                f"{count_of(board.count(self.x), 'unmergeable tile')}; "
+                f"the game {self} has {len(self.unmergeable)}"
             )
         return board
 
@@ -752,10 +755,6 @@ class Game:
             for second, q in self.spawns(first):
                 chances[second] = chances.get(second, Fraction(0)) + p * q
         return sorted(chances.items())
-
-
-def _cells_text(count: int) -> str:
-    return f"{count} cell" if count == 1 else f"{count} cells"
 
 
 def merge_line(line: Sequence[int], x: int = 0) -> list[int]:

@@ -302,15 +302,21 @@ def _quoted(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
+def find_dot() -> str:
+    """The program ``dot`` of Graphviz.  Raises `MissingExtraError` if it is not installed."""
+    program = shutil.which("dot")
+    if program is None:
+        raise MissingExtraError("SVG needs the program dot: install Graphviz, or write a .dot file")
+    return program
+
+
 def render_svg(dot: str, path: Path | str) -> None:
     """Draw DOT text as an SVG file with the program ``dot`` of Graphviz.
 
     Raises `MissingExtraError` if it is not installed, `StorageError` if the file cannot be
     written, `TilebaseError` if it fails.
     """
-    program = shutil.which("dot")
-    if program is None:
-        raise MissingExtraError("SVG needs the program dot: install Graphviz, or write a .dot file")
+    program = find_dot()
     done = subprocess.run([program, "-Tsvg"], input=dot.encode(), capture_output=True, check=False)
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]

@@ -15,17 +15,18 @@ import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
 
 from tilebase.dense import DensePass
-from tilebase.enumerate import check_resources
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game import Game
 from tilebase.objectives import Objective
 from tilebase.perfect import cell_codes
+from tilebase.resources import check_resources
 from tilebase.symmetry import start_symmetries
 
 Limits = tuple[int, ...]
@@ -113,7 +114,7 @@ def search_limits(
     boards:
         The budget: boards within the limits.
     seconds:
-        Time after which the best so far is returned.
+        Time after which the best so far is returned, as it is on Ctrl-C.
     memory, threads:
         As in `solve`.
     progress:
@@ -144,17 +145,26 @@ def search_limits(
             f"more than {boards:,}: raise the budget or give lower limits"
         )
     path = [here]
+    with suppress(KeyboardInterrupt):  # the best so far is the answer
+        _climb(game, bench, path, progress)
+    return Search(path[-1], tuple(path), len(bench.found), bench.done, time.monotonic() - since)
+
+
+def _climb(
+    game: Game, bench: _Bench, path: list[Trial], progress: Callable[[Trial, int], None] | None
+) -> None:
+    """Add better limits to the path until there are none or time is up."""
     while not bench.late:
+        here = path[-1]
         if progress is not None:
             progress(here, len(bench.found))
         better = bench.best_of(_raises(game, here.limits), here) or bench.best_of(
             _swaps(game, here.limits), here
         )
         if better is None:
-            break
-        here = better
-        path.append(here)
-    return Search(here, tuple(path), len(bench.found), not bench.late, time.monotonic() - since)
+            bench.done = not bench.late
+            return
+        path.append(better)
 
 
 def least_limits(game: Game) -> Limits:
@@ -195,7 +205,7 @@ class _Bench:
 
     def __init__(self, game: Game, boards: int, memory: int, threads: int, deadline: float) -> None:
         self.game, self.boards, self.memory, self.threads = game, boards, memory, threads
-        self.deadline = deadline
+        self.deadline, self.done = deadline, False
         self.found: dict[Limits, Trial] = {}
         self._group = start_symmetries(game.changed(limits=None))
 

@@ -62,6 +62,11 @@ def probability_of(value: Any) -> Fraction:
     return result
 
 
+def count_of(number: int, what: str) -> str:
+    """``1 cell`` or ``2 cells``."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def split_cells(text: str) -> list[str]:
     """The words of a board or of limits: split at blanks, commas, slashes and semicolons."""
     return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]

@@ -92,7 +92,7 @@ class Objective:
 
     def __post_init__(self) -> None:
         if self.name not in TYPES:
-            raise UsageError(f"objective {self.name!r} is none of {', '.join(TYPES)}")
+            raise UsageError(f"objective {self.name!r} does not exist: choose one of {', '.join(TYPES)}")
         if not self.dtype:
             object.__setattr__(self, "dtype", TYPES[self.name][0])
         if self.dtype not in TYPES[self.name]:
@@ -101,7 +101,12 @@ class Objective:
             )
         object.__setattr__(self, "discount", parse_discount(self.discount))
         if self.discount != 1 and not self.is_mean:
-            raise UsageError(f"{self.name} has no discount: it is no mean over spawns")
+            raise UsageError(f"{self.name} cannot be discounted: only means over spawns can")
+
+    @property
+    def value_bytes(self) -> float:
+        """Bytes of a value, not compressed: an eighth for a Boolean value."""
+        return 0.125 if self.dtype == "bit" else int(self.dtype.lstrip("floatuin")) / 8
 
     @property
     def is_mean(self) -> bool:
@@ -205,7 +210,7 @@ def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
         plain = Objective(name, dtype)
         found.append(Objective(name, dtype, factor if plain.is_mean else Fraction(1)))
     if factor != 1 and not any(objective.is_mean for objective in found):
-        raise UsageError(f"{text} has no discount: it is no mean over spawns")
+        raise UsageError(f"{text} cannot be discounted: only means over spawns can")
     if len(set(found)) < len(found):
         raise UsageError(f"{text} names an objective twice")
     return tuple(found)

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,15 @@ import numpy as np
 
 from tilebase._kernels.dense import least_where
 from tilebase.dense import DensePass
-from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import UsageError
+from tilebase.estimates import check, passing
 from tilebase.game import Cells, Game
 from tilebase.layers.dense import DenseLayer, Law, masks, tasks
 from tilebase.layers.run import Question, RunFolder
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
+from tilebase.progress import Progress
+from tilebase.resources import check_resources
 
 CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
@@ -93,6 +96,7 @@ def check_pattern(
     folder: Path | str | None = None,
     memory: int | None = None,
     threads: int | None = None,
+    anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> PatternCheck:
     """Check that a game's pattern is won: the goal tile can be forced from every filling of the other cells.
@@ -103,7 +107,8 @@ def check_pattern(
     Finished layers go to `folder`, to continue there; None: a temporary one.
 
     Raises `GameError` for fillings that cannot be, `UsageError` for a game without goal or pattern or a
-    number of slides that cannot be, `ResourceError` if it does not fit, `StorageError`, `CorruptError` or
+    number of slides that cannot be, `ResourceError` if it does not fit or takes more than a week (unless
+    `anyway`), `StorageError`, `CorruptError` or
     `WrongGameError` if the folder cannot be used.
 
     >>> check_pattern(Game("2x3", 64, pattern="lemma1")).slides
@@ -112,21 +117,26 @@ def check_pattern(
     if game.pattern is None or game.goal is None:
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
     if game.unmergeable and not game.fixed:
-        raise UsageError(
-            "a check takes boards with any number of movable tiles x: fix them, or leave them out"
-        )
+        raise UsageError("a pattern cannot be checked where tiles x move: fix them, or leave them out")
     if within is not None and within < 1:
-        raise UsageError(f"a win within {within} slides cannot be: give at least 1")
+        raise UsageError(f"a win within {within} slides is not possible: give at least 1")
     memory, threads = check_resources(memory, threads)
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
             return check_pattern(
                 game, fillings=fillings, within=within, folder=Path(temporary) / "run", memory=memory,
-                threads=threads, progress=progress,
+                threads=threads, anyway=anyway, progress=progress,
             )  # fmt: skip
     since = time.perf_counter()
     search = _Search(game, fillings, within)
     path = Path(folder)
+    if not (path / "values" / search.label / "layers.jsonl").exists():
+        expected = partial(
+            passing, "checking the pattern on all boards of", objectives=[Objective("survival")],
+            threads=threads, memory=memory, down_to=search.lowest, value_bytes=VALUE.itemsize,
+            highest=search.highest,
+        )  # fmt: skip
+        check(search.game, expected, memory=memory, folder=path, anyway=anyway)
     with RunFolder(path, Question(game)), DensePass(
         path / "values" / search.label, search.game, Objective("survival"), memory=memory,
         threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,

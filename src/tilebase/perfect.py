@@ -85,8 +85,9 @@ class Part:
         count = prod(self.radix)
         if count > MOST_FILLINGS:
             raise ResourceError(
-                f"the perfect index of {game} needs tables of {count:.2g} fillings, more than "
-                f"{MOST_FILLINGS:.2g}: give lower limits"
+                f"all boards of {game} are too many for a pass over them: a quarter of the board can be "
+                f"filled in {count:,} ways, and at most {MOST_FILLINGS:,} can be handled; "
+                "give lower limits on cells"
             )
         grid = np.indices(self.radix, dtype=np.uint8).reshape(len(cells), count)
         held = np.empty_like(grid)
@@ -175,8 +176,9 @@ class PerfectIndex:
         shape = (len(a.sums), len(b.sums), len(c.sums))
         if prod(shape) > MOST_BLOCKS:
             raise ResourceError(
-                f"the perfect index of {game} needs {prod(shape):.2g} blocks, more than {MOST_BLOCKS:.2g}: "
-                "give lower limits"
+                f"all boards of {game} are too many for a pass over them: their quarters can have "
+                f"{prod(shape):,} combinations of sums, and at most {MOST_BLOCKS:,} can be handled; "
+                "give lower limits on cells"
             )
         sums = [part.sums for part in (a, b, c)]
         first, second, third = (grid.ravel() for grid in np.meshgrid(*sums, indexing="ij"))

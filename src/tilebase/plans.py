@@ -10,30 +10,29 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.combinatorics import layers_together
-from tilebase.enumerate import OVERHEAD, available_memory
+from tilebase.combinatorics import boards_by_sum, layers_together
 from tilebase.errors import ResourceError, UsageError
+from tilebase.estimates import BITS_RATE, DISK_RATE, LOG, THREAD_RATE, duration
 from tilebase.game import Game
 from tilebase.layers import dense as layers
 from tilebase.layers.bits import LAYERS, Words
 from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
+from tilebase.resources import OVERHEAD, available_memory
 from tilebase.values import byte_text
 
 Array = npt.NDArray[Any]
 CUT_BLOCKS = 1 << 25
 """Blocks that a plan looks at before a pass begins."""
-THREAD_RATE = 35e6
-"""Boards a second and thread, with uint32: measured with two (docs/performance.md)."""
-BITS_RATE = 400e6
-"""The same, with bits."""
+NO_BOUND = 1 << 62
+"""Bytes of memory that are enough for everything."""
 WORTH_BITS = 0.5
 """The most bytes a board for which bits are taken: rows are not full where few halves have the same sum.
 
@@ -83,17 +82,51 @@ class Plan:
     def of(cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, **options: Any) -> Plan:
         """The plan for an objective, with the options of `outline`.
 
-        Raises `ResourceError` if even batches do not fit.
+        Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
         """
-        plan = cls.outline(index, objective, memory, threads, **options)
-        if plan.batched:
-            # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
-            lowest = options.get("lowest", 0)
-            sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
-            every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
+        lowest = options.get("lowest", 0)
+        try:
+            plan = cls.outline(index, objective, memory, threads, **options)
+            if not plan.batched or plan.can_be_cut(index, memory, lowest):
+                return plan
+        except ResourceError:
+            pass  # the least memory is still to be found
+        plan = cls.outline(index, objective, NO_BOUND, threads, **options | {"bits": False})
+        raise ResourceError(
+            f"{index.game} needs {byte_text(plan.least_memory(index, lowest))} of memory, even in batches, and "
+            f"{byte_text(memory)} may be used: give more memory, a smaller type of value, or lower limits"
+        )
+
+    @property
+    def base(self) -> int:
+        """Bytes that are needed whatever the batches are: tables, scratch buffers and the program."""
+        return self.table_bytes + OVERHEAD
+
+    def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int) -> bool:
+        """Whether the layers from a sum on can be cut into batches that fit into so much memory."""
+        # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
+        sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
+        every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
+        plan = replace(self, memory=memory)
+        try:
             for total in [max(sizes, key=lambda s: sizes[s]), *sorted(sizes)[::every]]:
                 plan.cut(index, total)
-        return plan
+        except ResourceError:
+            return False
+        return True
+
+    def least_memory(self, index: PerfectIndex, lowest: int) -> int:
+        """Bytes of memory that are enough: up to a tenth more than the least, for layers not looked at."""
+        low, high = self.base, max(self.base, min(self.whole_bytes, 2 * self.base))
+        while high < self.whole_bytes and not self.can_be_cut(index, high, lowest):
+            low, high = high, min(2 * high, self.whole_bytes)
+        while high - low > high // 50:
+            middle = (low + high) // 2
+            if self.can_be_cut(index, middle, lowest):
+                high = middle
+            else:
+                low = middle
+        return min(high + high // 20, self.whole_bytes)
 
     @classmethod
     def outline(
@@ -288,7 +321,7 @@ def machines(memory: int | None = None) -> tuple[Machine, ...]:
     threads = len(os.sched_getaffinity(0))
     here = available_memory() * 3 // 4 if memory is None else memory
     return (
-        Machine(f"this machine, {threads} threads", here, threads, None, 1e9, True),
+        Machine(f"this machine, {threads} threads", here, threads, None, DISK_RATE, True),
         Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
         Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96, None, 6e9, False, 16),
     )
@@ -311,18 +344,31 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
         "memory": byte_text(min(plan.whole_bytes, machine.memory * machine.count)),
         "disk": byte_text(plan.disk_bytes),
         "moved": byte_text(plan.moved_bytes),
-        "time": _time(seconds) + ("" if machine.measured else " (estimated rate)"),
+        "time": duration(seconds) + ("" if machine.measured else " (estimated rate)"),
     }
 
 
 def rows(game: Game, objective: Objective, memory: int | None = None) -> list[dict[str, Any]]:
-    """The plan for each machine."""
-    index = PerfectIndex(game)
+    """The plan for each machine.
+
+    Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
+    """
+    try:
+        index = PerfectIndex(game)
+    except ResourceError as error:
+        LOG.info("such a pass cannot be done on any machine: %s", error)
+        return [_without_index(game, objective, machine) for machine in machines(memory)]
     return [estimate(index, objective, machine) for machine in machines(memory)]
 
 
-def _time(seconds: float) -> str:
-    for unit, size in (("days", 86400.0), ("hours", 3600.0), ("minutes", 60.0)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.3g} seconds"
+def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
+    sizes = boards_by_sum(game)
+    together = objective.value_bytes * max(layers_together(sizes).values())
+    rate = (machine.rate or THREAD_RATE * machine.threads) * machine.count
+    return {
+        "machine": machine.name,
+        "memory": f"{byte_text(together)}, or batches",
+        "disk": byte_text(together),
+        "moved": byte_text(8 * objective.value_bytes * sum(sizes.values())),
+        "time": f"{duration(sum(sizes.values()) / rate)}, if it could be done",
+    }

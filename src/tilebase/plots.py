@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from tilebase.counts import FIELDS, CountResult
 from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.paths import check_writable
 from tilebase.tables.format import LEVEL
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def bands(result: CountResult, field: str = "states") -> Bands:
 def check_request(path: Path | str, kind: str = "auto", field: str = "states") -> None:
     """Raise what drawing would raise for these arguments or without matplotlib, before the work is done."""
     if kind not in KINDS:
-        raise UsageError(f"kind {kind!r} is none of {', '.join(KINDS)}")
+        raise UsageError(f"kind {kind!r} does not exist: choose one of {', '.join(KINDS)}")
     _check_field(field)
     _check_path(path)
     _require_matplotlib()
@@ -415,6 +416,7 @@ def _check_path(path: Path | str) -> Path:
     file = Path(path)
     if file.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{file} is neither SVG nor PNG: give it the suffix .svg or .png")
+    check_writable(file)
     return file
 
 

@@ -5,14 +5,22 @@ and the policies of tables treat equivalent boards alike, and are evaluated up t
 the backward pass, with the policy's slide in place of the best.  Ties are broken evenly.
 A Python callable may treat every board as it likes, so it is evaluated without symmetry, over
 the states that it can reach, in plain Python: for small games.
+
+How many states a callable can reach is estimated as soon as it has reached some ten thousand, in layers
+that hold a known share of all boards.  A policy reaches fewer of the boards with a large sum than of the
+first ones, so it is refused only if the estimate is three times too large.  Then random games give a mean
+and its standard error.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
+import random
+import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -21,23 +29,31 @@ from typing import Any, TypeAlias
 
 from tilebase.backward import BackwardPass
 from tilebase.board import Board
-from tilebase.enumerate import Progress, check_resources
-from tilebase.errors import UsageError
+from tilebase.combinatorics import boards_by_sum
+from tilebase.errors import ResourceError, UsageError
+from tilebase.estimates import SPREAD, duration, number_in_words
 from tilebase.game import Cells, Game
 from tilebase.layers.folds import PolicyFold
 from tilebase.layers.reading import LayerReader
 from tilebase.layers.spaces import Reachable
 from tilebase.objectives import Objective, find_objective
+from tilebase.progress import Pace, Progress
+from tilebase.resources import check_resources
 from tilebase.tables.format import LayerFile
 from tilebase.tables.probe import Prober, Table, open_table
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Folder
+from tilebase.values import byte_text
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
 
 MOST_STATES = 2_000_000
-"""States that a callable may reach: about a minute and 2 GB."""
+"""States that a callable may reach unless told otherwise: a few minutes and 2 GB."""
+STATE_BYTES = 1000
+"""Bytes of memory for a state that a callable reaches."""
+TRIAL_STATES = 50_000
+"""States after which it is estimated how many a callable can reach."""
 BUILT_IN = ("random", "greedy")
 
 
@@ -53,6 +69,8 @@ class Evaluation:
         Of the start, under the policy and under optimal play; floats, up to rounding.
     states:
         States that the policy can reach, without symmetry, for a callable; None otherwise.
+    games, error:
+        Games that were played, if the value is their mean, and its standard error; None if it is exact.
     """
 
     policy: str
@@ -60,6 +78,8 @@ class Evaluation:
     value: float
     optimum: float
     states: int | None = None
+    games: int | None = None
+    error: float | None = None
 
     @property
     def regret(self) -> float:
@@ -75,6 +95,8 @@ class Evaluation:
             "optimum": self.optimum,
             "regret": self.regret,
             "states": self.states,
+            "games": self.games,
+            "error": self.error,
         }
 
 
@@ -83,11 +105,14 @@ def evaluate(
     policy: str | Path | Table | Policy,
     *,
     objective: str | None = None,
+    states: int = MOST_STATES,
+    games: int | None = None,
+    seed: int = 0,
     memory: int | None = None,
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """The exact value of a policy in the game of a table.
+    """The value of a policy in the game of a table, exact unless games are asked for.
 
     Parameters
     ----------
@@ -98,15 +123,23 @@ def evaluate(
         ``"module:function"``, or a callable.
     objective:
         Label of the table's objective: win, score or moves.  None: the first of those.
+    states:
+        A callable is refused, before long, if it can reach more states than these.
+    games, seed:
+        For a callable: play so many random games, and return their mean and its standard error.  None: exact.
     memory, threads, progress:
         As for `solve`.
 
     Raises
     ------
     UsageError
-        For a policy that does not exist or returns a slide that is not allowed, a table without
-        such an objective, or a callable that reaches more than `MOST_STATES` states.
+        For a policy that does not exist or returns a slide that is not allowed, or a table without such
+        an objective.
+    ResourceError
+        For a callable that reaches more than `states` states.
     """
+    if states < 1 or (games is not None and games < 2):
+        raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
     memory, threads = check_resources(memory, threads)
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = _objective(opened, objective)
@@ -114,8 +147,13 @@ def evaluate(
     guide = _find_policy(policy)
     if callable(guide) and not isinstance(guide, Table):
         name = policy if isinstance(policy, str) else getattr(guide, "__name__", "callable")
-        value, states = evaluate_callable(opened.game, guide, chosen)
-        return Evaluation(name, chosen, value, optimum, states)
+        if games is not None:
+            value, error = sample_callable(opened.game, guide, chosen, games, seed=seed, progress=progress)
+            return Evaluation(name, chosen, value, optimum, games=games, error=error)
+        value, reached = evaluate_callable(opened.game, guide, chosen, most_states=states, progress=progress)
+        return Evaluation(name, chosen, value, optimum, reached)
+    if games is not None:
+        raise UsageError("games are played for module:function only: this policy is evaluated exactly")
     path = local_folder(opened)
     exact = Objective(chosen.name, "float64", chosen.discount)  # whatever type the table's values have
     fold = _policy_fold(opened, exact, guide)
@@ -140,8 +178,8 @@ def _objective(table: Table, label: str | None) -> Objective:
     if found is not None:
         return found
     raise UsageError(
-        f"a policy is evaluated under win, score or moves, and {table.location.name} has no values of "
-        + (f"{label} that are such" if label else "these")
+        f"a policy is evaluated under win, score or moves in floats, and {table.location.name} has no values "
+        + (f"of {label} of this type" if label else "of these")
     )
 
 
@@ -154,7 +192,7 @@ def _find_policy(policy: Any) -> Any:
     if isinstance(policy, str) and ":" in policy and "://" not in policy:
         return _import(policy)
     raise UsageError(
-        f"policy {policy!r} is none: give random, greedy, the folder of a table, or module:function"
+        f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function"
     )
 
 
@@ -175,7 +213,7 @@ def _import(name: str) -> Any:
     finally:
         sys.path.pop(0)
     if not callable(found):
-        raise UsageError(f"policy {name} is no function")
+        raise UsageError(f"policy {name} is not a function")
     return found
 
 
@@ -187,7 +225,7 @@ def local_folder(table: Table) -> Path:
             "solve the reachable space"
         )
     if not isinstance(table.location, Folder):
-        raise UsageError(f"{table.location.name} is no folder on this machine: unpack or copy it first")
+        raise UsageError(f"{table.location.name} is not a folder on this machine: unpack or copy it first")
     if table.manifest.thinned is not None:
         raise UsageError(f"{table.location.name} was thinned: name the whole table")
     return table.location.path
@@ -267,17 +305,25 @@ class _Split(Folder):
 
 
 def evaluate_callable(
-    game: Game, policy: Policy, objective: Objective, *, most_states: int = MOST_STATES
+    game: Game,
+    policy: Policy,
+    objective: Objective,
+    *,
+    most_states: int = MOST_STATES,
+    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[float, int]:
     """The value of the start under a policy in plain Python, and how many states it can reach.
 
-    No symmetry is used.  Raises `UsageError` if the policy returns what is not allowed or
+    No symmetry is used.  Raises `UsageError` if the policy returns what is not allowed, `ResourceError` if it
     reaches too many states.
     """
-    slider = Slider(game)
-    chosen = _reach(game, slider, policy, most_states)
+    slider, pace = Slider(game), Pace(progress, "states")
+    chosen = _reach(game, slider, policy, most_states, pace)
+    count = sum(len(layer) for layer in chosen.values())
     V: dict[Cells, float] = {}
     for total in sorted(chosen, reverse=True):
+        if pace.due():
+            pace.report(total, "value", count, REACHING + (1 - REACHING) * len(V) / count)
         for board, choices in chosen[total].items():
             V[board] = float(objective.discount) * sum(
                 weight * _worth(game, slider, objective, board, after, wins, V)
@@ -290,8 +336,16 @@ def evaluate_callable(
 _Choices: TypeAlias = list[tuple[Cells, bool, float]]
 
 
-def _reach(game: Game, slider: Slider, policy: Policy, most_states: int) -> dict[int, dict[Cells, _Choices]]:
+REACHING = 0.8
+"""The share of the time that finding the states takes; the rest goes into their values."""
+
+
+def _reach(
+    game: Game, slider: Slider, policy: Policy, most_states: int, pace: Pace
+) -> dict[int, dict[Cells, _Choices]]:
     """By sum, the states that a policy reaches, and what it does there."""
+    sizes = boards_by_sum(game)
+    every, before = sum(sizes.values()), 0
     layers: dict[int, dict[Cells, _Choices]] = {}
     waiting: dict[int, set[Cells]] = {}
     for board, _ in game.starts():
@@ -300,18 +354,80 @@ def _reach(game: Game, slider: Slider, policy: Policy, most_states: int) -> dict
     while waiting:
         total = min(waiting)
         layer = layers[total] = {}
-        for board in waiting.pop(total):
+        here = sizes.get(total, 0)
+        states = waiting.pop(total)
+        for board in states:
             count += 1
-            if count > most_states:
-                raise UsageError(
-                    f"the policy reaches more than {most_states:,} states: evaluate it in a smaller game"
-                )
+            if count > most_states or pace.due():
+                share = (before + here * len(layer) / len(states)) / every
+                pace.report(total, "reach", count, REACHING * share)
+                _check_size(count, share, pace.seconds, most_states)
             choices = layer[board] = _choices(game, slider, policy, board)
             for after, wins, weight in choices:
                 if not wins and weight:
                     for state, _ in game.spawns(after):
                         waiting.setdefault(game.sum(state), set()).add(state)
+        before += here
     return layers
+
+
+INSTEAD = (
+    "allow more with --states (states=), play games with --games (games=), or evaluate it in a smaller game"
+)
+
+
+def _check_size(count: int, share: float, seconds: float, most_states: int) -> None:
+    """Raise `ResourceError` if a policy that has reached some states is expected to reach too many."""
+    if count > most_states:
+        raise ResourceError(f"the policy reaches more than {most_states:,} states: {INSTEAD}")
+    if count >= TRIAL_STATES and count / share > SPREAD * most_states:
+        expected = count / share
+        raise ResourceError(
+            f"the policy is expected to reach about {number_in_words(expected)} states (as it has reached "
+            f"{count:,} of the first {share:.2%} of all boards), more than {most_states:,}; they take about "
+            f"{duration(seconds * expected / count)} and {byte_text(expected * STATE_BYTES)} of memory: "
+            f"{INSTEAD}"
+        )
+
+
+def sample_callable(
+    game: Game,
+    policy: Policy,
+    objective: Objective,
+    games: int,
+    *,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[float, float]:
+    """The mean of random games that a policy plays, and its standard error.  Raises `UsageError`."""
+    slider, rng, pace = Slider(game), random.Random(seed), Pace(progress, "games")
+    payoffs = []
+    for number in range(games):
+        payoff, factor = 0.0, 1.0
+        for board, after, wins in _game(game, slider, policy, rng):
+            factor *= float(objective.discount)
+            payoff += factor * _gain(slider, objective, board, after, wins)
+        payoffs.append(payoff)
+        if pace.due() or number + 1 == games:
+            pace.report(0, "play", number + 1, (number + 1) / games)
+    return statistics.fmean(payoffs), statistics.stdev(payoffs) / math.sqrt(games)
+
+
+def _game(
+    game: Game, slider: Slider, policy: Policy, rng: random.Random
+) -> Iterator[tuple[Cells, Cells, bool]]:
+    """The states of one random game, what each slide makes of them, and whether it wins."""
+    drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
+    while True:
+        board = rng.choices([state for state, _ in drawn], [float(p) for _, p in drawn])[0]
+        choices = _choices(game, slider, policy, board)
+        if not choices:
+            return
+        after, wins, _ = rng.choices(choices, [weight for *_, weight in choices])[0]
+        yield board, after, wins
+        if wins:
+            return
+        drawn = game.spawns(after)
 
 
 def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
@@ -333,7 +449,7 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
         numbers = [float(weight) for weight in weights.values()]
     except (TypeError, ValueError) as error:
         raise UsageError(
-            f"the policy's probabilities for {game.format(board)} are no numbers: {answer!r}"
+            f"the policy's probabilities for {game.format(board)} are not numbers: {answer!r}"
         ) from error
     # Written so that a probability that is not a number is refused, too.
     if not (all(number >= 0 for number in numbers) and abs(sum(numbers) - 1) <= 1e-9):
@@ -353,9 +469,13 @@ def _worth(
     wins: bool,
     V: dict[Cells, float],
 ) -> float:
-    here = {"win": float(wins), "moves": 1.0}.get(objective.name)
-    if here is None:
-        here = float(slider.potential(after) - slider.potential(board))
+    here = _gain(slider, objective, board, after, wins)
     if wins:
         return here
     return here + sum(float(p) * V[state] for state, p in game.spawns(after))
+
+
+def _gain(slider: Slider, objective: Objective, board: Cells, after: Cells, wins: bool) -> float:
+    """What a slide itself is worth."""
+    here = {"win": float(wins), "moves": 1.0}.get(objective.name)
+    return float(slider.potential(after) - slider.potential(board)) if here is None else here

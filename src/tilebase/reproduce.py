@@ -26,27 +26,18 @@ from tilebase import reference
 from tilebase.bounds import prove
 from tilebase.combinatorics import boards_by_sum, bound
 from tilebase.counts import CountResult
-from tilebase.enumerate import check_resources, count
+from tilebase.enumerate import count
 from tilebase.errors import UsageError
-from tilebase.forcing import Forced, force, largest_forced, patience_for, search_estimate
+from tilebase.estimates import THREAD_RATE, counting
+from tilebase.forcing import SEARCH_RATE, Forced, force, largest_forced, patience_for, search_estimate
 from tilebase.game import Cells, Game
 from tilebase.notation import parse_shape
-from tilebase.plans import THREAD_RATE
+from tilebase.resources import check_resources
 from tilebase.solver import solve
-from tilebase.symmetry import canonical, symmetries
+from tilebase.symmetry import canonical
 from tilebase.tables.format import LayerFile
 
 SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edixhoven"}
-
-SECONDS_A_STATE = 8e-8
-"""One thread, rough; only for estimates."""
-SECONDS_A_RANK = 1.5e-10
-SEARCH_RATE = 5.5e5
-"""Afterstates that a thread opens in a second."""
-LARGE = 10.0
-"""Counts that take as many seconds have layers large enough for all processors."""
-REACHABLE_SHARE = 0.12
-"""Of the boards up to symmetry, rough; only for estimates."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +102,7 @@ class Verdict:
 def read_facts(source: str | None = None) -> list[Fact]:
     """All lines of the fact files, or those of one of `SOURCES`.  Raises `UsageError`."""
     if source is not None and source not in SOURCES:
-        raise UsageError(f"source {source!r} is none of {', '.join(SOURCES)}")
+        raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
     found = []
     for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".tsv"):
@@ -167,13 +158,8 @@ def _game(fact: Fact, **options: Any) -> Game:
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
     """What counting a game may take here: rough, from the sizes of its layers."""
-    sizes = boards_by_sum(game)
-    boards = sum(n for total, n in sizes.items() if up_to is None or total <= up_to)
-    each = REACHABLE_SHARE * SECONDS_A_STATE + SECONDS_A_RANK
-    seconds = boards / len(symmetries(game)) * each
-    if seconds > LARGE:
-        seconds /= len(os.sched_getaffinity(0))
-    return seconds + 2e-3 * len(sizes)
+    threads = len(os.sched_getaffinity(0))
+    return counting(game, threads, up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
 
 
 class _Counts:

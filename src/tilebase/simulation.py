@@ -7,7 +7,6 @@ same seed gives the same games.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase.enumerate import Progress, available_memory
 from tilebase.errors import ResourceError, UsageError
 from tilebase.layers.folds import NONE, WON
 from tilebase.layers.reading import LayerReader, Links, ReadLayer
 from tilebase.objectives import Objective
 from tilebase.policies import local_folder
+from tilebase.progress import Pace, Progress
+from tilebase.resources import available_memory
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
@@ -146,7 +146,7 @@ def _play(
         )
     payoffs: list[Array] = []
     wins = slid = ended = 0
-    began = time.perf_counter()
+    pace = Pace(progress, "games")
     while waiting:
         total = min(waiting)
         states, slides, scores = waiting.pop(total).all()
@@ -167,11 +167,8 @@ def _play(
         ended += int(done.sum())
         afters = links.afters[choice, every][~done]
         _spawn(reader, afters, slides[~done], scores[~done], total, rng, waiting)
-        if progress is not None:
-            seconds = time.perf_counter() - began
-            rate = ended / max(seconds, 1e-9)
-            left = (games - ended) / rate if rate else math.inf
-            progress(Progress(total, "play", ended, seconds, rate, ended / games, left, "games"))
+        if pace.due() or ended == games:
+            pace.report(total, "play", ended, ended / games)
     return np.concatenate(payoffs), wins, slid
 
 

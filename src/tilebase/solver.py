@@ -9,18 +9,22 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tilebase.backward import BackwardPass, read_summaries
+from tilebase import estimates
+from tilebase.backward import BackwardPass, check_memory, read_summaries
 from tilebase.dense import DensePass
-from tilebase.enumerate import Progress, check_resources, count
+from tilebase.enumerate import count
 from tilebase.errors import CorruptError, MissingLayerError, UsageError
 from tilebase.game import Game
-from tilebase.layers.run import Question, RunFolder, delete_run, write_whole
+from tilebase.layers.run import Question, RunFolder, delete_run, is_counted, write_whole
 from tilebase.layers.spaces import Reachable
 from tilebase.objectives import Objective, parse_objectives
 from tilebase.perfect import PerfectIndex
+from tilebase.progress import Progress
+from tilebase.resources import check_resources
 from tilebase.results import LayerSummary, Solution
 from tilebase.tables.format import (
     LayerFile,
@@ -44,6 +48,7 @@ def solve(
     lean: bool | None = None,
     down_to: int | None = None,
     space: str = "reachable",
+    anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """Solve a game: what every reachable position is worth, exactly or in proved bounds.
@@ -76,6 +81,9 @@ def solve(
         ``"reachable"``: the positions that occur, counted first; ``"all"``: every board within
         the limits, by perfect index, without a forward pass and without stored keys: for
         games with limits, and for the value of boards that no play makes.
+    anyway:
+        Begin even if the estimate (`estimates`) says that it takes more than a week, or more memory or disk
+        than there is.
     progress:
         Called with a `Progress` several times a second.
 
@@ -91,7 +99,7 @@ def solve(
     WrongGameError, StorageError, CorruptError
         If the folder holds something else, cannot be written, or is damaged.
     ResourceError
-        If a layer cannot be solved within `memory`.
+        If a layer cannot be solved within `memory`, or it takes too long or too much disk.
 
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
@@ -100,20 +108,23 @@ def solve(
     for one in objectives:
         one.check(game)
     if space not in ("reachable", "all"):
-        raise UsageError(f"space {space!r} is none of reachable, all")
+        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all")
     if table is not None and folder is not None:
         raise UsageError("a table needs no other folder: give one of the two")
     if table is None and folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
             return solve(
                 game, objectives, folder=Path(temporary) / "run", memory=memory, threads=threads, lean=lean,
-                down_to=down_to, space=space, progress=progress,
+                down_to=down_to, space=space, anyway=anyway, progress=progress,
             )  # fmt: skip
     path = Path(table if table is not None else folder)  # type: ignore[arg-type]
     memory, threads = check_resources(memory, threads)
+    check_solving(game, objectives, path, space, table is not None, memory, threads, lean, down_to, anyway)
     if space == "all":
         return _solve_all(game, objectives, path, table is not None, memory, threads, down_to, progress)
-    counts = count(game, folder=path, keep="afterstates", memory=memory, threads=threads, progress=progress)
+    counts = count(
+        game, folder=path, keep="afterstates", memory=memory, threads=threads, anyway=True, progress=progress
+    )
     sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
     here = Reachable(path, sizes)
     with RunFolder(path, Question(game, keep="afterstates")):
@@ -135,6 +146,38 @@ def solve(
     least = 0 if down_to is None else down_to
     summaries = tuple(tuple(found[one][s] for s in sorted(found[one]) if s >= least) for one in objectives)
     return Solution(game, objectives, summaries, values, sum(layer.positions for layer in summaries[0]))
+
+
+def check_solving(
+    game: Game,
+    objectives: Sequence[Objective],
+    path: Path,
+    space: str,
+    keep: bool,
+    memory: int,
+    threads: int,
+    lean: bool | None,
+    down_to: int | None,
+    anyway: bool,
+) -> None:
+    """Raise `ResourceError` if solving would take too long or too much, unless it has been begun already."""
+    if space == "all":
+        journals = [path / "values" / one.label / "layers.jsonl" for one in objectives]
+        if all(journal.exists() for journal in journals):
+            return
+        expected = partial(
+            estimates.passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
+            down_to=down_to, keep=keep,
+        )  # fmt: skip
+    elif is_counted(path):
+        return
+    else:
+        expected = partial(
+            estimates.solving, objectives=objectives, threads=threads, down_to=down_to, table=keep
+        )
+    estimates.check(game, expected, memory=memory, folder=path, anyway=anyway)
+    if space != "all" and not anyway:
+        check_memory(game, objectives, memory, lean)
 
 
 def _solve_all(

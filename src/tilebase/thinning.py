@@ -10,7 +10,6 @@ Where several slides are best, play is taken to choose evenly among them.
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.enumerate import Progress
 from tilebase.errors import StorageError, UsageError, WrongGameError
 from tilebase.layers.folds import FIRST, NONE, WON
 from tilebase.layers.reading import LayerReader, Links, ReadLayer, merge_weights
@@ -27,6 +25,7 @@ from tilebase.layers.run import write_whole
 from tilebase.layers.store import decode, encode
 from tilebase.objectives import Objective
 from tilebase.policies import afterstate_counts, local_folder
+from tilebase.progress import Pace, Progress
 from tilebase.simulation import opinions
 from tilebase.tables.format import (
     CHUNK_KEYS,
@@ -126,7 +125,7 @@ def thin(
         If the output holds files or cannot be written.
     """
     if not 0 <= above <= 1:
-        raise UsageError(f"{above} is no probability: give one from 0 to 1, as 1e-7")
+        raise UsageError(f"{above} is not a probability: give one from 0 to 1, as 1e-7")
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = opened.objective(objective)
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
@@ -159,7 +158,7 @@ def _run(
     checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
-    began = time.perf_counter()
+    pace = Pace(progress, "states")
     while flow:
         total, keys, visit, inside = flow.pop()
         layer = reader.layer(total)
@@ -174,12 +173,9 @@ def _run(
             kept += len(wanted)
         slack = table.slack(objective)
         _advance(reader, objective, slack, layer, links, visit, np.where(stays, inside, 0.0), flow)
-        if progress is not None:
-            seconds = time.perf_counter() - began
-            share = (total + 1) / (max(sizes, default=total) + 1)
-            left = seconds * (1 / share - 1)
-            rate = visited / max(seconds, 1e-9)
-            progress(Progress(total, "thin", visited, seconds, rate, share, left))
+        share = (total + 1) / (max(sizes, default=total) + 1)
+        if pace.due() or share == 1:
+            pace.report(total, "thin", visited, share)
     return Thinning(above, states, visited, kept, sum(sizes.values()), left_out), checks
 
 

@@ -6,9 +6,11 @@ Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 
 from cyclopts import App, CycloptsError
 from rich.console import Console
@@ -25,6 +27,7 @@ from tilebase.cli.graph import graph
 from tilebase.cli.index import index
 from tilebase.cli.lemma import lemma
 from tilebase.cli.limits import limits
+from tilebase.cli.output import Output, OutputError
 from tilebase.cli.play import play
 from tilebase.cli.plot import plot
 from tilebase.cli.probe import probe
@@ -32,6 +35,7 @@ from tilebase.cli.reproduce import reproduce
 from tilebase.cli.simulate import simulate
 from tilebase.cli.solve import solve
 from tilebase.cli.thin import thin
+from tilebase.cli.usage import usage_sentence
 from tilebase.cli.verify import verify
 from tilebase.errors import TilebaseError, UsageError
 
@@ -54,12 +58,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         errors.print("tilebase: cannot write the output: standard output is closed")
         return 1
+    with redirect_stdout(Output(sys.stdout)):
+        return _run(arguments, errors)
+
+
+def _run(arguments: Sequence[str] | None, errors: Console) -> int:
     try:
         status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(status or 0)
+    except OutputError as error:
+        _drop_output()
+        errors.print(f"tilebase: {error}", markup=False)
+        return error.exit_status
     except CycloptsError as error:
-        errors.print(f"tilebase: {' '.join(str(error).split())}", markup=False)
+        errors.print(f"tilebase: {usage_sentence(error)}", markup=False)
         return UsageError.exit_status
     except TilebaseError as error:
         errors.print(f"tilebase: {error}", markup=False)
@@ -67,18 +80,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_output()  # its reader has gone
         return 1
-    except OSError as error:
-        _drop_output()
-        errors.print(f"tilebase: cannot write the output: {error.strerror or error}", markup=False)
+    except (MemoryError, OSError, RuntimeError) as error:
+        errors.print(f"tilebase: {_in_words(error)}", markup=False)
         return 1
     except KeyboardInterrupt:
-        errors.print(
-            "tilebase: stopped; count, solve, bound, lemma and force (with a goal) go on where they were "
-            "if called again"
-        )
+        errors.print(f"tilebase: {_stopped(sys.argv[1:] if arguments is None else arguments)}", markup=False)
         return 130
     except SystemExit as stop:
         return int(stop.code or 0)
+
+
+def _stopped(arguments: Sequence[str]) -> str:
+    """What becomes of a command that was stopped with Ctrl-C."""
+    command = arguments[0] if arguments else ""
+    if command == "force":
+        return "stopped; with a goal, what is decided is kept, and the same command goes on where it was"
+    if command in ("count", "solve", "bound", "lemma", "plot"):
+        return "stopped; finished layers are kept, and the same command goes on where it was"
+    return "stopped"
+
+
+def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
+    """What failed, and what to do.  Raises errors of Python code that are none of the machine."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
+        what = f" ({error})" if str(error) and not isinstance(error, OSError) else ""
+        return (
+            f"there is not enough memory{what}: give a smaller --memory, so that more is kept on disk, fewer "
+            "--threads, or lower limits on cells"
+        )
+    if isinstance(error, RuntimeError):
+        if "start new thread" in str(error):
+            return "no more threads can be started here: give fewer --threads, or raise the limit (ulimit -u)"
+        raise error
+    reason = error.strerror or " ".join(str(error).split())
+    return f"cannot use {error.filename}: {reason}" if error.filename else f"the system refused: {reason}"
 
 
 def _drop_output() -> None:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    AnywayOption,
     GameOptions,
     GoalArgument,
     MemoryOption,
@@ -23,10 +24,10 @@ from tilebase.cli.options import (
     parse_bytes,
 )
 from tilebase.cli.output import write_rows, write_text
-from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import skip_linear_algebra
+from tilebase.cli.progress import counting_progress, showing_notes
+from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives import Objective
-from tilebase.paths import runs_folder
+from tilebase.paths import check_writable, runs_folder
 
 if TYPE_CHECKING:
     from tilebase.layers.threads import DenseWork
@@ -64,6 +65,7 @@ def bound(
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
     stats: StatsOption = False,
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Prove a bound of the probability to win, in integers rounded the safe way.
@@ -81,17 +83,21 @@ def bound(
     if plan:
         from tilebase import plans
 
-        write_rows(plans.rows(question, objective, parse_bytes(memory)), None, "table", None)
+        with showing_notes():
+            rows = plans.rows(question, objective, parse_bytes(memory))
+        write_rows(rows, None, "table", None)
         return 0
+    if record is not None:
+        check_writable(record)
     name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{objective.label}"
     folder = work or runs_folder() / name
-    skip_linear_algebra()
+    prepare_kernels()
     from tilebase import bounds, solver
 
     with counting_progress(quiet=quiet) as progress:
         found = bounds.prove(
             question, direction=direction, dtype=dtype, precision=precision, space=space, folder=folder,
-            memory=parse_bytes(memory), threads=threads, executor=executor, progress=progress,
+            memory=parse_bytes(memory), threads=threads, executor=executor, anyway=anyway, progress=progress,
             work=_print_work if stats else None,
         )  # fmt: skip
     print(found.statement)

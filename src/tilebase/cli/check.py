@@ -46,7 +46,7 @@ def check(
 
 def statement(header: dict[str, Any]) -> str:
     """What a certificate with this header proves."""
-    drops = " and ".join(f"{tile}s" for tile in header["drops"])
+    spawns = " and ".join(f"{tile}s" for tile in header["drops"])
     starts = header["starts"]
     texts = [",".join(str(2 ** int(digit, 36) if digit != "0" else 0) for digit in word) for word in starts]
     begin = (
@@ -57,6 +57,6 @@ def statement(header: dict[str, Any]) -> str:
     within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
     can = "can" if header["claim"] == "forced" else "cannot"
     return (
-        f"on {header['shape']} against drops of {drops}, from {begin}, "
-        f"the tile {header['goal']} {can} be forced{within}"
+        f"on {header['shape']}, from {begin}: the player {can} force the tile {header['goal']}{within} "
+        f"against every spawn of {spawns}"
     )

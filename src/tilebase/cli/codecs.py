@@ -49,9 +49,9 @@ def codecs(
     tilebase codecs run/afterstates/000088.tbl -o pareto.svg
     """
     if form not in FORMATS:
-        raise UsageError(f"format {form!r} is none of {', '.join(FORMATS)}")
+        raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
     if limit < 0:
-        raise UsageError(f"a limit of {limit} keys is none: give 0 for all of them")
+        raise UsageError(f"a limit of {limit} keys is not possible: give 1 or more, or 0 for all keys")
     rows = _compare(layer, names, limit, whole, repeat, quiet, output)
     values = [row.as_dict() for row in rows]
     if form == "table":

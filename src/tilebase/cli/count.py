@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    AnywayOption,
     FormatOption,
     GameOptions,
     GoalArgument,
@@ -25,7 +26,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import skip_linear_algebra
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game import Game
 from tilebase.paths import runs_folder
@@ -57,6 +58,7 @@ def count(
     form: FormatOption = None,
     output: OutputOption = None,
     stats: StatsOption = False,
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Count every state that can occur, up to symmetry and without it.
@@ -86,6 +88,7 @@ def count(
         memory=parse_bytes(memory),
         threads=threads,
         up_to=up_to,
+        anyway=anyway,
     )
     rows: list[dict[str, Any]] = list(result.rows(columns)) if columns else _totals(question, result.totals)
     write_rows(rows, result.as_dict(), chosen, output)
@@ -111,7 +114,7 @@ def _count(
     game: Game, work: Path | None, quiet: bool, **options: Any
 ) -> tuple[CountResult, Work | None, Path]:
     """Count in the folder asked for, or in one of our own; return it, too."""
-    skip_linear_algebra()
+    prepare_kernels()
     from tilebase import enumerate as engine
 
     costs: list[Work] = []
@@ -120,7 +123,9 @@ def _count(
         or runs_folder() / f"{game.shape_text}-{game.digest}-{options['keep']}{'-l' * options['lookahead']}"
     )
     if options["keep"] not in ("counts", "afterstates", "states"):
-        raise UsageError(f"keep {options['keep']!r} is none of counts, afterstates, states")
+        raise UsageError(
+            f"keep {options['keep']!r} does not exist: choose one of counts, afterstates, states"
+        )
     if work is None and options["keep"] != "counts":
         raise UsageError(f"--keep {options['keep']} needs a folder: name one with --work")
     with counting_progress(quiet=quiet) as progress:

@@ -17,6 +17,7 @@ from tilebase.cli.options import (
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
 from tilebase.values import number_text
 
 
@@ -28,6 +29,14 @@ def evaluate(
     ],
     *,
     objective: LabelOption = None,
+    states: Annotated[
+        int, Parameter(help="Refuse a function that can reach more states: each takes about 1 kB of memory.")
+    ] = 2_000_000,
+    games: Annotated[
+        int | None,
+        Parameter(help="Play so many random games with a function, for a mean and its standard error."),
+    ] = None,
+    seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
     form: FormatOption = None,
@@ -37,23 +46,31 @@ def evaluate(
     """Compute the exact value of a policy and what it loses against optimal play.
 
     A function takes a tilebase.Board and returns a direction, or directions with probabilities;
-    it is evaluated in plain Python over the states that it can reach.
+    it is evaluated in plain Python over the states that it can reach. Where these are too many, --games
+    plays random games instead.
 
     tilebase evaluate 3x3-512/ random
+
+    tilebase evaluate 3x3-512/ agent:corner --games 1000
     """
+    chosen = choose_format(form, output)
+    prepare_kernels()
     from tilebase import policies
 
-    chosen = choose_format(form, output)
     with counting_progress(quiet=quiet) as progress:
         found = policies.evaluate(
-            table, policy, objective=objective, memory=parse_bytes(memory), threads=threads, progress=progress
-        )
+            table, policy, objective=objective, states=states, games=games, seed=seed,
+            memory=parse_bytes(memory), threads=threads, progress=progress,
+        )  # fmt: skip
     title = str(found.objective)
+    error = "" if found.error is None else f" ± {found.error:.2g}"
     rows: list[dict[str, Any]] = [
-        {"": found.policy, title: number_text(found.value)},
+        {"": found.policy, title: number_text(found.value) + error},
         {"": "optimal", title: number_text(found.optimum)},
         {"": "regret", title: number_text(found.regret)},
     ]
+    if found.games is not None:
+        rows.append({"": "games", title: f"{found.games:,}"})
     if found.states is not None:
         rows.append({"": "states reached", title: f"{found.states:,}"})
     data = found.as_dict()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    AnywayOption,
     DropsOption,
     FormatOption,
     MemoryOption,
@@ -23,7 +24,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import skip_linear_algebra
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game import Game
 from tilebase.objectives import Objective
@@ -78,6 +79,7 @@ def force(
     threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Decide which tile the player can force, whatever is dropped wherever.
@@ -122,7 +124,7 @@ def force(
         )
     if (all_starts or certificate or pattern or engine or walls or work or plan) and goal is None:
         raise UsageError("give a goal: without one the largest tile is searched, with nothing but limits")
-    skip_linear_algebra()
+    prepare_kernels()
     from tilebase import forcing as engines
     from tilebase import plans
 
@@ -153,7 +155,13 @@ def force(
                 engines.remove_work(folder)
             return status
         answer = engines.force(
-            game, engine=engine, folder=folder, keep=work is not None, certificate=certificate, **options
+            game,
+            engine=engine,
+            folder=folder,
+            keep=work is not None,
+            certificate=certificate,
+            anyway=anyway,
+            **options,
         )
     rows = [
         {"game": str(game), "forced": WORDS[answer.forced], "engine": answer.engine}

@@ -20,6 +20,7 @@ from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
 from tilebase.game import Game
 from tilebase.objectives import parse_discount
+from tilebase.paths import check_writable
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
@@ -68,12 +69,15 @@ def graph(
 
     tilebase graph 2x2 8 --values -o values.svg
     """
-    from tilebase.graphs import render_svg
+    from tilebase.graphs import find_dot, render_svg
 
     files = output or []
     for file in files:
         if file.suffix.lower() not in SUFFIXES:
             raise UsageError(f"{file} is neither DOT nor SVG: give it the suffix .dot or .svg")
+        check_writable(file)
+        if file.suffix.lower() == ".svg":
+            find_dot()
     drawn = any(file.suffix.lower() == ".svg" for file in files) and not group
     most = max_states if max_states is not None else DRAWN if drawn else WRITTEN
     question = make_game(shape, goal, game)

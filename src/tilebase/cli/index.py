@@ -61,7 +61,7 @@ def index(
             total, _, place = rank.partition(":")
             place = place.replace(",", "")  # as ranks are printed
             if not (total.isdecimal() and place.isdecimal()):
-                raise UsageError(f"--rank {rank}, which is no place: write SUM:RANK, as 30:17")
+                raise UsageError(f"--rank {rank} is not a sum and a rank: write SUM:RANK, as 30:17")
             print(question.format(ranks.unrank(int(total), int(place))))
         return 0
     movable = question.unmergeable and not question.fixed

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    AnywayOption,
     GameOptions,
     MemoryOption,
     QuietOption,
@@ -20,7 +21,7 @@ from tilebase.cli.options import (
     parse_bytes,
 )
 from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import skip_linear_algebra
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.paths import runs_folder
 
@@ -45,6 +46,7 @@ def lemma(
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
     form: Annotated[str, Parameter(name=["--format", "-f"], help="text or json.")] = "text",
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Check by computation that a pattern (lemma1 unless given) wins from every filling of the other cells.
@@ -57,18 +59,18 @@ def lemma(
     `tilebase lemma 3x3 64 --pattern "32,16,*/*,*,*/*,*,*"`
     """
     if form not in ("text", "json"):
-        raise UsageError(f"format {form!r} is none of text, json")
+        raise UsageError(f"format {form!r} does not exist: choose one of text, json")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
     place = question if fillings is None else question.changed(limits=fillings)
     name = f"lemma-{question.shape_text}-{question.digest}-{place.digest}-{within or 'any'}"
     folder = work or runs_folder() / name
-    skip_linear_algebra()
+    prepare_kernels()
     from tilebase import patterns, solver
 
     with counting_progress(quiet=quiet) as progress:
         found = patterns.check_pattern(
             question, fillings=fillings, within=within, folder=folder, memory=parse_bytes(memory),
-            threads=threads, progress=progress,
+            threads=threads, anyway=anyway, progress=progress,
         )  # fmt: skip
     if work is None:
         solver.remove_solution(folder)

@@ -25,7 +25,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import share_progress
-from tilebase.cli.startup import skip_linear_algebra
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game import Game
 
@@ -61,7 +61,7 @@ def search(
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)
     boards = parse_count(budget)
-    skip_linear_algebra()
+    prepare_kernels()
     from tilebase.limits import search_limits
 
     def tell(trial: Trial, tried: int) -> None:
@@ -74,8 +74,8 @@ def search(
     )  # fmt: skip
     if not found.best.value:
         raise UsageError(
-            f"within none of {found.tried:,} limits tried, of {boards:,} boards at most, can this game be "
-            "won: raise --budget, or begin with other --limits"
+            f"the game cannot be won within any of the {found.tried:,} limits that were tried, of at most "
+            f"{boards:,} boards each: raise --budget, or begin with other --limits"
         )
     rows = [
         {"limits": trial.text, "boards": trial.boards, "win (float32)": round(trial.value, 8)}
@@ -91,7 +91,7 @@ def search(
     }
     write_rows(rows, document, chosen, output)
     if not found.finished:
-        print("stopped by the time given: more may be found", file=sys.stderr)
+        print("stopped early: better limits may be found", file=sys.stderr)
     return 0
 
 
@@ -120,7 +120,7 @@ def minimal(
     tilebase limits minimal 3x3 32
     """
     chosen = choose_format(form, output)
-    skip_linear_algebra()
+    prepare_kernels()
     from tilebase.borders import find_border
     from tilebase.forcing import four_of
 

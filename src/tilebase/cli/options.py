@@ -38,6 +38,13 @@ OutputOption = Annotated[
     Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
 ]
 StatsOption = Annotated[bool, Parameter(negative=(), help="Print what each step cost.")]
+AnywayOption = Annotated[
+    bool,
+    Parameter(
+        negative=(),
+        help="Begin even if it is expected to take more than a week, or more memory or disk than there is.",
+    ),
+]
 QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")]
 
 

@@ -3,36 +3,83 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO, TypeVar
 
 from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.paths import check_writable
 
 FORMATS = ("table", "csv", "json", "parquet")
+Result = TypeVar("Result")
+PYARROW = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 Row = Mapping[str, Any]
+
+
+class OutputError(StorageError):
+    """Standard output cannot be written."""
+
+
+class Output:
+    """Standard output that says so if it cannot be written; an `OSError` does not say which file failed."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write some text.  Raises `OutputError`, or `BrokenPipeError` if nobody reads it any more."""
+        return _printed(lambda: self._stream.write(text))
+
+    def flush(self) -> None:
+        """Write what is still held.  Raises as `write` does."""
+        _printed(self._stream.flush)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _printed(write: Callable[[], Result]) -> Result:
+    try:
+        return write()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write the output: {error.strerror or error}") from error
 
 
 def choose_format(chosen: str | None, file: Path | None) -> str:
     """The format asked for, or that of the file's suffix.
 
-    Raises `UsageError`, or `StorageError` if there can be no such file: before any work is done for it.
+    Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any work
+    is done for it.
     """
     by_suffix = {"": "table", ".txt": "table", ".csv": "csv", ".json": "json", ".parquet": "parquet"}
     form = chosen or (by_suffix.get(file.suffix.lower(), "") if file else "table")
     if not form:
-        raise UsageError(f"{file} names no format: end it in .txt, .csv, .json or .parquet, or give -f")
+        raise UsageError(
+            f"the format of {file} is not known: end its name in .txt, .csv, .json or .parquet, or give -f"
+        )
     if form not in FORMATS:
-        raise UsageError(f"format {form!r} is none of {', '.join(FORMATS)}")
+        raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
     if form == "parquet" and file is None:
-        raise UsageError("Parquet goes to a file: name one with -o")
-    if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
-        raise StorageError(f"cannot write {file}: it is a folder, or in none, or not to be written")
+        raise UsageError("Parquet is not printed but written to a file: name one with -o")
+    if form == "parquet" and not is_installed("pyarrow"):
+        raise MissingExtraError(PYARROW)
+    if file is not None:
+        check_writable(file)
     return form
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module can be imported, without importing it."""
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def write_rows(rows: Sequence[Row], document: Any, form: str, file: Path | None) -> None:
@@ -96,7 +143,7 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise MissingExtraError("Parquet needs pyarrow: pip install 'tilebase[parquet]'") from error
+        raise MissingExtraError(PYARROW) from error
     try:
         pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), file)
     except OSError as error:

@@ -8,6 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.probe import LabelOption, TableArgument
+from tilebase.cli.usage import table_hint
 from tilebase.errors import UsageError
 
 
@@ -39,9 +40,14 @@ def play(
     from tilebase.tables.probe import open_table
 
     if not 0 <= delay <= 3600:
-        raise UsageError(f"a delay of {delay} s is none: give 0 to 3600")
+        raise UsageError(f"a delay of {delay} seconds is not possible: give 0 to 3600")
     if be_adversary and (adversary or auto):
-        raise UsageError("whoever is the adversary drops the tiles: leave out --adversary and --auto")
+        raise UsageError(
+            "with --be-adversary you drop the tiles and the table slides: leave out --adversary and --auto"
+        )
+    hint = table_hint(table)
+    if hint:
+        raise UsageError(hint)
     with open_table(table) as opened:
         seat = Seat(opened, objective, random.Random(seed), start, hurt=adversary)
         screen = Screen(seat, values=values)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
-from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, QuietOption, make_game
+from tilebase.cli.options import DEFAULT_GAME, AnywayOption, GameOptions, GoalArgument, QuietOption, make_game
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import CorruptError, StorageError, UsageError, WrongGameError
 from tilebase.game import Game
 from tilebase.paths import runs_folder
@@ -51,6 +52,7 @@ def counts(
             help="File to write, .svg or .png; may be repeated. Left out: counts-SHAPE-GOAL.svg.",
         ),
     ] = None,
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Draw how many states there are, by sum of tiles and largest tile.
@@ -66,7 +68,7 @@ def counts(
     question = _question(shape, goal, game)
     for file in output or [Path("counts.svg")]:
         plots.check_request(file, kind, field)
-    result = _read(counted, question, up_to) if counted else _count(question, up_to, quiet)
+    result = _read(counted, question, up_to) if counted else _count(question, up_to, anyway, quiet)
     files = output or [Path(f"counts-{result.game.shape_text}-{result.game.goal or 'continued'}.svg")]
     for file in files:
         plots.plot_counts(result, file, kind=kind, field=field)
@@ -78,19 +80,20 @@ def _question(shape: str | None, goal: int | None, game: GameOptions) -> Game | 
     if shape is not None:
         return make_game(shape, goal, game)
     if goal is not None or game != DEFAULT_GAME:
-        raise UsageError("which board? a goal or an option of the game needs a shape, as in 3x3 1024")
+        raise UsageError("a goal or an option of the game needs a shape: write 3x3 1024, for example")
     return None
 
 
-def _count(game: Game | None, up_to: int | None, quiet: bool) -> CountResult:
+def _count(game: Game | None, up_to: int | None, anyway: bool, quiet: bool) -> CountResult:
     """Count in a folder that an interrupted run continues in, and remove it."""
+    prepare_kernels()
     from tilebase import enumerate as engine
 
     if game is None:
-        raise UsageError("which game? name its board and goal, as in 3x3 1024, or its counts with --from")
+        raise UsageError("give a shape and a goal, as 3x3 1024, or a file of counts with --from")
     folder = runs_folder() / f"{game.shape_text}-{game.digest}-counts"
     with counting_progress(quiet=quiet) as progress:
-        result = engine.count(game, folder=folder, up_to=up_to, progress=progress)
+        result = engine.count(game, folder=folder, up_to=up_to, anyway=anyway, progress=progress)
     engine.remove_run(folder)
     return result
 
@@ -115,4 +118,4 @@ def _parse(file: Path) -> Any:
     except OSError as error:
         raise StorageError(f"cannot read {file}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
-        raise CorruptError(f"not JSON: {error}") from error
+        raise CorruptError("it is not JSON; write it with tilebase count --format json") from error

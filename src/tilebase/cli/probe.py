@@ -41,7 +41,7 @@ def probe(
     from tilebase.tables.probe import open_table
 
     if form not in ("table", "json"):
-        raise UsageError(f"format {form!r} is none of table, json")
+        raise UsageError(f"format {form!r} does not exist: choose one of table, json")
     with open_table(table) as opened:
         if board is None:
             value = opened.start(objective)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -9,19 +10,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tilebase.enumerate import Progress
+    from tilebase.progress import Progress
 
 LINE_SECONDS = 60
 """Where standard error is no terminal, one line each so many seconds."""
 
 
 def describe(progress: Progress) -> str:
-    """One line: layer, step, states, rate, time left."""
-    left = "?" if progress.seconds_left == float("inf") else clock(progress.seconds_left)
+    """One line: layer, step, states, rate, and the time left as soon as it is known."""
+    known = progress.seconds_left != float("inf")
+    left = f"  about {clock(progress.seconds_left)} left" if known else ""
     place = "depth" if progress.step == "search" else "sum"
     return (
         f"{place} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
-        f"{progress.rate / 1e6:.1f} M/s  about {left} left"
+        f"{progress.rate / 1e6:.1f} M/s{left}"
     )
 
 
@@ -34,14 +36,38 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None] | None]:
-    """A callable for ``count(progress=...)``; None if `quiet`."""
+    """A callable for ``count(progress=...)``; None if `quiet`.  What a run is expected to take is printed."""
     if quiet:
         yield None
-    elif sys.stderr.isatty():
-        with _bar() as update:
-            yield update
-    else:
-        yield _lines()
+        return
+    with showing_notes():
+        if sys.stderr.isatty():
+            with _bar() as update:
+                yield update
+        else:
+            yield _lines()
+
+
+@contextmanager
+def showing_notes() -> Iterator[None]:
+    """Print what the library logs: what a run is expected to take."""
+    notes, log = _Notes(logging.INFO), logging.getLogger("tilebase")
+    before = log.level
+    log.addHandler(notes)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(notes)
+        log.setLevel(before)
+
+
+class _Notes(logging.Handler):
+    """Prints what the library logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one note."""
+        print(record.getMessage(), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import clock
+from tilebase.cli.startup import prepare_kernels
 
 if TYPE_CHECKING:
     from tilebase.reproduce import Verdict
@@ -32,9 +33,10 @@ def reproduce(
 
     tilebase reproduce lees-miller --budget 10min
     """
+    chosen = choose_format(form, output)
+    prepare_kernels()
     from tilebase import reproduce as facts
 
-    chosen = choose_format(form, output)
     limit = parse_seconds(budget)
     assert limit is not None
     verdicts = []

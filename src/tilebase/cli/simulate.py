@@ -10,6 +10,7 @@ from tilebase.cli.options import FormatOption, OutputOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
 from tilebase.values import number_text
 
 
@@ -30,9 +31,10 @@ def simulate(
 
     tilebase simulate 3x3-512/ --games 100000
     """
+    chosen = choose_format(form, output)
+    prepare_kernels()
     from tilebase import simulation
 
-    chosen = choose_format(form, output)
     with counting_progress(quiet=quiet) as progress:
         found = simulation.simulate(table, games, seed=seed, objective=objective, progress=progress)
     title = str(found.objective)

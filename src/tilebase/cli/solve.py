@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    AnywayOption,
     DiscountOption,
     FormatOption,
     GameOptions,
@@ -23,7 +24,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
-from tilebase.cli.startup import skip_linear_algebra
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives import MEANINGS, parse_objectives
 from tilebase.paths import runs_folder
@@ -76,6 +77,7 @@ def solve(
     threads: ThreadsOption = None,
     form: FormatOption = None,
     save: Annotated[Path | None, Parameter(help="File for the rows, instead of printing them.")] = None,
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Solve a game: the value of every position that can occur, by backward induction.
@@ -97,13 +99,13 @@ def solve(
     objectives = parse_objectives(objective, discount)
     name = "-".join([question.shape_text, question.digest, space, *(one.label for one in objectives)])
     folder = None if table else runs_folder() / name
-    skip_linear_algebra()
+    prepare_kernels()
     from tilebase import solver as engine
 
     with counting_progress(quiet=quiet) as progress:
         solution = engine.solve(
             question, objectives, table=table, folder=folder, memory=parse_bytes(memory), threads=threads,
-            lean=lean, down_to=down_to, space=space, progress=progress,
+            lean=lean, down_to=down_to, space=space, anyway=anyway, progress=progress,
         )  # fmt: skip
     if by:
         rows = list(solution.rows())

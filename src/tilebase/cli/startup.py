@@ -1,11 +1,22 @@
-"""What makes commands start faster."""
+"""What commands do before they load the compiler."""
 
 from __future__ import annotations
 
 import sys
 
+from tilebase.resources import check_addresses
 
-def skip_linear_algebra() -> None:
+
+def prepare_kernels() -> None:
+    """Refuse where the compiler cannot be loaded, and keep it from loading what it does not need.
+
+    Raises `ResourceError`.
+    """
+    check_addresses()
+    _skip_linear_algebra()
+
+
+def _skip_linear_algebra() -> None:
     """Keep Numba from loading scipy's linear algebra, where scipy is installed: 0.2 s for nothing.
 
     Numba looks for it once, when it loads its functions on arrays.  No kernel of ours needs

@@ -217,7 +217,9 @@ class Screen:
         }
         board = allowed.get(" ".join(word.replace(",", " ").split()))
         if board is None:
-            sys.stdout.write(f"{word} is no drop here; some are: {', '.join(sorted(allowed)[:6])}\n")
+            sys.stdout.write(
+                f"{word} is not possible here; type a cell and a tile, as {', '.join(sorted(allowed)[:6])}\n"
+            )
             return
         self.seat.slide(direction, Board(game, board))
         self.show()

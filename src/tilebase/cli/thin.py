@@ -11,6 +11,7 @@ from tilebase.cli.options import FormatOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
 
 
 def thin(
@@ -29,9 +30,10 @@ def thin(
 
     tilebase thin 3x3-512/ --above 1e-7 -o 3x3-512-thin/
     """
+    chosen = choose_format(form, None)
+    prepare_kernels()
     from tilebase import thinning
 
-    chosen = choose_format(form, None)
     with counting_progress(quiet=quiet) as progress:
         found = thinning.thin(table, output, above=above, objective=objective, progress=progress)
     title = f"above {above:g}"

@@ -35,7 +35,7 @@ def verify(
     tilebase verify 3x3-512/ --sample 10000
     """
     if sample < 0:
-        raise UsageError(f"a sample of {sample} values is none: give 0 or more")
+        raise UsageError(f"a sample of {sample} values is not possible: give 0 or more")
     path = Path(location)
     if "://" in location:
         with share_progress("layers", quiet=quiet) as progress:

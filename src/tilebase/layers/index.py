@@ -108,9 +108,8 @@ class Index:
             count *= len(self._codes(cell))
         if count > TABLE_LIMIT:
             raise ResourceError(
-                f"the index of {self.game} needs tables of {count:.2g} half boards, "
-                f"more than {TABLE_LIMIT:.2g}: "
-                "stop at a smaller sum or give limits"
+                f"counting {self.game} needs tables of {count:,} half boards, more than {TABLE_LIMIT:,}: "
+                "stop at a smaller sum (--up-to), or give limits on cells (--limits)"
             )
         keys = np.zeros(1, dtype=np.uint64)
         sums = np.zeros(1, dtype=np.int64)
@@ -165,6 +164,12 @@ class Index:
         """Bytes of all tables, those of one layer included."""
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]
         return sum(a.nbytes for a in (*arrays, *self.part_tables)) + len(self.head_sum) * 32
+
+    def sizes(self) -> dict[int, int]:
+        """How many ranks the layer of each sum has, for all sums."""
+        heads = np.bincount(self.head_sum[self.usable] >> 1).astype(np.float64)
+        ranks = np.convolve(heads, self.tail_count.astype(np.float64))  # exact below 2**53
+        return {2 * i: int(n) for i, n in enumerate(ranks.tolist()) if n}
 
     def layer(self, total: int) -> LayerIndex:
         """Lay out the layer of one sum."""

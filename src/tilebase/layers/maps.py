@@ -93,6 +93,11 @@ class Layouts:
 
     def at(self, total: int) -> Layout:
         """The layout of the layer of one sum; cheap while sums grow or fall by little."""
+        index = self.index_at(total)
+        return Layout(index, index.layer(total))
+
+    def index_at(self, total: int) -> Index:
+        """The index that serves the layer of one sum."""
         tops = sorted(self._game.tops)
         half = tops[len(tops) // 2 :]
         cap = min(max(total.bit_length() - 1, 2), max(tops))
@@ -101,7 +106,7 @@ class Layouts:
         if self._index is None or self._index.cap < cap:
             self._index = None  # let go of the old tables first
             self._index = Index(self._game, cap)
-        return Layout(self._index, self._index.layer(total))
+        return self._index
 
 
 class SpawnTask:

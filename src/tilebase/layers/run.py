@@ -171,6 +171,15 @@ class RunFolder:
         self.layer_path(kind, total).unlink(missing_ok=True)
 
 
+def is_counted(path: Path) -> bool:
+    """Whether a folder holds all counts of a run; what it says is not checked."""
+    try:
+        lines = (path / "counts.jsonl").read_bytes().splitlines()
+    except OSError:
+        return False
+    return bool(lines) and b'"complete":true' in lines[-1]
+
+
 def delete_run(path: Path) -> None:
     """Delete a run's folder.  Raises `WrongGameError` if it is none: nothing else is deleted."""
     _read_manifest(path)

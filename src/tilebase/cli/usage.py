@@ -1,0 +1,64 @@
+"""Sentences for command lines that cannot be understood."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
+
+from tilebase.errors import UsageError
+from tilebase.notation import parse_shape
+
+
+def usage_sentence(error: CycloptsError) -> str:
+    """What is wrong with a command line, in the words of the help."""
+    chain = " ".join(error.command_chain or ())
+    more = f"; see tilebase {chain} --help" if chain else ""
+    if isinstance(error, MissingArgumentError) and error.argument is not None:
+        return _missing(error.argument, chain) + more
+    if isinstance(error, UnusedCliTokensError):
+        words = error.unused_tokens or []
+        if chain == "play":
+            hint = table_hint(*map(str, [*(error.root_input_tokens or [])[1:2], *words[:1]]))
+            if hint:
+                return hint
+        return f"{' '.join(map(str, words))!r} is more than {chain or 'tilebase'} takes: leave it out{more}"
+    return " ".join(str(error).split())
+
+
+def _missing(argument: Any, chain: str) -> str:
+    """That an argument or the value of an option is missing, by the name that the help has for it."""
+    about = (argument.parameter.help or "").rstrip(".")
+    if argument.index is None:
+        return f"give {argument.name} a value: {about}"
+    return f"{chain} needs a {argument.name.lstrip('-').upper()}: {about}"
+
+
+def table_hint(table: str, goal: str | None = None) -> str | None:
+    """How to make a table, if somebody names a board where a table is wanted."""
+    if Path(table).exists() or not (goal is None or goal.isdecimal()):
+        return None
+    try:
+        parse_shape(table)
+    except UsageError:
+        return None
+    name = f"{table}-{goal or _easy_goal(table)}"
+    return (
+        f"{table} is a board, not a table: make a table with "
+        f"tilebase solve {name.replace('-', ' ')} -o {name}, and then give {name}"
+    )
+
+
+def _easy_goal(shape: str) -> int:
+    """The largest goal that is solved in minutes."""
+    from tilebase.estimates import solving
+    from tilebase.game import Game
+    from tilebase.objectives import Objective
+
+    for goal in (1 << e for e in range(11, 3, -1)):
+        with suppress(UsageError):
+            if solving(Game(shape, goal), [Objective("win")], 1, table=True).seconds < 300:
+                return goal
+    return 8

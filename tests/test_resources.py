@@ -1,0 +1,628 @@
+"""Questions that cannot end, memory and its limits, progress, and what is noticed before the work begins."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+import resource
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tilebase import borders, count, estimates, forcing, limits, progress, prove, resources, solve
+from tilebase import enumerate as engine
+from tilebase.cli import main, output
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game import Game
+from tilebase.layers import maps
+from tilebase.layers.index import Index
+from tilebase.objectives import Objective
+from tilebase.patterns import check_pattern
+from tilebase.perfect import PerfectIndex
+from tilebase.plans import Plan
+from tilebase.progress import Pace, Progress
+
+FACTS = Path(__file__).parent / "facts/state_counts.tsv"
+WIN = [Objective("win")]
+
+# -- questions that cannot end ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "count 4x4 2048",
+        "count 4x4 1024 --keep afterstates --work t",
+        "solve 4x4 2048",
+        "solve 4x4 2048 -o t",
+        "solve 4x4 --largest 32768 --objective score",
+        "solve 4x4 2048 --space all",
+        "bound 4x4 2048",
+        "bound 4x4 1024 --space all",
+        "force 4x4 1024 --engine dense",
+        "force 4x4 1024 --engine reachable",
+        "plot counts 4x4 2048",
+    ],
+)
+def test_what_cannot_end_is_refused_at_once(command, folder, refused):
+    refused(command.split(), 1, "more than a week; ask for a smaller goal (4x4, to ")
+    assert not (folder / "runs").exists()
+    assert not (folder / "t").exists()
+
+
+def test_a_refusal_says_size_time_and_what_to_ask_instead(folder, capsys):
+    assert main(["count", "4x4", "2048"]) == 1
+    said = capsys.readouterr().err
+    assert (
+        "about 570 trillion states (190 trillion to 1.7 quadrillion, at most 5,743,716,232,946,521)" in said
+    )
+    assert re.search(r"about \d+ (days|years) with \d+ threads? \(", said)
+    assert re.search(r"4x4, to 128 takes about [\d.]+ hours", said)
+    assert "limits on cells (--limits), fewer cells" in said
+    assert "--anyway" in said
+
+
+def test_a_pattern_that_cannot_be_checked(folder, refused):
+    refused(["lemma", "4x4", "256"], 1, "more than a week")
+    refused(["lemma", "4x4", "2048"], 1, "a pass over them")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        partial(count, Game("4x4", 2048)),
+        partial(solve, Game("4x4", 2048)),
+        partial(solve, Game("4x4", 1024), space="all"),
+        partial(prove, Game("4x4", 2048)),
+        partial(check_pattern, Game("4x4", 256, pattern="lemma1")),
+    ],
+)
+def test_calls_are_as_safe_as_commands(ask, tmp_path):
+    with pytest.raises(ResourceError, match="more than a week"):
+        ask(folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("ask", [count, solve, partial(solve, space="all"), prove])
+def test_anyway_begins_it(ask, tmp_path, monkeypatch):
+    monkeypatch.setattr(estimates, "WEEK", 0.0)
+    game = Game("2x2", 32)
+    with pytest.raises(ResourceError, match="anyway=True"):
+        ask(game, folder=tmp_path)
+    first = ask(game, folder=tmp_path, anyway=True)
+    assert first.game == game
+    monkeypatch.undo()
+    assert ask(game).game == game
+
+
+def test_what_was_counted_is_not_refused(tmp_path, monkeypatch):
+    game = Game("2x2", 32)
+    count(game, folder=tmp_path / "counted", keep="afterstates")
+    monkeypatch.setattr(estimates, "WEEK", 0.0)
+    assert count(game, folder=tmp_path / "counted", keep="afterstates").total("live") == 57
+
+
+def test_a_part_that_ends_is_not_refused(tmp_path):
+    result = count(Game("4x4", 2048), up_to=12)
+    assert result.sums.max() == 12
+
+
+def test_too_little_disk(tmp_path, monkeypatch):
+    class Full:
+        free, total, used = 0, 0, 0
+
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Full)
+    with pytest.raises(ResourceError, match=r"of disk: .* has only 0 B of disk left"):
+        solve(Game("4x4", 64), folder=tmp_path / "run", memory=1 << 40)
+    assert count(Game("2x2", 32)).complete  # so little is not worth a refusal
+
+
+def published() -> list[tuple[Game, int]]:
+    with FACTS.open() as file:
+        rows = list(csv.DictReader((line for line in file if line[0] != "#"), delimiter="\t"))
+    wanted = [row for row in rows if row["quantity"] == "states_with_specials" and row["board"] != "2x2"]
+    return [(Game(row["board"], int(row["goal"])), int(row["value"])) for row in wanted]
+
+
+def test_estimates_hold_for_published_counts():
+    facts = published()
+    assert len(facts) == 2
+    for game, live in facts:
+        found = estimates.counting(game, 2)
+        assert found.positions / found.spread < live < found.positions * found.spread
+        assert live < found.bound
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Game("2x4", 256),
+        Game("3x3", 256),
+        Game("2x5", 32),
+        Game("3x4", 16),
+        Game("2x2x3", 16),
+        Game("3x3", 256, limits="128,64,64/64,32,32/32,16,16"),
+        Game("3x3", 64, walls=[4]),
+    ],
+    ids=str,
+)
+def test_estimates_hold_for_counts(game):
+    found, counts = estimates.counting(game, 2), count(game)
+    assert found.positions / found.spread < counts.total("states") < found.positions * found.spread
+    solving = estimates.solving(game, WIN, 2, table=False)
+    assert found.seconds < solving.seconds
+    part = estimates.counting(game, 2, up_to=40)
+    assert part.bound < found.bound
+
+
+def test_a_pass_over_all_boards_is_known_exactly():
+    game = Game("3x4", 512, limits="256,128,16,16/64,64,32,16/16,16,16,16", pattern="lemma1")
+    bound = [Objective("lower", "uint32")]
+    found = estimates.passing("solving", game, bound, 2, 8 << 30)
+    assert found.bound == 1_653_750_000
+    assert found.seconds == pytest.approx(23.6, rel=0.01)  # as bound --plan says
+    assert found.disk == 0
+    assert estimates.passing("solving", game, bound, 2, 1 << 29).disk > 0
+    assert found.sentence.startswith("solving 3x4, to 512")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "a second"),
+        (90, "90 seconds"),
+        (1700, "28 minutes"),
+        (86400, "24 hours"),
+        (3.1e6, "36 days"),
+        (1.1e9, "35 years"),
+    ],
+)
+def test_durations(seconds, words):
+    assert estimates.duration(seconds) == words
+
+
+def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, folder):
+    monkeypatch.setattr(estimates, "WORTH_TELLING", 0.0)
+    assert main(["count", "2x2", "32"]) == 0
+    assert "expected: counting 2x2, to 32: about 24 states" in capsys.readouterr().err
+    assert main(["count", "2x2", "32", "-q"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
+    assert main(["bound", "4x4", "2048", "--plan"]) == 0
+    printed = capsys.readouterr()
+    assert "a pass cannot be done on any machine: all boards of 4x4, to 2048 are too many" in printed.err
+    assert "give lower limits on cells" in printed.err
+    rows = printed.out.splitlines()
+    assert len(rows) == 4
+    assert all("if it could be done" in row for row in rows[1:])
+    assert "e+" not in printed.out + printed.err
+
+
+def test_a_search_without_end_says_so(capsys, monkeypatch, folder):
+    monkeypatch.setattr(forcing, "WEEK", 0.0)
+    assert main(["force", "2x3", "16"]) == 0
+    assert "how long this search takes cannot be told" in capsys.readouterr().err
+    assert main(["force", "2x3", "16", "--budget", "1min"]) == 0
+    assert "cannot be told" not in capsys.readouterr().err
+
+
+def test_searches_that_are_stopped_say_what_they_know(monkeypatch):
+    asked = []
+
+    def stop(trial, tried):
+        asked.append(trial)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+
+    found = limits.search_limits(Game("2x2", 16, start="empty"), 200, progress=stop)
+    assert not found.finished
+    assert found.best == asked[-1]
+    real = forcing.force
+
+    def once(game, **options):
+        if game.goal == 16:
+            raise KeyboardInterrupt
+        return real(game, **options)
+
+    monkeypatch.setattr(forcing, "force", once)
+    known = forcing.largest_forced("2x3")
+    assert (known.tile, known.exact) == (8, False)
+    assert borders.find_border(Game("2x2", 8, start="empty")).open == 0
+
+
+# -- memory ---------------------------------------------------------------------------------------------
+
+
+def machine(folder: Path, groups: str, files: dict[str, int | str]) -> dict[str, Path]:
+    """A machine with 8 GB of memory and some control groups."""
+    proc, tree = folder / "proc", folder / "cgroup"
+    (proc / "self").mkdir(parents=True)
+    (proc / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
+    (proc / "self/cgroup").write_text(groups)
+    (proc / "self/statm").write_text("1000 500 100 1 0 400 0\n")
+    for name, text in files.items():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text(f"{text}\n")
+    return {"proc": proc, "groups": tree}
+
+
+TWO = "0::/work/job\n"
+ONE = "5:cpu,cpuacct:/x\n4:memory:/work/job\n0::/\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "available", "most"),
+    [
+        (TWO, {}, 8_192_000_000, None),
+        (TWO, {"work/job/memory.max": "max", "work/job/memory.current": 5}, 8_192_000_000, None),
+        (TWO, {"work/job/memory.max": 1000, "work/job/memory.current": 300}, 700, 1000),
+        (
+            TWO,
+            {
+                "work/job/memory.max": 1000,
+                "work/job/memory.current": 300,
+                "work/job/memory.stat": "anon 50\ninactive_file 200\nactive_file 40",
+            },
+            940,
+            1000,
+        ),
+        (
+            TWO,
+            {"work/job/memory.max": 1000, "work/job/memory.high": 800, "work/job/memory.current": 300},
+            500,
+            800,
+        ),
+        (  # the group around it leaves less
+            TWO,
+            {
+                "work/job/memory.max": 1000,
+                "work/job/memory.current": 100,
+                "work/memory.max": 2000,
+                "work/memory.current": 1900,
+            },
+            100,
+            1000,
+        ),
+        # A container sees its own group as the root.
+        (TWO, {"memory.max": 900, "memory.current": 100}, 800, 900),
+        (TWO, {"memory.max": 900, "memory.current": 1000}, 0, 900),
+        (TWO, {"work/job/memory.max": "rubbish", "work/job/memory.current": ""}, 8_192_000_000, None),
+        (
+            ONE,
+            {
+                "memory/work/job/memory.limit_in_bytes": 1000,
+                "memory/work/job/memory.usage_in_bytes": 600,
+                "memory/work/job/memory.stat": "cache 999\ntotal_inactive_file 90\ntotal_active_file 10",
+            },
+            500,
+            1000,
+        ),
+        (
+            ONE,
+            {"memory/memory.limit_in_bytes": 1000, "memory/memory.usage_in_bytes": 1},
+            999,
+            1000,
+        ),
+    ],
+)
+def test_limits_of_containers(groups, files, available, most, tmp_path):
+    here = machine(tmp_path, groups, files)
+    assert resources.available_memory(**here) == available
+    assert resources.most_memory(**here) == most
+
+
+def test_a_machine_that_tells_nothing(tmp_path):
+    assert resources.available_memory(tmp_path / "proc", tmp_path / "cgroup") > 1 << 28
+    assert resources.most_memory(tmp_path / "proc", tmp_path / "cgroup") is None
+
+
+def test_no_more_than_the_container_has(monkeypatch):
+    monkeypatch.setattr(resources, "most_memory", lambda: 500 << 20)
+    assert resources.check_resources(64 << 30, 1)[0] == 500 << 20
+    monkeypatch.setattr(resources, "most_memory", lambda: 350 << 20)
+    with pytest.raises(ResourceError, match=r"only 350 MiB .* limit of the container"):
+        resources.check_resources(None, 1)
+    with pytest.raises(UsageError, match="100 MiB of memory is too little"):
+        resources.check_resources(100 << 20, 1)
+
+
+def limited(megabytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command with a limit on its address space."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    command = [sys.executable, "-m", "tilebase", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
+
+
+@pytest.mark.parametrize("megabytes", [150, 300, 400, 600, 800])
+@pytest.mark.parametrize("command", ["count 2x2 32 -q", "solve 2x2 32 -q", "force 2x2 8 -q"])
+def test_a_small_address_space_is_one_sentence(megabytes, command, folder):
+    done = limited(megabytes, *command.split())
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert re.match(r"tilebase: this process may take only \d+ MiB more of address space", done.stderr)
+    assert "ulimit -v unlimited" in done.stderr
+    assert not list((folder / "runs").glob("*"))
+
+
+def test_an_address_space_that_is_enough(folder):
+    done = limited(1200, "solve", "2x2", "32", "-q", "--threads", "2", "--memory", "64GiB")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_sizes_of_layers_are_known_before(tmp_path):
+    for game in (Game("3x3", 64), Game("3x4", 16), Game("2x4", 32, limits="16,16,8,8/16,8,8,4")):
+        index = Index(game)
+        assert index.sizes() == {s: n for s in range(0, 2000, 2) if (n := index.layer(s).size)}
+
+
+def no_overhead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small games be short of memory."""
+    for module in ("resources", "estimates", "enumerate", "backward"):
+        monkeypatch.setattr(f"tilebase.{module}.OVERHEAD", 0)
+
+
+def least_of(message: str) -> int:
+    """The bytes that a refusal asks for."""
+    found = re.search(r"needs(?: at least)? ([\d.,]+) (MiB|GB|MB)", message)
+    assert found is not None
+    return math.ceil(float(found[1].replace(",", "")) * {"MiB": 1 << 20, "GB": 1e9, "MB": 1e6}[found[2]])
+
+
+def test_counting_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
+    no_overhead(monkeypatch)
+    game = Game("3x4", 16)
+    for keep in ("counts", "states"):
+        with pytest.raises(ResourceError) as refused:
+            count(game, folder=tmp_path / keep, keep=keep, memory=1 << 20, threads=2)
+        assert not (tmp_path / keep / "counts.jsonl").exists()
+        memory = least_of(str(refused.value))
+        assert count(game, folder=tmp_path / keep, keep=keep, memory=memory, threads=2).complete
+
+
+def test_solving_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypatch):
+    game = Game("3x3", 128)
+    count(game, folder=tmp_path, keep="afterstates")
+    no_overhead(monkeypatch)
+    with pytest.raises(ResourceError) as refused:
+        solve(game, folder=tmp_path, memory=1 << 17, threads=1)
+    assert not (tmp_path / "values/win/layers.jsonl").exists()
+    assert solve(game, folder=tmp_path, memory=least_of(str(refused.value)), threads=1).complete
+
+
+def test_solving_is_refused_before_counting(tmp_path):
+    with pytest.raises(ResourceError, match=r"solving 4x4, to 64 is expected to need .* GB .* is enough"):
+        solve(Game("4x4", 64), folder=tmp_path / "run", memory=4 << 30)
+    with pytest.raises(ResourceError, match="that needs more than"):
+        solve(Game("4x4", 64), folder=tmp_path / "run", memory=1 << 30)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("objective", ["win", "lower"])
+def test_batches_take_the_memory_that_their_refusal_asked_for(objective):
+    index = PerfectIndex(Game("3x3", 512))
+    with pytest.raises(ResourceError) as refused:
+        Plan.of(index, Objective(objective), resources.OVERHEAD + 1000, 2)
+    plan = Plan.of(index, Objective(objective), least_of(str(refused.value)) + (10 << 20), 2)
+    assert plan.memory < plan.whole_bytes or not plan.batched
+
+
+def test_memory_that_runs_out_is_a_sentence(monkeypatch, capsys, folder):
+    def fail(*_, **__):
+        raise MemoryError("Unable to allocate 3.00 GiB")
+
+    monkeypatch.setattr(engine.ForwardPass, "run", fail)
+    assert main(["count", "2x2", "32", "-q"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "tilebase: there is not enough memory (Unable to allocate 3.00 GiB): give a smaller"
+    )
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(13, "Permission denied", "a.tbl"), "cannot use a.tbl: Permission denied"),
+        (OSError(5, "Input/output error"), "the system refused: Input/output error"),
+        (OSError(12, "Cannot allocate memory"), "there is not enough memory: give a smaller --memory"),
+        (
+            OSError("Could not find/load\nshared object"),
+            "the system refused: Could not find/load shared object",
+        ),
+        (RuntimeError("can't start new thread"), "no more threads can be started here"),
+    ],
+    ids=str,
+)
+def test_what_failed_is_named(error, words, monkeypatch, capsys, folder):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(engine.ForwardPass, "run", fail)
+    assert main(["count", "2x2", "32", "-q"]) == 1
+    said = capsys.readouterr().err
+    assert words in said
+    assert "cannot write the output" not in said
+    assert said.count("\n") == 1
+
+
+# -- progress ---------------------------------------------------------------------------------------------
+
+
+class Clock:
+    """A clock that the test sets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        monkeypatch.setattr(progress.time, "perf_counter", lambda: self.now)
+
+
+def followed(
+    monkeypatch: pytest.MonkeyPatch, share: object, seconds: int, before: float = 0.0
+) -> list[Progress]:
+    """The reports of a pass that has done `share(t)` after t seconds."""
+    seen: list[Progress] = []
+    clock = Clock(monkeypatch)
+    pace = Pace(seen.append, "states")
+    pace.start(before)
+    for tenth in range(1, 10 * seconds):
+        clock.now = 1000 + tenth / 10
+        pace.report(0, "work", tenth, share(tenth / 10))  # type: ignore[operator]
+    return seen
+
+
+def test_no_time_is_given_until_it_holds(monkeypatch):
+    steady = followed(monkeypatch, lambda t: t / 100, 60)
+    assert all(one.seconds_left == math.inf for one in steady if one.seconds < progress.LEAST_SECONDS)
+    known = [one for one in steady if one.seconds > 10]
+    assert all(one.seconds_left == pytest.approx(100 - one.seconds) for one in known)
+
+
+def test_a_pass_that_begins_slowly(monkeypatch):
+    seen = followed(monkeypatch, lambda t: 1e-6 * t if t < 30 else (t - 30) / 100, 125)
+    told = [one for one in seen if one.seconds_left < math.inf]
+    assert told
+    assert all(abs(one.seconds_left - (130 - one.seconds)) < 60 for one in told)
+    assert all(one.seconds_left == math.inf for one in seen if one.seconds < 40)
+
+
+def test_a_pass_that_never_ends(monkeypatch):
+    seen = followed(monkeypatch, lambda t: t / 1e7, 300)
+    assert all(one.seconds_left == math.inf for one in seen)
+
+
+def test_a_pass_that_goes_on(monkeypatch):
+    seen = followed(monkeypatch, lambda t: 0.5 + t / 200, 60, before=0.5)
+    assert seen[-1].seconds_left == pytest.approx(40, abs=1)
+
+
+def test_what_is_shown():
+    from tilebase.cli.progress import describe
+
+    known = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, 61.0)
+    assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:01 left"
+    unknown = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, math.inf)
+    assert describe(unknown) == "sum 88 slide  1,234,567 states  2.5 M/s"
+
+
+# -- before the work begins -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No work is done in this test."""
+
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("the work has begun")
+
+    for name in ("enumerate.count", "solver.solve", "bounds.prove", "graphs.state_graph"):
+        monkeypatch.setattr(f"tilebase.{name}", work)
+    monkeypatch.setattr("tilebase.forcing.searching", work)
+
+
+@pytest.mark.usefixtures("idle", "folder")
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("count 3x3 64 -o no/x.csv", "cannot write no/x.csv: the folder no does not exist"),
+        ("count 3x3 64 -f csv -o .", "cannot write .: it is a folder"),
+        ("solve 3x3 64 --save no/x.json", "cannot write no/x.json: the folder no does not exist"),
+        ("bound 3x3 64 -r no/x.json", "cannot write no/x.json: the folder no does not exist"),
+        ("force 3x3 32 -c no/x.cert", "cannot write no/x.cert: the folder no does not exist"),
+        ("plot counts 3x3 64 -o no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
+        ("graph 2x2 8 -o no/x.dot", "cannot write no/x.dot: the folder no does not exist"),
+    ],
+)
+def test_files_that_cannot_be_written(command, words, refused):
+    refused(command.split(), 1, words)
+
+
+@pytest.mark.usefixtures("idle", "folder")
+def test_extras_that_are_missing(monkeypatch, refused):
+    monkeypatch.setattr(output.importlib.util, "find_spec", lambda _: None)
+    refused(["count", "3x3", "64", "-o", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
+    refused(["solve", "3x3", "64", "--save", "x.parquet"], 1, "Parquet needs pyarrow: pip install")
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    refused(["graph", "2x2", "8", "-o", "x.svg"], 1, "SVG needs the program dot")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    refused(["plot", "counts", "3x3", "64", "-o", "x.svg"], 1, "pictures need matplotlib")
+    assert not Path("x.parquet").exists()
+
+
+# -- words --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "words"),
+    [
+        ("play 3x3 512", 2, "make a table with tilebase solve 3x3 512 -o 3x3-512, and then give 3x3-512"),
+        ("play 3x3", 2, "make a table with tilebase solve 3x3 1024 -o 3x3-1024"),
+        ("play 4x4", 2, "make a table with tilebase solve 4x4 16 -o 4x4-16"),
+        ("play nothing at all", 2, "'at all' is more than play takes: leave it out"),
+        ("play nothing", 1, "name the folder or zip file of a table"),
+        ("count", 2, "count needs a SHAPE: Rows x columns, as 4x4, or three sizes, as 2x2x3"),
+        ("limits search 3x3", 2, "limits search needs a GOAL: The tile that wins"),
+        ("thin x -o y", 2, "give --above a value: Keep states visited"),
+        ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
+        ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
+        ("count 4x4", 2, "name a goal of at most 65536, or a largest tile of 32768"),
+        ("index 2x2 32 --rank 3", 2, "--rank 3 is not a sum and a rank: write SUM:RANK, as 30:17"),
+    ],
+)
+def test_sentences(command, status, words, folder, refused):
+    refused(command.split(), status, words)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"game": {}, "layers": {"a": 1}}', '{"layers": "abc"}', "[]", "1", '{"game": "x"}', "sum,max\n4,2\n"],
+)
+def test_a_wrong_file_of_counts(text, folder, capsys):
+    Path("x.json").write_text(text)
+    assert main(["plot", "counts", "--from", "x.json"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("tilebase: cannot draw x.json: ")
+    assert "indices" not in said
+    assert said.count("\n") == 1
+
+
+def test_counts_whose_layers_are_not_rows(folder, capsys):
+    assert main(["count", "2x2", "8", "-q", "-o", "x.json"]) == 0
+    whole = Path("x.json").read_text()
+    for wrong in ("{}", '"abc"', "[1]", '["a"]', "3"):
+        Path("y.json").write_text(re.sub(r'"layers": \[.*\]', f'"layers": {wrong}', whole, flags=re.DOTALL))
+        assert main(["plot", "counts", "--from", "y.json"]) == 1
+        said = capsys.readouterr().err
+        assert "cannot draw y.json: these are not counts" in said
+        assert "indices" not in said
+
+
+def test_stopping_a_game_speaks_of_no_run(monkeypatch, capsys, folder):
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    assert main(["solve", "2x2", "8", "-q", "-o", "t"]) == 0
+    monkeypatch.setattr("tilebase.cli.terminal.Screen.converse", stop)
+    capsys.readouterr()
+    assert main(["play", "t"]) == 130
+    assert capsys.readouterr().err == "tilebase: stopped\n"
+
+
+def test_the_readme_says_which_boards_fit():
+    """Up to 16, 21 and 32 cells, and without a goal up to 14."""
+    for cells, tile in ((16, 32768), (21, 128), (32, 8)):
+        assert max(Game((1, cells), largest=tile).tops) == tile.bit_length() - 1
+        with pytest.raises(UsageError):
+            Game((1, cells), largest=2 * tile)
+    assert Game("2x7").goal is None
+    with pytest.raises(UsageError, match="largest tile of 32768"):
+        Game("3x5")
