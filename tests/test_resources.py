@@ -173,7 +173,7 @@ def test_a_pass_over_all_boards_is_known_exactly():
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.2, "a second"),
+        (1.2, "a second"),
         (90, "90 seconds"),
         (1700, "28 minutes"),
         (86400, "24 hours"),

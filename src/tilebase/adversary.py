@@ -316,8 +316,7 @@ class Search:
 
     def _tell(self) -> None:
         first = self._seekers[0]
-        if self._pace.due():
-            self._pace.report(first.depth, "search", self.opened, first.share)
+        self._pace.report(first.depth, "search", self.opened, first.share)
 
 
 def _neighbours(game: Game) -> Array:

@@ -129,18 +129,21 @@ class Estimate:
         return f"{self.task} {self.game}: {self.size}, {self.time}{disk}"
 
 
-def duration(seconds: float) -> str:
-    """``28 minutes``, ``3.1 days`` or ``540 years``: two digits."""
+def duration(seconds: float, digits: int = 2) -> str:
+    """``28 minutes``, ``3.1 days`` or ``540 years``: two digits, unless more are asked for."""
     units = (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0))
     for unit, size in units:
         if seconds >= 2 * size:
-            return f"{_two_digits(seconds / size)} {unit}"
-    return "a second" if seconds < 1.5 else f"{_two_digits(seconds)} seconds"
+            return f"{_rounded(seconds / size, digits)} {unit}"
+    return "a second" if 0.5 <= seconds < 1.5 and digits == 2 else f"{_rounded(seconds, digits)} seconds"
 
 
-def _two_digits(number: float) -> str:
-    digits = max(0, 1 - math.floor(math.log10(number))) if number > 0 else 0
-    return f"{round(number, 1 - math.floor(math.log10(number))):,.{min(digits, 1)}f}".removesuffix(".0")
+def _rounded(number: float, digits: int = 2) -> str:
+    if number <= 0:
+        return "0"
+    after = digits - 1 - math.floor(math.log10(number))
+    text = f"{round(number, after):,.{max(after, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def number_in_words(number: float) -> str:
@@ -148,8 +151,8 @@ def number_in_words(number: float) -> str:
     names = (("quadrillion", 1e15), ("trillion", 1e12), ("billion", 1e9), ("million", 1e6))
     for name, size in names:
         if number >= size:
-            return f"{_two_digits(number / size)} {name}"
-    return _two_digits(max(number, 1.0))
+            return f"{_rounded(number / size)} {name}"
+    return _rounded(max(number, 1.0))
 
 
 # -- estimating -----------------------------------------------------------------------------------
@@ -257,11 +260,20 @@ def check(
     estimate of a run that begins is logged, if it takes half a minute or more.
     """
     found = estimate(game)
-    wrong = None if anyway else _too_much(found, memory, Path(folder or tempfile.gettempdir()))
+    path = Path(folder or tempfile.gettempdir())
+    wrong = None if anyway else _too_much(found, memory, path)
     if wrong is not None:
+        ways = [
+            "lower limits on cells" if game.limits is not None else "limits on cells (--limits)",
+            "fewer cells",
+        ]
+        for other in map(estimate, _smaller_goals(game)):
+            if other.seconds <= DAY and _too_much(other, memory, path) is None:
+                ways.insert(0, f"a smaller goal ({other.game} takes about {duration(other.seconds)})")
+                break
         raise ResourceError(
-            f"{found.sentence}: {wrong}; ask for {_instead(found, estimate)}, or begin it all the same with "
-            "--anyway (in Python anyway=True)"
+            f"{found.sentence}: {wrong}; ask for {', '.join(ways)}, or begin it all the same with --anyway "
+            "(in Python anyway=True)"
         )
     if found.seconds >= WORTH_TELLING:
         LOG.info("expected: %s", found.sentence)
@@ -288,21 +300,6 @@ def _free(folder: Path) -> int | None:
         return shutil.disk_usage(there).free + held
     except (OSError, StopIteration):
         return None
-
-
-def _instead(estimate: Estimate, again: Callable[[Game], Estimate]) -> str:
-    """What to ask instead."""
-    ways = []
-    for game in _smaller_goals(estimate.game):
-        other = again(game)
-        if other.seconds <= DAY and other.memory <= estimate.memory:
-            ways.append(f"a smaller goal ({game} takes about {duration(other.seconds)})")
-            break
-    ways += [
-        "lower limits on cells" if estimate.game.limits is not None else "limits on cells (--limits)",
-        "fewer cells",
-    ]
-    return ", ".join(ways)
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:

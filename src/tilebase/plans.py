@@ -92,8 +92,9 @@ class Plan:
         except ResourceError:
             pass  # the least memory is still to be found
         plan = cls.outline(index, objective, NO_BOUND, threads, **options | {"bits": False})
+        least = byte_text(plan.least_memory(index, lowest))
         raise ResourceError(
-            f"{index.game} needs {byte_text(plan.least_memory(index, lowest))} of memory, even in batches, and "
+            f"{index.game} needs {least} of memory, even in batches, and "
             f"{byte_text(memory)} may be used: give more memory, a smaller type of value, or lower limits"
         )
 
@@ -344,7 +345,7 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
         "memory": byte_text(min(plan.whole_bytes, machine.memory * machine.count)),
         "disk": byte_text(plan.disk_bytes),
         "moved": byte_text(plan.moved_bytes),
-        "time": duration(seconds) + ("" if machine.measured else " (estimated rate)"),
+        "time": duration(seconds, 3) + ("" if machine.measured else " (estimated rate)"),
     }
 
 
@@ -370,5 +371,5 @@ def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[s
         "memory": f"{byte_text(together)}, or batches",
         "disk": byte_text(together),
         "moved": byte_text(8 * objective.value_bytes * sum(sizes.values())),
-        "time": f"{duration(sum(sizes.values()) / rate)}, if it could be done",
+        "time": f"{duration(sum(sizes.values()) / rate, 3)}, if it could be done",
     }
