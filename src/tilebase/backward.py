@@ -431,17 +431,16 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
     """
     sizes = boards_by_sum(game)
     largest = max(sizes, key=lambda total: sizes[total])
-    if OVERHEAD + sizes[largest] < memory:
-        return  # certainly
+    above = 1 if lean is not False else 3
+    each = above * sum(one.value_bytes for one in objectives)
+    if lean is not False:  # accumulators, and the number of spawns
+        each += 8 * len(objectives) + 1
+    more = each * afterstates(game, largest)
+    if OVERHEAD + above * sizes[largest] // 6 + more * SPREAD < memory:
+        return  # without a look at the ranks, whose tables take a while
     layouts = Layouts(game)
     layouts.index_at(max(sizes))
-    directory = 16 * records(layouts.at(largest).layer.size)
-    above = 1 if lean is not False else 3
-    each = above * sum(one.value_bytes for one in objectives) + (8 * len(objectives) + 1) * (
-        lean is not False
-    )
-    fixed = OVERHEAD + layouts.nbytes + above * directory
-    more = each * afterstates(game, largest)
+    fixed = OVERHEAD + layouts.nbytes + above * 16 * records(layouts.at(largest).layer.size)
     if fixed + more > memory:
         raise ResourceError(
             f"solving {game} is expected to need {byte_text(fixed + more)} of memory "

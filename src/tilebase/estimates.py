@@ -8,8 +8,7 @@ up to symmetry, play can reach is not: it was counted for 28 games (states times
 
 With limits the shares are alike (3x4 to 128 within 64,64,32,16/32,32,16,8/16,8,8,8: 0.31).  An estimate
 says the share of the right column, and a third of it and three times as much as its bounds.  All but those
-of one row, of 4 cells or to 8 are within them.  A pass over
-all boards has no such share: its size is known.
+of one row, of 4 cells or to 8 are within them.  A pass over all boards has no such share: its size is known.
 
 The rates are those of docs/performance.md, for each thread.
 """
