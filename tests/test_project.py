@@ -27,7 +27,7 @@ EXAMPLES = [
 
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_version", "check", "errors", "paths"),
-    ("notation",),
+    ("notation", "storage"),
     ("game",),
     ("symmetry",),
     ("board", "combinatorics", "counts", "objectives", "tables", "tables.source"),

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import __version__
-from tilebase.adversary import Search, remove_decided
-from tilebase.certificates import check_certifiable, check_writable, write_certificate
+from tilebase.adversary import Search
+from tilebase.certificates import check_certifiable, write_certificate
 from tilebase.combinatorics import boards_by_sum
 from tilebase.enumerate import Progress, check_resources
 from tilebase.errors import ResourceError, UsageError
@@ -36,6 +36,7 @@ from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
 from tilebase.results import Solution
 from tilebase.solver import remove_solution, solve
+from tilebase.storage import check_writable
 from tilebase.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.values import Exact
 
@@ -426,7 +427,6 @@ def forced_table(
 
 def remove_work(folder: Path | str) -> None:
     """Delete the folder of a finished question.  Raises `WrongGameError` if it is none."""
-    remove_decided(Path(folder))
     remove_solution(folder)
 
 

@@ -27,6 +27,7 @@ from tilebase.game import Cells, Game
 from tilebase.layers.folds import PolicyFold
 from tilebase.layers.reading import LayerReader
 from tilebase.layers.spaces import Reachable
+from tilebase.layers.stored import StoredValues
 from tilebase.objectives import Objective, find_objective
 from tilebase.tables.format import LayerFile
 from tilebase.tables.probe import Prober, Table, open_table
@@ -122,11 +123,11 @@ def evaluate(
     with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
         values = Path(temporary)
         backward_pass = BackwardPass(
-            path, opened.game, [exact], folds=[fold], values=values, release=True, memory=memory,
-            threads=threads, progress=progress,
+            path, opened.game, [StoredValues(values / exact.label, opened.game, exact)], folds=[fold],
+            release=True, memory=memory, threads=threads, progress=progress,
         )  # fmt: skip
         try:
-            backward_pass.run(Reachable(path, afterstate_counts(opened)))
+            backward_pass.run(Reachable(path, afterstate_counts(opened), opened.game))
         finally:
             backward_pass.close()
         value = _start_value(path, values, opened.game, exact, guide)

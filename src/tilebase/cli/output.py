@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.errors import MissingExtraError, UsageError
+from tilebase.storage import atomic_file, check_writable, write_whole
 
 FORMATS = ("table", "csv", "json", "parquet")
 Row = Mapping[str, Any]
@@ -30,8 +30,8 @@ def choose_format(chosen: str | None, file: Path | None) -> str:
         raise UsageError(f"format {form!r} is none of {', '.join(FORMATS)}")
     if form == "parquet" and file is None:
         raise UsageError("Parquet goes to a file: name one with -o")
-    if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
-        raise StorageError(f"cannot write {file}: it is a folder, or in none, or not to be written")
+    if file is not None:
+        check_writable(file)
     return form
 
 
@@ -55,10 +55,7 @@ def write_text(text: str, file: Path | None) -> None:
     if file is None:
         sys.stdout.write(text)
         return
-    try:
-        file.write_text(text)
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+    write_whole(file, text)
 
 
 def _table(rows: Sequence[Row]) -> str:
@@ -97,7 +94,5 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtraError("Parquet needs pyarrow: pip install 'tilebase[parquet]'") from error
-    try:
-        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), file)
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+    with atomic_file(file) as whole:
+        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), whole)
