@@ -35,7 +35,7 @@ from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
 from tilebase.results import Solution
-from tilebase.solver import remove_solution, solve
+from tilebase.solver import solve
 from tilebase.storage import check_writable
 from tilebase.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.values import Exact
@@ -423,11 +423,6 @@ def forced_table(
         yield largest_forced(
             shape, drops=drops, memory=memory, threads=threads, seconds=left, progress=progress
         )
-
-
-def remove_work(folder: Path | str) -> None:
-    """Delete the folder of a finished question.  Raises `WrongGameError` if it is none."""
-    remove_solution(folder)
 
 
 def search_estimate(game: Game) -> int:

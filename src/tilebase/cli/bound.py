@@ -26,7 +26,7 @@ from tilebase.cli.output import write_rows, write_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import skip_linear_algebra
 from tilebase.objectives import Objective
-from tilebase.paths import runs_folder
+from tilebase.storage import check_writable
 
 if TYPE_CHECKING:
     from tilebase.layers.threads import DenseWork
@@ -84,21 +84,23 @@ def bound(
         write_rows(plans.rows(question, objective, parse_bytes(memory)), None, "table", None)
         return 0
     name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{objective.label}"
-    folder = work or runs_folder() / name
-    skip_linear_algebra()
-    from tilebase import bounds, solver
-
-    with counting_progress(quiet=quiet) as progress:
-        found = bounds.prove(
-            question, direction=direction, dtype=dtype, precision=precision, space=space, folder=folder,
-            memory=parse_bytes(memory), threads=threads, executor=executor, progress=progress,
-            work=_print_work if stats else None,
-        )  # fmt: skip
-    print(found.statement)
     if record is not None:
-        write_text(json.dumps(found.as_dict(), indent=1) + "\n", record)
-    if work is None:
-        solver.remove_solution(folder)
+        check_writable(record)
+    skip_linear_algebra()
+    from tilebase import bounds
+    from tilebase.runs import work_folder
+
+    with work_folder(work, name) as folder:
+        with counting_progress(quiet=quiet) as progress:
+            found = bounds.prove(
+                question, direction=direction, dtype=dtype, precision=precision, space=space,
+                folder=folder.path, memory=parse_bytes(memory), threads=threads, executor=executor,
+                progress=progress, work=_print_work if stats else None,
+            )  # fmt: skip
+        print(found.statement)
+        if record is not None:
+            write_text(json.dumps(found.as_dict(), indent=1) + "\n", record)
+        folder.finish()
     return 0
 
 

@@ -13,7 +13,6 @@ from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, QuietO
 from tilebase.cli.progress import counting_progress
 from tilebase.errors import CorruptError, StorageError, UsageError, WrongGameError
 from tilebase.game import Game
-from tilebase.paths import runs_folder
 
 if TYPE_CHECKING:
     from tilebase.counts import CountResult
@@ -88,10 +87,12 @@ def _count(game: Game | None, up_to: int | None, quiet: bool) -> CountResult:
 
     if game is None:
         raise UsageError("which game? name its board and goal, as in 3x3 1024, or its counts with --from")
-    folder = runs_folder() / f"{game.shape_text}-{game.digest}-counts"
-    with counting_progress(quiet=quiet) as progress:
-        result = engine.count(game, folder=folder, up_to=up_to, progress=progress)
-    engine.remove_run(folder)
+    from tilebase.runs import work_folder
+
+    with work_folder(None, f"{game.shape_text}-{game.digest}-counts") as folder:
+        with counting_progress(quiet=quiet) as progress:
+            result = engine.count(game, folder=folder.path, up_to=up_to, progress=progress)
+        folder.finish()
     return result
 
 
