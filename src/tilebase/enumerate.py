@@ -166,9 +166,11 @@ class ForwardPass:
         kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
         jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
         found = check_all(jobs, lambda job: self._checksum(*job), self.threads)
+        for line in lines:
+            line.setdefault("files", {})  # older versions did not write it
         wrong = {line["sum"] for (line, _), checksum in zip(jobs, found, strict=True) if checksum is None}
         for (line, kind), checksum in zip(jobs, found, strict=True):
-            line.setdefault("files", {})[kind] = checksum
+            line["files"][kind] = checksum
         by_sum = {line["sum"]: line for line in lines}
         for total in sorted(wrong):
             near = [
