@@ -326,7 +326,7 @@ def test_verify_finds_layers_that_are_not_there_or_not_theirs(done):
     wrong = verify_run(done)
     assert len(wrong) == 2
     assert any("was renamed" in sentence for sentence in wrong)
-    assert any("000010.tbl is not there" in sentence for sentence in wrong)
+    assert any("000010.tbl does not exist" in sentence for sentence in wrong)
 
 
 def test_verify_of_an_unfinished_run(tmp_path):

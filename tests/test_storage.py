@@ -255,6 +255,19 @@ def test_values_under_a_manifest_that_was_signed_wrongly(table: Path, tmp_path: 
     assert len([sentence for sentence in wrong if "another objective" in sentence]) == 16
 
 
+@pytest.mark.parametrize("command", ["simulate", "evaluate", "thin"])
+def test_what_works_on_whole_layers_compares_them(
+    command: str, table: Path, tmp_path: Path, refused: Refused
+) -> None:
+    """As a probe does: a thinned table would sign the values of another game."""
+    other = made(tmp_path / "other", OTHER)
+    for kind in ("afterstates/000020.tbl", "values/win/000020.val"):
+        shutil.copy(other / kind, table / kind)
+    more = {"thin": ["--above", "0", "-o", str(tmp_path / "thin")], "evaluate": ["greedy"], "simulate": []}
+    refused([command, str(table), *more[command], "-q"], 1, "is not the file that the manifest names")
+    assert not (tmp_path / "thin").exists()
+
+
 def test_what_another_search_decided(tmp_path: Path) -> None:
     won, lost = Game("2x2", 8, start="empty"), Game("2x2", 16, start="empty")
     for game in (won, lost):

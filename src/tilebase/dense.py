@@ -232,9 +232,10 @@ class DensePass:
             layers = {total: line for total, line in layers.items() if total >= below}
         for total, line in layers.items():
             self._take(total, line)
-        missing = [total for total in totals if total not in layers]
-        self._journal.rewrite([*layers.values(), *last] if layers and missing else layers.values())
-        return missing
+        if not layers or not all(self._path(int(total)).exists() for line in last for total in line["saved"]):
+            last = []
+        self._journal.rewrite([*layers.values(), *last])
+        return [total for total in totals if total not in layers]
 
     def _take(self, total: int, line: dict[str, Any]) -> None:
         """Take up a finished layer."""

@@ -29,7 +29,6 @@ from tilebase.layers.reading import LayerReader
 from tilebase.layers.spaces import Reachable
 from tilebase.layers.stored import StoredValues
 from tilebase.objectives import Objective, find_objective
-from tilebase.tables.format import LayerFile
 from tilebase.tables.probe import Prober, Table, open_table
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Folder
@@ -195,13 +194,9 @@ def local_folder(table: Table) -> Path:
 
 
 def afterstate_counts(table: Table) -> dict[int, int]:
-    """Afterstates by sum."""
-    path = local_folder(table)
-    sizes = {}
-    for total in table.manifest.layers:
-        with LayerFile(path / "afterstates" / f"{total:06d}.tbl") as file:
-            sizes[total] = len(file)
-    return sizes
+    """Afterstates by sum.  Raises `CorruptError` if a layer has not the files that the manifest names."""
+    local_folder(table)
+    return {total: table.prober.count(total) for total in table.manifest.layers}
 
 
 def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> PolicyFold:
@@ -213,6 +208,7 @@ def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> Poli
             "wrap it in a function to evaluate its policy here"
         )
     by = guide.objectives[0]
+    afterstate_counts(guide)  # its files are compared with its manifest
     reader = LayerReader(local_folder(guide), guide.game)
     return PolicyFold(
         table.game,

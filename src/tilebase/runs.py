@@ -174,11 +174,12 @@ def _question(path: Path) -> str:
         return "damaged"
     if not (path / "run.json").exists():
         return "nothing yet"
-    game = read_manifest(path)[0].game
+    question = read_manifest(path)[0]
+    game = question.game
     labels = sorted(entry.name for entry in (path / "values").glob("*"))
     if labels:
         return f"{game}: values of {', '.join(labels)}"
-    return f"{game}: {'what can be forced' if (path / DECIDED).exists() else 'counts'}"
+    return f"{game}: {'what can be forced' if (path / DECIDED).exists() else question.keep}"
 
 
 def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[LeftRun, ...]:

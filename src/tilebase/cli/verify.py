@@ -130,7 +130,9 @@ def _verify_table(
 def _say(path: Path | str, wrong: list[str], sound: str) -> int:
     for sentence in wrong:
         print(sentence)
-    damaged = f"{len(wrong)} damaged; delete the folder and make it anew"
+    made_here = (Path(path) / "run.json").exists()
+    remedy = "the command that made them, called again, mends layers" if made_here else "make the folder anew"
+    damaged = f"{len(wrong)} damaged; {remedy}"
     print(f"{path}: {damaged if wrong else sound}")
     return 1 if wrong else 0
 

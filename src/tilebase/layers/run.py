@@ -379,7 +379,7 @@ def verify_run(path: Path) -> list[str]:
         if KEEP.index(question.keep) >= KEEP.index(kind):
             kept = [path / kind / f"{total:06d}.tbl" for total, line in recorded.items() if sum(line[kind])]
             wrong += [
-                f"{file} is not there: delete the folder and count again"
+                f"{file} does not exist: the same command makes it again"
                 for file in kept
                 if not file.exists()
             ]
