@@ -113,12 +113,12 @@ def solve(
         return _solve_all(game, objectives, path, table is not None, memory, threads, down_to, progress)
     with RunFolder(path, Question(game, keep="afterstates")) as run:
         before = read_before(path, game, "reachable")
+        stored = [StoredValues(path / "values" / one.label, game, one) for one in objectives]
         counts = count_in(run, memory=memory, threads=threads, progress=progress)
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
         }
         here = Reachable(path, sizes, game)
-        stored = [StoredValues(path / "values" / one.label, game, one) for one in objectives]
         missing = [values for values in stored if not _is_done(values, here, threads, table is not None)]
         if missing:
             backward_pass = BackwardPass(
@@ -132,16 +132,23 @@ def solve(
         complete = down_to is None or down_to <= min(sizes, default=down_to)
         starts = _start_values(path, game, objectives) if complete else ()
         if complete and table is not None:
-            keys = {line["sum"]: line["files"] for line in run.journal.read() if "sum" in line}
-            files = {total: {"afterstates": keys[total]["afterstates"]} for total in sizes}
-            for total, names in files.items():
-                names |= {values.objective.label: values.checksums[total] for values in stored}
+            files = _checksums(run, stored)
             write_manifest(path, before, game, counts.totals, objectives, starts, files)
     least = 0 if down_to is None else down_to
     summaries = tuple(
         tuple(layer for total, layer in sorted(values.layers.items()) if total >= least) for values in stored
     )
     return Solution(game, objectives, summaries, starts, sum(layer.positions for layer in summaries[0]))
+
+
+def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
+    """The checksums of all layers by sum: this call has made their files, or compared them."""
+    files = {line["sum"]: line["files"] for line in run.journal.read() if line.get("files")}
+    return {
+        total: {"afterstates": names["afterstates"]}
+        | {values.objective.label: values.checksums[total] for values in stored}
+        for total, names in files.items()
+    }
 
 
 def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -> bool:

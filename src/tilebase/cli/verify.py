@@ -131,7 +131,7 @@ def _say(path: Path | str, wrong: list[str], sound: str) -> int:
     for sentence in wrong:
         print(sentence)
     made_here = (Path(path) / "run.json").exists()
-    remedy = "the command that made them, called again, mends layers" if made_here else "make the folder anew"
+    remedy = "the command that made it, called again, mends it" if made_here else "make the folder anew"
     damaged = f"{len(wrong)} damaged; {remedy}"
     print(f"{path}: {damaged if wrong else sound}")
     return 1 if wrong else 0
