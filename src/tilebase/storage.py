@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import stat
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -45,7 +46,11 @@ class FileLock:
 
     @classmethod
     def take(cls, path: Path) -> Self | None:
-        """The lock, or None if another process, or another part of this one, holds it."""
+        """The lock, or None if another process, or another part of this one, holds it.
+
+        It is tried for 30 ms, since a process that only asks (`is_locked`) holds it for a moment.
+        """
+        tries = 4
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             file = os.fdopen(descriptor, "r+b", buffering=1 << 16)
@@ -53,7 +58,11 @@ class FileLock:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 file.close()
-                return None
+                tries -= 1
+                if not tries:
+                    return None
+                time.sleep(0.01)
+                continue
             except BaseException:
                 file.close()
                 raise
