@@ -282,9 +282,7 @@ def test_verify(table, capsys):
     assert main(["verify", "t", "-q"]) == 1
     found = capsys.readouterr()
     assert "is damaged in chunk 0" in found.out
-    assert (
-        found.out.splitlines()[-1] == "t: 1 damaged; the command that made them, called again, mends layers"
-    )
+    assert found.out.splitlines()[-1] == "t: 1 damaged; the command that made it, called again, mends it"
     assert main(["verify", str(path)]) == 1
     assert "is damaged in chunk 0" in capsys.readouterr().err
     path.unlink()
