@@ -19,8 +19,9 @@ from tilebase import dense, open_table, prove, reference, solve, verify_table
 from tilebase.board import Board
 from tilebase.cli import main
 from tilebase.dense import DensePass
-from tilebase.errors import CorruptError, MissingBoardError, ResourceError, UsageError
+from tilebase.errors import CorruptError, MissingBoardError, ResourceError, StorageError, UsageError
 from tilebase.game import Cells, Game
+from tilebase.layers import stores
 from tilebase.objectives import ONE, Objective, parse_objectives
 from tilebase.perfect import PerfectIndex
 from tilebase.plans import Plan
@@ -280,6 +281,29 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch, batched, text):
     assert len(layers) == len(set(layers)) + 2  # nothing was done twice but the layers that were cut
     assert not list((tmp_path / "cut").glob("*.states"))
     assert run(tmp_path / "cut", BATCHED, text, memory=memory).start() == expected
+
+
+@pytest.mark.parametrize("error", [StorageError, KeyboardInterrupt])
+def test_batches_that_cannot_be_written_leave_no_parts(tmp_path, monkeypatch, error):
+    """A full disk, say: what a batch has written goes, and the checkpoint stays."""
+    memory, calls = small_memory(BATCHED, "win"), []
+    real = stores.DiskStore.write
+
+    def write(self, layer):
+        real(self, layer)
+        calls.append(self.path.name)
+        if len(calls) == 40:
+            raise error("no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stores.DiskStore, "write", write)
+        with pytest.raises(error):
+            run(tmp_path / "run", BATCHED, "win", memory=memory)
+    assert calls[-1].endswith(".part")
+    assert not list((tmp_path / "run").glob(".*"))
+    assert list((tmp_path / "run").glob("*.states"))
+    expected = run(tmp_path / "whole", BATCHED, "win", memory=memory).start()
+    assert run(tmp_path / "run", BATCHED, "win", memory=memory).start() == expected
 
 
 @pytest.mark.parametrize("layers", range(1, 6))

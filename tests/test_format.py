@@ -80,9 +80,9 @@ def test_in(values, others, tmp_path_factory):
 def test_file_round_trip(number, tmp_path):
     keys = some_keys(number)
     path = tmp_path / "layer.tbl"
-    size = write(path, keys)
+    size, checksum = write(path, keys)
     with LayerFile(path) as layer:
-        assert (len(layer), layer.nbytes, layer.meta) == (number, size, META)
+        assert (len(layer), layer.nbytes, layer.checksum, layer.meta) == (number, size, checksum, META)
         assert size == path.stat().st_size
         np.testing.assert_array_equal(np.concatenate(list(layer)), keys)
         for chunk in range(layer.chunks):

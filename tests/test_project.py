@@ -26,8 +26,8 @@ EXAMPLES = [
 ]
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("_version", "check", "errors"),
-    ("notation", "paths", "progress", "resources"),
+    ("_version", "check", "errors", "paths"),
+    ("notation", "progress", "resources", "storage"),
     ("game",),
     ("symmetry",),
     ("board", "combinatorics", "counts", "objectives", "tables", "tables.source"),
@@ -35,9 +35,9 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("tables.manifest",),
     ("perfect", "reference", "results"),
     ("tables.probe",),
-    ("tables.verify",),
+    ("tables.sums", "tables.verify"),
     ("_kernels", "estimates", "layers"),
-    ("enumerate", "symbolic"),
+    ("enumerate", "runs", "symbolic"),
     ("adversary", "backward", "plans"),
     ("certificates", "dense"),
     ("solver",),

@@ -15,7 +15,8 @@ import pytest
 from tilebase.enumerate import count, remove_run
 from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
 from tilebase.game import Game
-from tilebase.layers.run import Question, RunFolder, read_journal, verify_run
+from tilebase.layers.run import Question, RunFolder, digest_of, read_journal, verify_run
+from tilebase.tables.format import LayerFile
 
 SMALL = Game("2x2", 32)
 LARGER = Game("3x3", 128)
@@ -186,7 +187,15 @@ def test_journal_is_readable_text(done):
         assert f"{zlib.crc32(text.encode()):08x}" == crc
         json.loads(text)
     lines, _ = read_journal((done / "counts.jsonl").read_bytes(), done)
-    assert lines[-1] == {"complete": True}
+    of = digest_of(Question(SMALL, keep="afterstates").as_dict())
+    assert lines[-1] == {"complete": True, "of": of}
+    assert {line["of"] for line in lines} == {of}
+    for line in lines[:-1]:
+        path = done / f"afterstates/{line['sum']:06d}.tbl"
+        assert line["files"].keys() == ({"afterstates"} if path.exists() else set())
+        if path.exists():
+            with LayerFile(path) as layer:
+                assert line["files"]["afterstates"] == layer.checksum
 
 
 def test_layer_that_does_not_fit_the_journal(tmp_path, done):
@@ -317,7 +326,7 @@ def test_verify_finds_layers_that_are_not_there_or_not_theirs(done):
     wrong = verify_run(done)
     assert len(wrong) == 2
     assert any("was renamed" in sentence for sentence in wrong)
-    assert any("000010.tbl is not there" in sentence for sentence in wrong)
+    assert any("000010.tbl does not exist" in sentence for sentence in wrong)
 
 
 def test_verify_of_an_unfinished_run(tmp_path):

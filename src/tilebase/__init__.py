@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from tilebase.progress import Progress as Progress
     from tilebase.results import LayerSummary as LayerSummary
     from tilebase.results import Solution as Solution
+    from tilebase.runs import LeftRun as LeftRun
+    from tilebase.runs import list_runs as list_runs
+    from tilebase.runs import remove_runs as remove_runs
     from tilebase.simulation import Simulation as Simulation
     from tilebase.simulation import simulate as simulate
     from tilebase.solver import solve as solve
@@ -72,6 +75,9 @@ if TYPE_CHECKING:
     from tilebase.tables.probe import SlideAnswer as SlideAnswer
     from tilebase.tables.probe import Table as Table
     from tilebase.tables.probe import open_table as open_table
+    from tilebase.tables.sums import compare_sums as compare_sums
+    from tilebase.tables.sums import read_sums as read_sums
+    from tilebase.tables.sums import table_sums as table_sums
     from tilebase.tables.verify import Verification as Verification
     from tilebase.tables.verify import verify_table as verify_table
     from tilebase.thinning import Thinning as Thinning
@@ -120,11 +126,13 @@ _HOMES = {
     "policies": ("Evaluation", "evaluate"),
     "progress": ("Progress",),
     "results": ("LayerSummary", "Solution"),
+    "runs": ("LeftRun", "list_runs", "remove_runs"),
     "simulation": ("Simulation", "simulate"),
     "solver": ("solve",),
     "symmetry": ("canonical", "orbit_size", "symmetries"),
     "tables.format": ("LayerFile", "ValueFile"),
     "tables.probe": ("Answer", "SlideAnswer", "Table", "open_table"),
+    "tables.sums": ("compare_sums", "read_sums", "table_sums"),
     "tables.verify": ("Verification", "verify_table"),
     "thinning": ("Thinning", "thin"),
     "values": ("Exact", "Interval", "Lower", "Upper"),

@@ -7,12 +7,10 @@ threads open hardly more afterstates together than one alone.
 
 from __future__ import annotations
 
-import os
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
-from tilebase.errors import CorruptError, ResourceError, StorageError
+from tilebase.errors import CorruptError, ResourceError, WrongGameError
 from tilebase.game import Game
 from tilebase.layers.rules import Rules
+from tilebase.layers.run import DECIDED, digest_of
 from tilebase.progress import Pace, Progress
 from tilebase.resources import OVERHEAD
+from tilebase.storage import atomic_file
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +37,6 @@ SAVE_SECONDS = 600.0
 PIECE = 1 << 14
 """Lines of the table that are listed at a time."""
 SPREAD = 0x9E3779B97F4A7C15
-NAME = "decided.npz"
 DAMAGE = (
     OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile
 )  # fmt: skip
@@ -89,7 +88,8 @@ class Facts:
     Keys are canonical packed boards (uint64).
     """
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, game: int = 0) -> None:
+        self.game = game  # a number that stands for the game, to tell whose table a file holds
         # Doubling needs the old table and the new one, three halves of what stays.
         self._most_bits = max(int(memory / 1.5) >> 6, 16).bit_length() - 1
         self.bits = min(LEAST_BITS, self._most_bits)
@@ -133,17 +133,9 @@ class Facts:
 
     def save(self, path: Path) -> None:
         """Write the table to a file, whole or not at all.  Raises `StorageError`."""
-        beside = path.with_name(f".{path.name}.part")
-        try:
-            with beside.open("wb") as file:
-                layout, entered = np.int64(kernels.LAYOUT), np.int64(self.entered)
-                np.savez(file, table=self.table, layout=layout, entered=entered)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        except OSError as error:
-            beside.unlink(missing_ok=True)
-            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+        layout, entered, game = np.int64(kernels.LAYOUT), np.int64(self.entered), np.int64(self.game)
+        with atomic_file(path) as file:
+            np.savez(file, table=self.table, layout=layout, entered=entered, game=game)
 
     def load(self, path: Path) -> None:
         """Take the table of a file, if there is one, or what there is room for.  Raises `CorruptError`."""
@@ -156,10 +148,16 @@ class Facts:
                 with stored.open("table.npy") as file:
                     self._take(file)
                 self.entered = max(self.entered, _number(stored, "entered"))
+                # Older versions did not write whose table it is.
+                game = _number(stored, "game") if "game.npy" in stored.namelist() else self.game
         except DAMAGE as error:
             raise CorruptError(
                 f"{path} is damaged, or of another version: delete it and search again"
             ) from error
+        if game != self.game:
+            raise WrongGameError(
+                f"{path} belongs to another game: delete it, and the same command searches anew"
+            )
 
     def _take(self, file: Any) -> None:
         lines = _lines(file)
@@ -232,7 +230,7 @@ class Search:
         self.game, self.rules = game, Rules(game)
         if memory < OVERHEAD // 4:
             raise ResourceError(f"a search needs {OVERHEAD >> 22} MiB of memory at least")
-        self.facts = Facts(max(memory - OVERHEAD, memory // 4))
+        self.facts = Facts(max(memory - OVERHEAD, memory // 4), int(digest_of(game.identity), 16))
         rules = self.rules
         self.law = (
             rules.exponents, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules, rules.tables,
@@ -241,7 +239,7 @@ class Search:
         self._neighbours = _neighbours(game)
         self._seekers = [_Seeker(number) for number in range(threads)]
         self._pool = ThreadPoolExecutor(threads)
-        self._file = None if folder is None else folder / NAME
+        self._file = None if folder is None else folder / DECIDED
         self.deadline, self._pace = deadline, Pace(progress, "afterstates")
         self._saved = time.perf_counter()
         self._slice = FIRST_SLICE
@@ -326,9 +324,3 @@ def _neighbours(game: Game) -> Array:
         place = 1 << game.bits * (game.cells - 1 - other)
         found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
     return np.array(sorted(found.items()), dtype=np.uint64).reshape(-1, 2)
-
-
-def remove_decided(folder: Path) -> None:
-    """Delete what a finished search kept."""
-    with suppress(FileNotFoundError):
-        (folder / NAME).unlink()

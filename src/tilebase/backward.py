@@ -35,9 +35,9 @@ from tilebase.layers.folds import FIRST, Fold, make_fold, summarise
 from tilebase.layers.maps import Layout, Layouts
 from tilebase.layers.reading import potentials
 from tilebase.layers.rules import Rules
-from tilebase.layers.run import Journal
 from tilebase.layers.spaces import Reachable, StoredBoards
 from tilebase.layers.store import in_order
+from tilebase.layers.stored import StoredValues
 from tilebase.objectives import Objective
 from tilebase.progress import Pace, Progress
 from tilebase.resources import OVERHEAD
@@ -98,20 +98,18 @@ class BackwardPass:
         self,
         path: Path,
         game: Game,
-        objectives: Sequence[Objective],
+        stored: Sequence[StoredValues],
         *,
         memory: int,
         threads: int,
         lean: bool | None = None,
         release: bool = False,
-        values: Path | None = None,
         folds: Sequence[Fold] | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        self.path, self.game, self.objectives = path, game, tuple(objectives)
-        self._values = path / "values" if values is None else values
+        self.path, self.game, self.stored = path, game, tuple(stored)
         self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
-        self.folds = list(folds) if folds else [make_fold(game, objective) for objective in objectives]
+        self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._rules = Rules(game)
         self._layouts = Layouts(game)
         gains = any(fold.wants_gains for fold in self.folds)
@@ -119,66 +117,73 @@ class BackwardPass:
         self._idle = list(self._workers)
         self._pool = ThreadPoolExecutor(threads)
         self._potential = potentials(game)
-        self._journals = [Journal(self._folder(o) / "layers.jsonl") for o in self.objectives]
         self._pace = Pace(progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._ranks: dict[int, int] = {}  # boards of a layer
-        self._stored: set[int] = set()  # sums whose values are on disk
+        self._on_disk: set[int] = set()  # sums whose values are on disk
         # The layers above: in memory by default, one at a time if lean.
         self._solved: dict[int, _Solved] = {}
-
-    def _folder(self, objective: Objective) -> Path:
-        return self._values / objective.label
 
     def close(self) -> None:
         """Stop the threads and let go of memory."""
         self._pool.shutdown(wait=True, cancel_futures=True)
-        for journal in self._journals:
-            journal.close()
+        for stored in self.stored:
+            stored.close()
         self._solved.clear()
 
     # -- the whole pass ----------------------------------------------------------------------
 
-    def run(self, space: Reachable, down_to: int | None = None) -> list[dict[int, LayerSummary]]:
-        """Solve the layers of a space, continuing where the journals end.
+    def run(self, space: Reachable, down_to: int | None = None) -> None:
+        """Solve the layers of a space that are not stored, and store them.
 
-        Returns for each objective the summaries of its layers.  Raises `CorruptError`,
-        `StorageError` or `ResourceError`.
+        Raises `CorruptError`, `WrongGameError`, `StorageError` or `ResourceError`.
         """
         self._space, sizes = space, space.sizes
-        done = [self._resume(objective) for objective in self.objectives]
-        self._stored = set().union(*done)
-        totals = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
-        missing = [s for s in totals if any(s not in layers for layers in done)]
+        wanted = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
+        if self.release:
+            self._compare(wanted)
+        for stored in self.stored:
+            stored.settle()
+        self._on_disk = set().union(*(stored.layers for stored in self.stored))
+        missing = self._missing(wanted)
         self._done = 0
         self._pace.start()
         self._most = sum(sizes[s] for s in missing)
         self._check_memory(missing, sizes)
         for total in missing:
             self._retire(total)
-            for layers, summary in zip(done, self._layer(total, sizes), strict=True):
-                layers[total] = summary
-            self._stored.add(total)
+            self._layer(total, sizes)
+            self._on_disk.add(total)
         self._solved.clear()
-        return done
+        for stored in self.stored:
+            stored.settle()
 
-    def _resume(self, objective: Objective) -> dict[int, LayerSummary]:
-        folder = self._folder(objective)
-        folder.mkdir(parents=True, exist_ok=True)
-        for leftover in folder.glob(".*.part"):
-            leftover.unlink()
-        return read_summaries(folder)
+    def _missing(self, wanted: Sequence[int]) -> list[int]:
+        return [total for total in wanted if any(total not in stored.layers for stored in self.stored)]
+
+    def _compare(self, wanted: Sequence[int]) -> None:
+        """Compare the files that continuing needs.
+
+        If one is damaged all layers are solved again, since those above were deleted.
+        """
+        missing = self._missing(wanted)
+        near = {total + 2**exponent for total in missing for exponent in self.game.spawn_exponents}
+        needed = (near | self._starts) - set(missing)
+        sound = [stored.compare(self._space, needed, self.threads) for stored in self.stored]
+        if not all(sound):
+            for stored in self.stored:
+                stored.layers.clear()
 
     def _retire(self, total: int) -> None:
         """Let go of what layer `total` and those below do not need."""
         for old in [s for s in self._solved if s > total + 4]:
             del self._solved[old]
         if self.release:
-            for old in [s for s in self._stored if s > total + 4 and s not in self._starts]:
-                for objective in self.objectives:
-                    (self._folder(objective) / f"{old:06d}.val").unlink(missing_ok=True)
-                self._stored.remove(old)
+            for old in [s for s in self._on_disk if s > total + 4 and s not in self._starts]:
+                for stored in self.stored:
+                    stored.path(old).unlink(missing_ok=True)
+                self._on_disk.remove(old)
 
     def _report(self, total: int, more: int) -> None:
         """Say how far the pass is, after `more` afterstates."""
@@ -215,7 +220,7 @@ class BackwardPass:
 
     # -- one layer ---------------------------------------------------------------------------
 
-    def _layer(self, total: int, sizes: dict[int, int]) -> list[LayerSummary]:
+    def _layer(self, total: int, sizes: dict[int, int]) -> None:
         """Solve the layer of one sum, write its values, and declare it finished."""
         with self._space.boards(total) as keys:
             if self._needed(total, sizes)[0]:
@@ -223,10 +228,9 @@ class BackwardPass:
             else:
                 here = self._room(total, len(keys))
                 parts = self._parts(total, keys, sizes, here)
-            summaries = self._write(total, keys, parts, here)
+            self._write(total, keys, parts, here)
         if here is not None:
             self._solved[total] = here
-        return summaries
 
     def _room(self, total: int, n: int) -> _Solved:
         layout = self._layouts.at(total)
@@ -364,15 +368,12 @@ class BackwardPass:
             _enter(here, keys, first, part.edge)
         return part
 
-    def _write(
-        self, total: int, keys: StoredBoards, parts: Iterable[_Part], here: _Solved | None
-    ) -> list[LayerSummary]:
+    def _write(self, total: int, keys: StoredBoards, parts: Iterable[_Part], here: _Solved | None) -> None:
         """Write the values of a layer, one file an objective, and a line in each journal."""
         summaries: list[list[Piece]] = [[] for _ in self.folds]
         with ExitStack() as stack:
             writers = [
-                stack.enter_context(LayerWriter(self._folder(o) / f"{total:06d}.val", VALUE_HEADER))
-                for o in self.objectives
+                stack.enter_context(LayerWriter(stored.path(total), VALUE_HEADER)) for stored in self.stored
             ]
             for part in parts:
                 for writer, chunks, mine, new in zip(
@@ -384,16 +385,10 @@ class BackwardPass:
                 if here is not None:
                     _join(here.directory, part.edge)
                 self._report(total, sum(chunk.keys for chunk in part.chunks[0]))
-            found = []
-            for writer, objective, journal, mine in zip(
-                writers, self.objectives, self._journals, summaries, strict=True
-            ):
-                meta = keys.meta | {"objective": objective.identity}
-                durable = len(keys) * 8 >= DURABLE_BYTES
-                writer.finish(meta, durable=durable)
-                found.append(LayerSummary.of(total, len(keys), mine))
-                journal.append(found[-1].as_dict(), durable=durable)
-        return found
+            durable = len(keys) * 8 >= DURABLE_BYTES
+            for writer, stored, mine in zip(writers, self.stored, summaries, strict=True):
+                writer.finish(keys.meta | {"objective": stored.objective.identity}, durable=durable)
+                stored.add(LayerSummary.of(total, len(keys), mine), writer.checksum, durable=durable)
 
     # -- layers from disk --------------------------------------------------------------------
 
@@ -402,10 +397,7 @@ class BackwardPass:
         here = self._room(total, n)
         with ExitStack() as stack:
             keys = stack.enter_context(self._space.boards(total))
-            files = [
-                stack.enter_context(ValueFile(self._folder(objective) / f"{total:06d}.val"))
-                for objective in self.objectives
-            ]
+            files = [stack.enter_context(ValueFile(stored.path(total))) for stored in self.stored]
             for file in files:
                 file.check_pair(keys.file)
 
@@ -453,12 +445,6 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
 def records(ranks: int) -> int:
     """Records of the directory of a layer of so many ranks."""
     return ranks // int(backward.GROUP) + 1
-
-
-def read_summaries(folder: Path) -> dict[int, LayerSummary]:
-    """The layers that a folder of values has, by sum.  Raises `CorruptError` if its journal is damaged."""
-    lines = Journal(folder / "layers.jsonl").read()
-    return {line["sum"]: LayerSummary.from_dict(line) for line in lines}
 
 
 def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:

@@ -17,22 +17,21 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
 from tilebase.adversary import Search
-from tilebase.errors import StorageError, UsageError
+from tilebase.errors import UsageError
 from tilebase.game import Cells, Game
-from tilebase.paths import check_writable
 from tilebase.progress import Pace, Progress
+from tilebase.storage import atomic_file, storage_errors
 from tilebase.symmetry import canonical, canonical_starts
 
 Array = npt.NDArray[Any]
@@ -67,10 +66,10 @@ def write_certificate(
     pace = Pace(progress, "boards")
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
-    beside, body = (path.with_name(f".{number}.{os.getpid()}.part") for number in (1, 2))
-    try:
+    # The body has no name, so that nothing stays of it, even after a kill.
+    with storage_errors(path), TemporaryFile(dir=path.absolute().parent) as body, atomic_file(path) as whole:
         boards = 0
-        with body.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as file:
+        with gzip.GzipFile("", "wb", fileobj=body, mtime=0) as file:
             while (total := closure.next_sum()) is not None:
                 for lines, count in closure.lines(total):
                     file.write(lines)
@@ -87,35 +86,19 @@ def write_certificate(
             "claim": "forced" if forced else "not forced",
             "boards": boards,
         }
-        _assemble(beside, gzip.compress(json.dumps(header).encode() + b"\n", mtime=0), body)
-        beside.replace(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-            body.unlink(missing_ok=True)
+        _assemble(whole, gzip.compress(json.dumps(header).encode() + b"\n", mtime=0), body)
     return boards
 
 
-def check_replaceable(path: Path) -> None:
-    """Raise `StorageError` if a certificate of this name cannot be written, before it is searched for."""
-    check_writable(path)
-    if path.exists() and not path.is_file():
-        raise StorageError(f"cannot write {path}: it is not a file")
-    if not os.access(path.parent, os.W_OK):  # it is written beside this one first
-        raise StorageError(f"cannot write {path}: you have no permission to write into {path.parent}")
-
-
-def _assemble(path: Path, header: bytes, body: Path) -> None:
+def _assemble(whole: BinaryIO, header: bytes, body: IO[bytes]) -> None:
     """The checksum of all that follows, the header, the boards: two members of one gzip file."""
     digest = hashlib.sha256(header)
-    with body.open("rb") as packed, path.open("wb") as whole:
-        while piece := packed.read(1 << 20):
-            digest.update(piece)
-        packed.seek(0)
-        whole.write(f"tilebase certificate 1 {digest.hexdigest()}\n".encode() + header)
-        shutil.copyfileobj(packed, whole)
+    body.seek(0)
+    while piece := body.read(1 << 20):
+        digest.update(piece)
+    body.seek(0)
+    whole.write(f"tilebase certificate 1 {digest.hexdigest()}\n".encode() + header)
+    shutil.copyfileobj(body, whole)
 
 
 class _Closure:

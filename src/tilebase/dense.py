@@ -36,21 +36,22 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.errors import ResourceError, StorageError
+from tilebase.errors import ResourceError
 from tilebase.game import Cells, Game
 from tilebase.layers import dense as layers
 from tilebase.layers.bits import Bits
 from tilebase.layers.dense import DenseLayer, DenseRules, Law
-from tilebase.layers.run import Journal
+from tilebase.layers.run import Journal, check_all, sound_checksum
 from tilebase.layers.store import in_order
-from tilebase.layers.stores import DiskStore, MemoryStore, Store
+from tilebase.layers.stores import DiskStore, MemoryStore, Store, released_on_error
 from tilebase.layers.threads import DenseWork, Tell, Threads
 from tilebase.objectives import Objective
 from tilebase.perfect import LayerMap, PerfectIndex
 from tilebase.plans import Plan, near_blocks, within
 from tilebase.progress import Pace, Progress
 from tilebase.results import LayerSummary
-from tilebase.tables.format import CHUNK_KEYS, VALUE_HEADER, LayerWriter, compress, encode_values
+from tilebase.storage import part_path, remove_parts, storage_errors
+from tilebase.tables.format import CHUNK_KEYS, VALUE_HEADER, LayerWriter, ValueFile, compress, encode_values
 from tilebase.values import Number, nothing, read_number
 
 Array = npt.NDArray[Any]
@@ -94,7 +95,7 @@ class DensePass:
         look: Callable[[int, DenseLayer], Any] | None = None,
     ) -> None:
         self.folder, self.game, self.objective = folder, game, objective
-        self.memory, self.keep, self._summaries = memory, keep, summaries
+        self.memory, self.keep, self._summaries, self._threads = memory, keep, summaries, threads
         self.law = law or layers.make_law(game, objective)
         self.lowest = _first_sum(game) if lowest is None else lowest
         self._highest, self._look = highest, look
@@ -134,11 +135,22 @@ class DensePass:
         self._saved = time.perf_counter()
         self._until_save = CHECKPOINT_SECONDS
         self._all = self._had = 0
-        self._journal = Journal(folder / "layers.jsonl")
+        self._journal = Journal(folder / "layers.jsonl", self._identity())
+        self.checksums: dict[int, str] = {}  # of the value files, by sum
         self.found: dict[int, LayerSummary | None] = {}
         self.starts: dict[Cells, Number] = {}
         self.seen: dict[int, Any] = {}
         self._states: dict[int, Store] = {}
+
+    def _identity(self) -> dict[str, Any]:
+        """What the journal belongs to; a law of its own is told by the name of the folder."""
+        identity = {"game": self.game.identity, "objective": self.objective.identity, "space": "all"}
+        return identity | {"folder": self.folder.name}
+
+    def meta(self, total: int) -> dict[str, Any]:
+        """What the value file of a sum says that it holds."""
+        identity = {"game": self.game.identity, "objective": self.objective.identity}
+        return identity | {"kind": "all", "sum": total}
 
     def start(self) -> Number:
         """What the start is worth: the mean, the least or the largest over the starts."""
@@ -173,12 +185,9 @@ class DensePass:
 
         Raises `CorruptError`, `StorageError` or `ResourceError`.
         """
-        try:
+        with storage_errors(self.folder, "use"):
             self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError(f"cannot use {self.folder}: {error.strerror or error}") from error
-        for leftover in self.folder.glob(".*.part"):
-            leftover.unlink()
+            remove_parts(self.folder)
         least, most = self._last, self._highest
         totals = sorted((s for s in self.sizes if least <= s and (most is None or s <= most)), reverse=True)
         missing = self._resume(totals)
@@ -208,37 +217,56 @@ class DensePass:
 
     def _resume(self, totals: list[int]) -> list[int]:
         """Take up a checkpoint; return the sums that are missing, descending."""
-        saved: dict[int, str] = {}
         lines = self._journal.read()
-        if any("sum" in line and self._lacks(line) for line in lines):
-            self._journal.clear()
-            lines = []
-        for line in lines:
-            if "sum" in line:
-                summary = line["summary"]
-                self.found[line["sum"]] = LayerSummary.from_dict(summary) if summary else None
-                self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
-                self.seen[line["sum"]] = line.get("seen")
-            else:
-                same = line.get("layout", "values") == self._executor.layout
-                saved = {int(total): crc for total, crc in line["saved"].items()} if same else {}
-        if all(total in self.found for total in totals):
-            return []
-        if not all(self._path(total).exists() for total in saved):
-            saved = {}
-        for total, crc in saved.items():
-            self._states[total] = self._load(total, crc)
-        below = min(saved, default=max(totals) + 1)
-        for total in [s for s in self.found if s < below]:
-            del self.found[total]
-        return [s for s in totals if s < below]
+        layers = {line["sum"]: line for line in lines if "sum" in line}
+        last = [line for line in lines if "saved" in line][-1:]
+        if not self._are_whole(layers):
+            layers, last = {}, []
+        if any(total not in layers for total in totals):
+            same = last and last[0].get("layout", "values") == self._executor.layout
+            saved = {int(total): crc for total, crc in last[0]["saved"].items()} if same else {}
+            if not all(self._path(total).exists() for total in saved):
+                saved = {}
+            for total, crc in saved.items():
+                self._states[total] = self._load(total, crc)
+            below = min(saved, default=max(totals) + 1)
+            layers = {total: line for total, line in layers.items() if total >= below}
+        for total, line in layers.items():
+            self._take(total, line)
+        if not layers or not all(self._path(int(total)).exists() for line in last for total in line["saved"]):
+            last = []
+        self._journal.rewrite([*layers.values(), *last])
+        return [total for total in totals if total not in layers]
 
-    def _lacks(self, line: dict[str, Any]) -> bool:
-        """Whether a finished layer has not all that is wanted."""
-        return bool(
-            (self._summaries and line["summary"] is None)
-            or (self.keep and not self._value_path(line["sum"]).exists())
-        )
+    def _take(self, total: int, line: dict[str, Any]) -> None:
+        """Take up a finished layer."""
+        summary = line["summary"]
+        self.found[total] = LayerSummary.from_dict(summary) if summary else None
+        self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
+        self.seen[total] = line.get("seen")
+
+    def _are_whole(self, layers: dict[int, dict[str, Any]]) -> bool:
+        """Whether the finished layers have all that is wanted, and sound files; their checksums are kept."""
+        if self._summaries and any(line["summary"] is None for line in layers.values()):
+            return False
+        if not self.keep:
+            return True
+
+        def check(line: dict[str, Any]) -> str | None:
+            total = line["sum"]
+            return sound_checksum(
+                self._value_path(total),
+                ValueFile,
+                self.meta(total),
+                self.sizes.get(total, 0),
+                line.get("file"),
+            )
+
+        found = check_all(layers.values(), check, self._threads)
+        for (total, line), checksum in zip(layers.items(), found, strict=True):
+            if checksum is not None:
+                line["file"] = self.checksums[total] = checksum
+        return None not in found
 
     def _value_path(self, total: int) -> Path:
         return self.folder / f"{total:06d}.val"
@@ -265,7 +293,7 @@ class DensePass:
         above = {e: self._above(total + 2**e) for e in self.game.spawn_exponents}
         with LayerValues(self, total) as values:
             if self._plan.batched:
-                states = self._in_batches(total, blocks, above, values)
+                states = self._in_files(total, blocks, above, values)
             else:
                 states = self._in_memory(total, blocks, above, values)
             summary = values.finish()
@@ -297,13 +325,28 @@ class DensePass:
             self._executor.slide(side, None, afters, states, self.work, tell)
         return MemoryStore(states)
 
+    def _in_files(self, total: int, blocks: LayerMap, above: dict[int, Store], values: LayerValues) -> Store:
+        afters, states = (
+            DiskStore(part_path(self.folder / f"{total:06d}.{kind}"), blocks, self.law.dtype, self.work)
+            for kind in ("afterstates", "states")
+        )
+        with released_on_error(afters, states):
+            self._in_batches(total, blocks, above, values, afters, states)
+            afters.release()
+            states.rename(self._path(total))
+        return states
+
     def _in_batches(
-        self, total: int, blocks: LayerMap, above: dict[int, Store], values: LayerValues
-    ) -> Store:
+        self,
+        total: int,
+        blocks: LayerMap,
+        above: dict[int, Store],
+        values: LayerValues,
+        afters: DiskStore,
+        states: DiskStore,
+    ) -> None:
         index, plan = self.index, self._plan
         sizes = index.block_sizes(total)
-        afters = DiskStore(self.folder / f".{total:06d}.afterstates.part", blocks, self.law.dtype, self.work)
-        states = DiskStore(self.folder / f".{total:06d}.states.part", blocks, self.law.dtype, self.work)
         cut = plan.cut(index, total)
         done = 0.0
 
@@ -349,12 +392,9 @@ class DensePass:
                 states.write(state)
                 del state
             del after
-        afters.release()
-        states.rename(self._path(total))
         self.work.batches = max(self.work.batches, cut.batches)
         size = self.law.dtype.itemsize
         self.work.least += size * (blocks.size + sum(store.size for store in above.values()))
-        return states
 
     def _read_starts(self, total: int, states: Store) -> dict[Cells, Number]:
         """What the starts of a sum are worth, the slide that is to come included."""
@@ -380,11 +420,13 @@ class DensePass:
         """Declare a layer finished, and save what continuing would need now and then."""
         self.found[total] = summary
         self.starts |= starts
-        line = {
+        line: dict[str, Any] = {
             "sum": total,
             "summary": summary.as_dict() if summary else None,
             "starts": [[list(cells), _text(value)] for cells, value in starts.items()],
         }
+        if total in self.checksums:
+            line["file"] = self.checksums[total]
         if self._look is not None:
             line["seen"] = self.seen[total] = self._look(total, self._states[total].part(self._executor))
         self._journal.append(line, durable=self._plan.batched)
@@ -402,10 +444,12 @@ class DensePass:
         since = time.perf_counter()
         saved = {}
         for s in self._pair(total):
-            beside = self._path(s).with_name(f".{s:06d}.states.part")
-            store = DiskStore(beside, self._states[s].map, self._executor.dtype, DenseWork())
-            store.write(self._states[s].part(self._executor))
-            store.rename(self._path(s))
+            store = DiskStore(
+                part_path(self._path(s)), self._states[s].map, self._executor.dtype, DenseWork()
+            )
+            with released_on_error(store):
+                store.write(self._states[s].part(self._executor))
+                store.rename(self._path(s))
             saved[s] = self._states[s].checksum  # not of the file: what was written wrong is found out
         self._declare(saved)
         self.work.add("disk", since)
@@ -490,8 +534,8 @@ class LayerValues:
         owner = self._owner
         if self._writer is not None:
             self._write(self._rest)
-            meta = {"game": owner.game.identity, "kind": "all", "sum": self._total}
-            self._writer.finish(meta | {"objective": owner.objective.identity}, durable=self._size > 1 << 17)
+            self._writer.finish(owner.meta(self._total), durable=self._size > 1 << 17)
+            owner.checksums[self._total] = self._writer.checksum
         if not owner._summaries:
             return None
         return LayerSummary.of(self._total, self._size, self._pieces)

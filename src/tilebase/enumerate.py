@@ -32,17 +32,19 @@ from tilebase import estimates
 from tilebase._kernels import forward
 from tilebase.combinatorics import boards_by_sum
 from tilebase.counts import STORED, CountResult
-from tilebase.errors import CorruptError, MissingLayerError, ResourceError, UsageError
+from tilebase.errors import CorruptError, ResourceError, UsageError
 from tilebase.game import Game
 from tilebase.layers import maps
 from tilebase.layers.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.layers.index import Index, LayerIndex
 from tilebase.layers.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.layers.rules import Rules
-from tilebase.layers.run import KEEP, Question, RunFolder, delete_run, is_counted
+from tilebase.layers.run import KEEP, Question, RunFolder, check_all, delete_run, is_counted, sound_checksum
 from tilebase.layers.store import StoredLayer, in_order, write_keys
 from tilebase.progress import Pace, Progress
 from tilebase.resources import OVERHEAD, check_resources
+from tilebase.storage import sync_files
+from tilebase.tables.format import LayerFile
 
 Array = npt.NDArray[Any]
 
@@ -95,6 +97,7 @@ class ForwardPass:
         self._team = Team(threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
+        self._files: dict[str, str] = {}  # checksums of the files of the layer in work
         self._starts = self._start_keys()
         self._boards = boards_by_sum(self.game)
         self._done_states = 0
@@ -109,6 +112,8 @@ class ForwardPass:
         done = bool(lines) and lines[-1].get("complete", False)
         lines = [line for line in lines if "sum" in line]
         try:
+            if self.keep != "counts":
+                self._mend(lines, done)
             if not done:
                 self._resume(lines)
                 if lines:
@@ -130,10 +135,51 @@ class ForwardPass:
     def close(self) -> None:
         """Stop the threads and let go of files and memory."""
         self._team.close()
+        self._close_sources()
+        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+
+    def _close_sources(self) -> None:
         for source in self._sources.values():
             source.close()
         self._sources.clear()
-        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+
+    def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
+        """Check the files that the journal promises, and make again what is damaged or missing.
+
+        The lines then hold the checksums of the files.  Raises `WrongGameError` if a file belongs to another
+        question, and `CorruptError` if a layer that was made again has other counts.
+        """
+        kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
+        jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
+        found = check_all(jobs, lambda job: self._checksum(*job), self.threads)
+        for line in lines:
+            line.setdefault("files", {})  # older versions did not write it
+        wrong = {line["sum"] for (line, _), checksum in zip(jobs, found, strict=True) if checksum is None}
+        for (line, kind), checksum in zip(jobs, found, strict=True):
+            line["files"][kind] = checksum
+        by_sum = {line["sum"]: line for line in lines}
+        for total in sorted(wrong):
+            near = [
+                by_sum[s] for s in (total - 4, total - 2) if s in by_sum and sum(by_sum[s]["afterstates"])
+            ]
+            self._sources = {line["sum"]: StoredLayer(self._path(line["sum"])) for line in near}
+            again, _ = self._make(total)
+            self._close_sources()
+            if any(again[name] != by_sum[total][name] for name in STORED):
+                raise CorruptError(
+                    f"the layer of sum {total} made again has not the counts that {self.folder.journal.path} "
+                    f"says: delete {self.folder.path} and count again"
+                )
+            by_sum[total]["files"] = again["files"]
+        self.folder.journal.rewrite([*lines, {"complete": True}] if done else lines)
+
+    def _checksum(self, line: dict[str, Any], kind: str) -> str | None:
+        """The checksum of a file that the journal promises; None if it has to be made again."""
+        path, promised = self.folder.layer_path(kind, line["sum"]), line.get("files", {}).get(kind)
+        return sound_checksum(path, LayerFile, self._meta(kind, line["sum"]), sum(line[kind]), promised)
+
+    def _path(self, total: int) -> Path:
+        return self.folder.layer_path("afterstates", total)
 
     def _resume(self, lines: list[dict[str, Any]]) -> None:
         """Open the two layers that the next one follows from; remove those a kill left behind."""
@@ -142,17 +188,12 @@ class ForwardPass:
         for line in lines[-2:]:
             if not sum(line["afterstates"]):
                 continue
-            source = StoredLayer(self.folder.layer_path("afterstates", line["sum"]))
-            try:
-                sound = len(source.file) == sum(line["afterstates"])
-            except (CorruptError, MissingLayerError):
-                sound = False
-            if not sound:
+            if self.keep == "counts" and self._checksum(line, "afterstates") is None:
                 raise CorruptError(
-                    f"{source.path} is damaged or gone, so the run cannot go on: "
+                    f"{self._path(line['sum'])} is damaged or does not exist, so the run cannot go on: "
                     f"delete {self.folder.path} and count again"
                 )
-            self._sources[line["sum"]] = source
+            self._sources[line["sum"]] = StoredLayer(self._path(line["sum"]))
         self._done_states = sum(sum(line["states"]) for line in lines)
 
     def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
@@ -165,6 +206,8 @@ class ForwardPass:
             lines.append(self._layer(total))
             self._retire(total)
             total += 2
+        if self.keep != "counts":
+            sync_files(self.folder.layer_path(kind, line["sum"]) for line in lines for kind in line["files"])
         self.folder.journal.append({"complete": True}, durable=True)
         self._report(total - 2, "done", 0.0, final=True)
         return True
@@ -190,11 +233,19 @@ class ForwardPass:
     # -- one layer ---------------------------------------------------------------------------
 
     def _layer(self, total: int) -> dict[str, Any]:
-        """Make the layer of one sum, write it, and return its line of the journal."""
+        """Make the layer of one sum, declare it finished, and return its line of the journal."""
+        line, size = self._make(total)
+        self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
+        self._account(total, sum(line["states"]))
+        return line
+
+    def _make(self, total: int) -> tuple[dict[str, Any], int]:
+        """Make the layer of one sum and write it; return its line of the journal and the file's bytes."""
         layout = self._layouts.at(total)
         states, afters = self._bit_sets(layout.layer)
         counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
         after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
+        self._files = {}
         try:
             if self.game.start == "empty" and total in self._starts:
                 self._mark(self._starts[total], layout, afters)
@@ -207,21 +258,19 @@ class ForwardPass:
         finally:
             states.discard()
             afters.discard()
+        self.work.bits += layout.layer.size
         self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
-        line = {"sum": total, "afterstates": _trim(after_counts)}
+        line: dict[str, Any] = {"sum": total, "afterstates": _trim(after_counts), "files": self._files}
         for name, column in zip(
             ("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True
         ):
             line[name] = _trim(column)
-        self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
-        self._account(total, int(counts[:, 0].sum()), layout.layer.size)
-        return line
+        return line, size
 
-    def _account(self, total: int, states: int, size: int) -> None:
+    def _account(self, total: int, states: int) -> None:
         self._done_states += states
         self._run_states += states
         self.work.layers += 1
-        self.work.bits += size
         self.work.largest_layer = max(self.work.largest_layer, states)
         self._report(total, "write", 1.0)
 
@@ -330,11 +379,13 @@ class ForwardPass:
 
     # -- writing -----------------------------------------------------------------------------
 
+    def _meta(self, kind: str, total: int) -> dict[str, Any]:
+        return {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
+
     def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
         """Write the keys in `parts` as the layer of one sum; return the file's bytes."""
-        meta = {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
-        size = write_keys(
-            self.folder.layer_path(kind, total), parts, meta,
+        size, self._files[kind] = write_keys(
+            self.folder.layer_path(kind, total), parts, self._meta(kind, total),
             None if is_small(boards) else self._team.pool, durable=boards.size >= 8 * DURABLE_BYTES,
         )  # fmt: skip
         self.work.bytes_written += size
@@ -349,6 +400,7 @@ class ForwardPass:
         path = self.folder.layer_path("afterstates", total)
         if not counts.sum():
             path.unlink()
+            del self._files["afterstates"]
             return 0
         keys = np.concatenate(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = StoredLayer(path, keys)
@@ -517,15 +569,25 @@ def count(
     if not is_counted(Path(folder)):
         expected = partial(estimates.counting, threads=threads, up_to=up_to, keep=keep)
         estimates.check(game, expected, memory=memory, folder=folder, anyway=anyway)
-    run = RunFolder(Path(folder), Question(game, lookahead, keep))
+    with RunFolder(Path(folder), Question(game, lookahead, keep)) as run:
+        return count_in(run, memory=memory, threads=threads, up_to=up_to, progress=progress, work=work)
+
+
+def count_in(
+    run: RunFolder,
+    *,
+    memory: int,
+    threads: int,
+    up_to: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    work: Callable[[Work], None] | None = None,
+) -> CountResult:
+    """`count` in the folder of a run that this process holds."""
+    forward_pass = ForwardPass(run, memory=memory, threads=threads, progress=progress)
     try:
-        forward_pass = ForwardPass(run, memory=memory, threads=threads, progress=progress)
-        try:
-            result = forward_pass.run(up_to)
-        finally:
-            forward_pass.close()
-        if work is not None:
-            work(forward_pass.cost())
+        result = forward_pass.run(up_to)
     finally:
-        run.close()
+        forward_pass.close()
+    if work is not None:
+        work(forward_pass.cost())
     return result

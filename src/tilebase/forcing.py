@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import __version__
-from tilebase.adversary import Search, remove_decided
-from tilebase.certificates import check_certifiable, check_replaceable, write_certificate
+from tilebase.adversary import Search
+from tilebase.certificates import check_certifiable, write_certificate
 from tilebase.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.estimates import LOG, WEEK
@@ -37,7 +37,7 @@ from tilebase.plans import Plan
 from tilebase.progress import Progress
 from tilebase.resources import check_resources
 from tilebase.results import Solution
-from tilebase.solver import remove_solution, solve
+from tilebase.solver import solve
 from tilebase.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.values import Exact
 
@@ -198,7 +198,7 @@ def force(
         check_certifiable(game)
         if engine not in (None, "search"):
             raise UsageError("only the engine search makes a certificate: leave the engine out")
-        check_replaceable(Path(certificate))
+        check_writable(Path(certificate))
     since = time.perf_counter()
     if engine in (None, "search"):
         if seconds == math.inf and search_estimate(game) / (SEARCH_RATE * threads) > WEEK:
@@ -439,12 +439,6 @@ def forced_table(
         yield largest_forced(
             shape, drops=drops, memory=memory, threads=threads, seconds=left, progress=progress
         )
-
-
-def remove_work(folder: Path | str) -> None:
-    """Delete the folder of a finished question.  Raises `WrongGameError` if it is none."""
-    remove_decided(Path(folder))
-    remove_solution(folder)
 
 
 SEARCH_RATE = 5.5e5

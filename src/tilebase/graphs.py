@@ -23,9 +23,10 @@ from typing import Literal, TypeAlias
 
 from tilebase.board import EMPTY, GRID, WALL, X_FILL, ink_color, tile_color
 from tilebase.combinatorics import bound
-from tilebase.errors import MissingExtraError, StorageError, TilebaseError, UsageError
+from tilebase.errors import MissingExtraError, TilebaseError, UsageError
 from tilebase.game import Cells, Game
 from tilebase.reference import decided
+from tilebase.storage import atomic_file
 from tilebase.symmetry import canonical
 
 Node: TypeAlias = Cells | Literal["win", "lose"]
@@ -321,7 +322,5 @@ def render_svg(dot: str, path: Path | str) -> None:
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]
         raise TilebaseError(f"dot cannot draw this graph: {reason or f'it ended with {done.returncode}'}")
-    try:
-        Path(path).write_bytes(done.stdout)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+    with atomic_file(path) as file:
+        file.write(done.stdout)

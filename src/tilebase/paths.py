@@ -1,11 +1,9 @@
-"""Where files that nobody named go, and whether those that somebody named can be written."""
+"""Where files that nobody named go."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-
-from tilebase.errors import StorageError
 
 
 def cache_folder() -> Path:
@@ -22,18 +20,3 @@ def runs_folder() -> Path:
     if chosen:
         return Path(chosen)
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "tilebase" / "runs"
-
-
-def check_writable(path: Path) -> None:
-    """Raise `StorageError` if a file of this name cannot be written, before any work is done for it."""
-    reason = ""
-    if not path.name or path.is_dir():
-        reason = "it is a folder"
-    elif not path.parent.is_dir():
-        reason = f"the folder {path.parent} does not exist"
-    elif path.exists() and not os.access(path, os.W_OK):
-        reason = "you have no permission to write this file"
-    elif not path.exists() and not os.access(path.parent, os.W_OK):
-        reason = f"you have no permission to write into the folder {path.parent}"
-    if reason:
-        raise StorageError(f"cannot write {path}: {reason}")

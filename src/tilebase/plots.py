@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.counts import FIELDS, CountResult
-from tilebase.errors import MissingExtraError, StorageError, UsageError
-from tilebase.paths import check_writable
+from tilebase.errors import MissingExtraError, UsageError
+from tilebase.storage import atomic_file, check_writable
 from tilebase.tables.format import LEVEL
 
 if TYPE_CHECKING:
@@ -404,12 +404,9 @@ def _picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
         svg = file.suffix.lower() == ".svg"
-        try:
-            figure.savefig(
-                file, metadata={"Date": None, "Creator": "tilebase"} if svg else {"Software": None}
-            )
-        except OSError as error:
-            raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+        metadata = {"Date": None, "Creator": "tilebase"} if svg else {"Software": None}
+        with atomic_file(file) as whole:
+            figure.savefig(whole, format=file.suffix.lower()[1:], metadata=metadata)
 
 
 def _check_path(path: Path | str) -> Path:

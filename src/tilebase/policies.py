@@ -36,10 +36,10 @@ from tilebase.game import Cells, Game
 from tilebase.layers.folds import PolicyFold
 from tilebase.layers.reading import LayerReader
 from tilebase.layers.spaces import Reachable
+from tilebase.layers.stored import StoredValues
 from tilebase.objectives import Objective, find_objective
 from tilebase.progress import Pace, Progress
 from tilebase.resources import check_resources
-from tilebase.tables.format import LayerFile
 from tilebase.tables.probe import Prober, Table, open_table
 from tilebase.tables.slides import Slider
 from tilebase.tables.source import Folder
@@ -160,11 +160,11 @@ def evaluate(
     with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
         values = Path(temporary)
         backward_pass = BackwardPass(
-            path, opened.game, [exact], folds=[fold], values=values, release=True, memory=memory,
-            threads=threads, progress=progress,
+            path, opened.game, [StoredValues(values / exact.label, opened.game, exact)], folds=[fold],
+            release=True, memory=memory, threads=threads, progress=progress,
         )  # fmt: skip
         try:
-            backward_pass.run(Reachable(path, afterstate_counts(opened)))
+            backward_pass.run(Reachable(path, afterstate_counts(opened), opened.game))
         finally:
             backward_pass.close()
         value = _start_value(path, values, opened.game, exact, guide)
@@ -232,13 +232,9 @@ def local_folder(table: Table) -> Path:
 
 
 def afterstate_counts(table: Table) -> dict[int, int]:
-    """Afterstates by sum."""
-    path = local_folder(table)
-    sizes = {}
-    for total in table.manifest.layers:
-        with LayerFile(path / "afterstates" / f"{total:06d}.tbl") as file:
-            sizes[total] = len(file)
-    return sizes
+    """Afterstates by sum.  Raises `CorruptError` if a layer has not the files that the manifest names."""
+    local_folder(table)
+    return {total: table.prober.count(total) for total in table.manifest.layers}
 
 
 def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> PolicyFold:
@@ -250,6 +246,7 @@ def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> Poli
             "wrap it in a function to evaluate its policy here"
         )
     by = guide.objectives[0]
+    afterstate_counts(guide)  # its files are compared with its manifest
     reader = LayerReader(local_folder(guide), guide.game)
     return PolicyFold(
         table.game,

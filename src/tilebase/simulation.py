@@ -20,7 +20,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.layers.folds import NONE, WON
 from tilebase.layers.reading import LayerReader, Links, ReadLayer
 from tilebase.objectives import Objective
-from tilebase.policies import local_folder
+from tilebase.policies import afterstate_counts, local_folder
 from tilebase.progress import Pace, Progress
 from tilebase.resources import available_memory
 from tilebase.tables.probe import Table, open_table
@@ -114,6 +114,7 @@ def simulate(
         )
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = opened.objective(objective)
+    afterstate_counts(opened)  # its files are compared with its manifest
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     payoffs, wins, slides = _play(reader, chosen, games, np.random.default_rng(seed), progress)
     exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None

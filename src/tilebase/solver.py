@@ -14,23 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from tilebase import estimates
-from tilebase.backward import BackwardPass, check_memory, read_summaries
+from tilebase.backward import BackwardPass, check_memory
 from tilebase.dense import DensePass
-from tilebase.enumerate import count
-from tilebase.errors import CorruptError, MissingLayerError, UsageError
+from tilebase.enumerate import count_in
+from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.game import Game
-from tilebase.layers.run import Question, RunFolder, delete_run, is_counted, write_whole
+from tilebase.layers.run import Question, RunFolder, delete_run, is_counted
 from tilebase.layers.spaces import Reachable
+from tilebase.layers.stored import StoredValues
 from tilebase.objectives import Objective, parse_objectives
 from tilebase.perfect import PerfectIndex
 from tilebase.progress import Progress
 from tilebase.resources import check_resources
 from tilebase.results import LayerSummary, Solution
-from tilebase.tables.format import (
-    LayerFile,
-    ValueFile,
-)
-from tilebase.tables.manifest import Manifest
+from tilebase.storage import storage_errors, sync_files, write_whole
+from tilebase.tables.manifest import Manifest, file_name
 from tilebase.tables.probe import Prober
 from tilebase.tables.source import Folder
 from tilebase.values import Value, as_value
@@ -122,30 +120,60 @@ def solve(
     check_solving(game, objectives, path, space, table is not None, memory, threads, lean, down_to, anyway)
     if space == "all":
         return _solve_all(game, objectives, path, table is not None, memory, threads, down_to, progress)
-    counts = count(
-        game, folder=path, keep="afterstates", memory=memory, threads=threads, anyway=True, progress=progress
-    )
-    sizes = {int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n}
-    here = Reachable(path, sizes)
-    with RunFolder(path, Question(game, keep="afterstates")):
-        found = {one: read_summaries(path / "values" / one.label) for one in objectives}
-        missing = [one for one in objectives if not here.sizes.keys() <= found[one].keys()]
+    with RunFolder(path, Question(game, keep="afterstates")) as run:
+        before = read_before(path, game, "reachable")
+        stored = [StoredValues(path / "values" / one.label, game, one) for one in objectives]
+        counts = count_in(run, memory=memory, threads=threads, progress=progress)
+        sizes = {
+            int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
+        }
+        here = Reachable(path, sizes, game)
+        missing = [values for values in stored if not _is_done(values, here, threads, table is not None)]
         if missing:
             backward_pass = BackwardPass(
                 path, game, missing, memory=memory, threads=threads, lean=lean, release=table is None,
                 progress=progress,
             )  # fmt: skip
             try:
-                found |= zip(missing, backward_pass.run(here, down_to), strict=True)
+                backward_pass.run(here, down_to)
             finally:
                 backward_pass.close()
-        complete = down_to is None or down_to <= min(here.sizes, default=down_to)
-        values = _start_values(path, game, objectives) if complete else ()
+        complete = down_to is None or down_to <= min(sizes, default=down_to)
+        starts = _start_values(path, game, objectives) if complete else ()
         if complete and table is not None:
-            _finish_table(path, game, counts.totals, objectives, values, here.sizes)
+            files = _checksums(run, stored)
+            write_manifest(path, before, game, counts.totals, objectives, starts, files)
     least = 0 if down_to is None else down_to
-    summaries = tuple(tuple(found[one][s] for s in sorted(found[one]) if s >= least) for one in objectives)
-    return Solution(game, objectives, summaries, values, sum(layer.positions for layer in summaries[0]))
+    summaries = tuple(
+        tuple(layer for total, layer in sorted(values.layers.items()) if total >= least) for values in stored
+    )
+    return Solution(game, objectives, summaries, starts, sum(layer.positions for layer in summaries[0]))
+
+
+def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
+    """The checksums of all layers by sum: this call has made their files, or compared them."""
+    files = {line["sum"]: line["files"] for line in run.journal.read() if line.get("files")}
+    return {
+        total: {"afterstates": names["afterstates"]}
+        | {values.objective.label: values.checksums[total] for values in stored}
+        for total, names in files.items()
+    }
+
+
+def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -> bool:
+    """Whether all layers are solved and their files sound: those of the starts only, if not `whole`."""
+    done = here.sizes.keys() <= stored.layers.keys()
+    if whole:
+        sound = stored.compare(here, list(stored.layers), threads)
+        stored.settle()
+        return done and sound
+    if not done:
+        return False  # the pass compares what it goes on from
+    if not stored.compare(here, {here.game.sum(board) for board, _ in here.game.starts()}, threads):
+        stored.layers.clear()  # the layers above are gone
+        return False
+    stored.settle()
+    return True
 
 
 def check_solving(
@@ -196,7 +224,9 @@ def _solve_all(
     index = PerfectIndex(game)
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
+    files: dict[int, dict[str, str]] = {}
     with RunFolder(path, Question(game, keep="counts")):
+        before = read_before(path, game, "all")
         for one in objectives:
             with DensePass(
                 path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
@@ -205,11 +235,14 @@ def _solve_all(
                 found = dense.run()
             least = 0 if down_to is None else down_to
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= least))
+            for total, checksum in dense.checksums.items():
+                files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
                 values.append(as_value(one, dense.start()))
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
-            _finish_table(path, game, {"boards": sum(sizes.values())}, objectives, values, sizes, "all")
+            counts = {"boards": sum(sizes.values())}
+            write_manifest(path, before, game, counts, objectives, values, files, "all")
     positions = sum(layer.positions for layer in layers[0])
     return Solution(game, tuple(objectives), tuple(layers), tuple(values), positions)
 
@@ -243,53 +276,56 @@ def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:
     return tuple(found)
 
 
-def _finish_table(path: Path, *arguments: Any) -> None:
+def read_before(path: Path, game: Game, space: str) -> Manifest | None:
+    """The manifest that a table has, so that its objectives stay; None if there is none, or a damaged one.
+
+    Raises `WrongGameError` if it is that of another game or of other boards: before anything is written.
+    """
+    file = path / "manifest.json"
+    if not file.exists():
+        return None
     try:
-        write_manifest(path, *arguments)
-    except (CorruptError, MissingLayerError) as error:
-        raise CorruptError(f"{error}; delete {path} and solve again") from error
+        with storage_errors(file, "read"):
+            before = Manifest.parse(file.read_bytes(), str(file))
+    except CorruptError:
+        return None
+    if (before.game, before.space) != (game, space) or before.thinned is not None:
+        raise WrongGameError(
+            f"{file} belongs to another table: delete it, and the same command writes it again"
+        )
+    return before
 
 
 def write_manifest(
     path: Path,
+    before: Manifest | None,
     game: Game,
     counts: dict[str, int],
     objectives: Sequence[Objective],
     values: Sequence[Value],
-    sizes: dict[int, int],
+    files: dict[int, dict[str, str]],
     space: str = "reachable",
 ) -> None:
-    """Declare a table finished; objectives that it had before stay."""
+    """Declare a table finished; objectives that it had `before` stay.
+
+    ``files[total]`` are the checksums of files that this call made or compared.  They are flushed to disk
+    before the manifest that promises them.
+    """
     starts = {one.label: value for one, value in zip(objectives, values, strict=True)}
     known = {one.label: one for one in objectives}
-    layers: dict[int, dict[str, str]] = {}
-    old = path / "manifest.json"
-    if old.exists():
-        before = Manifest.parse(old.read_bytes(), str(old))
+    layers = files
+    if before is not None:
         known = {one.label: one for one in before.objectives} | known
         starts = dict(before.starts) | starts
-        layers = {total: dict(files) for total, files in before.layers.items()}
-    for total in sizes:
-        files = layers.setdefault(total, {})
-        if space == "reachable":
-            with LayerFile(path / "afterstates" / f"{total:06d}.tbl") as keys:
-                files["afterstates"] = keys.checksum
-        for one in objectives:
-            with ValueFile(path / "values" / one.label / f"{total:06d}.val") as stored:
-                files[one.label] = stored.checksum
-    write_whole(old, Manifest(game, counts, tuple(known.values()), starts, layers, space=space).text)
+        layers = {total: {**before.layers.get(total, {}), **names} for total, names in files.items()}
+    sync_files(path / file_name(label, total) for total, names in files.items() for label in names)
+    manifest = Manifest(game, counts, tuple(known.values()), starts, layers, space=space)
+    write_whole(path / "manifest.json", manifest.text)
 
 
 def remove_solution(folder: Path | str) -> None:
     """Delete the folder of a finished pass that is no table.
 
-    Raises `WrongGameError` if it is no run: nothing else is ever deleted.
+    Raises `WrongGameError` if it is no run, `StorageError` if it holds other files: then nothing is deleted.
     """
-    path = Path(folder)
-    for values in sorted((path / "values").glob("*")):
-        for file in [*values.glob("*.val"), *values.glob("*.states"), values / "layers.jsonl"]:
-            file.unlink(missing_ok=True)
-        values.rmdir()
-    if (path / "values").exists():
-        (path / "values").rmdir()
-    delete_run(path)
+    delete_run(Path(folder))

@@ -9,8 +9,11 @@ Where several slides are best, play is taken to choose evenly among them.
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +24,12 @@ import numpy.typing as npt
 from tilebase.errors import StorageError, UsageError, WrongGameError
 from tilebase.layers.folds import FIRST, NONE, WON
 from tilebase.layers.reading import LayerReader, Links, ReadLayer, merge_weights
-from tilebase.layers.run import write_whole
 from tilebase.layers.store import decode, encode
 from tilebase.objectives import Objective
 from tilebase.policies import afterstate_counts, local_folder
 from tilebase.progress import Pace, Progress
 from tilebase.simulation import opinions
+from tilebase.storage import FileLock, storage_errors, sync_files, write_whole
 from tilebase.tables.format import (
     CHUNK_KEYS,
     VALUE_HEADER,
@@ -36,13 +39,15 @@ from tilebase.tables.format import (
     compress,
     encode_values,
 )
-from tilebase.tables.manifest import Manifest
+from tilebase.tables.manifest import Manifest, file_name
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
 
 ROUNDING = 1e-12
 """How far the probability of a visit may be from the exact one, relative to it."""
+UNFINISHED = "thin.json"
+"""A marker, which holds the question: its folder is not finished."""
 
 
 @dataclass(frozen=True)
@@ -130,18 +135,65 @@ def thin(
     chosen = opened.objective(objective)
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     sizes = afterstate_counts(opened)
-    target = Path(output)
-    _prepare(target, opened)
-    try:
+    target, old = Path(output), opened.manifest
+    question = {
+        "format": "tilebase thin",
+        "table": zlib.crc32(old.text.encode()),
+        "objective": chosen.label,
+        "above": above,
+    }
+    with _unfinished(target, json.dumps(question)):
+        with storage_errors(target, "use"):
+            for folder in ("afterstates", *(f"values/{label}" for label in old.labels)):
+                (target / folder).mkdir(parents=True)
         thinning, checks = _run(opened, reader, chosen, target, above, sizes, progress)
-        old = opened.manifest
+        sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
         fields = (old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version)
         write_whole(target / "manifest.json", Manifest(*fields).text)
-    except BaseException:
-        for folder in ("afterstates", "values"):  # they were not there before
-            shutil.rmtree(target / folder, ignore_errors=True)
-        raise
     return thinning
+
+
+@contextmanager
+def _unfinished(target: Path, question: str) -> Iterator[None]:
+    """Mark a folder as unfinished: an error empties it, and what a kill leaves the same question takes over.
+
+    Raises `WrongGameError` if the folder holds other files, `StorageError` if another process writes it.
+    """
+    with storage_errors(target, "use"):
+        lock = _claim(target, question)
+        try:
+            _empty(target)  # what a kill left
+            yield
+        except BaseException:
+            _empty(target)
+            lock.release(delete=True)
+            raise
+        lock.release(delete=True)
+
+
+def _claim(target: Path, question: str) -> FileLock:
+    """The lock on the marker of a folder, which holds the question."""
+    target.mkdir(parents=True, exist_ok=True)
+    marker = target / UNFINISHED
+    if not marker.exists() and any(target.iterdir()):
+        raise WrongGameError(f"{target} holds files: choose a new folder")
+    lock = FileLock.take(marker)
+    if lock is None:
+        raise StorageError(f"another process is writing {target}: wait for it or stop it")
+    if not question.startswith(lock.file.read().decode(errors="replace")):  # a kill may have torn it
+        lock.release()
+        raise WrongGameError(f"{target} holds another unfinished table: delete it, or choose a new folder")
+    lock.file.seek(0)
+    lock.file.write(question.encode())
+    lock.file.flush()
+    return lock
+
+
+def _empty(target: Path) -> None:
+    """Delete a table that is not finished, the manifest first."""
+    (target / "manifest.json").unlink(missing_ok=True)
+    for folder in ("afterstates", "values"):
+        shutil.rmtree(target / folder, ignore_errors=True)
 
 
 def _run(
@@ -182,16 +234,6 @@ def _run(
 def _distinct(slots: Array) -> Array:
     ordered = np.sort(slots.astype(np.int64))
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
-
-
-def _prepare(target: Path, table: Table) -> None:
-    try:
-        if target.exists() and any(target.iterdir()):
-            raise WrongGameError(f"{target} holds files: choose a new folder")
-        for folder in ("afterstates", *(f"values/{label}" for label in table.manifest.labels)):
-            (target / folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot use {target}: {error.strerror or error}") from error
 
 
 def _starts(reader: LayerReader) -> _Flow:
@@ -244,8 +286,7 @@ def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, st
             for chunk in encode(keys):
                 writer.add(chunk)
             writer.finish(file.meta, durable=False)
-    with LayerFile(target / "afterstates" / f"{name}.tbl") as file:
-        checks["afterstates"] = file.checksum
+        checks["afterstates"] = writer.checksum
     for label in table.manifest.labels:
         with ValueFile(path / "values" / label / f"{name}.val") as stored:
             values = np.concatenate([stored.values(chunk) for chunk in range(stored.chunks)])[places]
@@ -255,6 +296,5 @@ def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, st
                 piece = values[at : at + CHUNK_KEYS]
                 writer.add(compress(int(keys[at]), len(piece), encode_values(piece, bits)))
             writer.finish(meta, durable=False)
-        with ValueFile(target / "values" / label / f"{name}.val") as stored:
-            checks[label] = stored.checksum
+        checks[label] = writer.checksum
     return checks

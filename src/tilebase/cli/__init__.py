@@ -32,6 +32,7 @@ from tilebase.cli.play import play
 from tilebase.cli.plot import plot
 from tilebase.cli.probe import probe
 from tilebase.cli.reproduce import reproduce
+from tilebase.cli.runs import runs
 from tilebase.cli.simulate import simulate
 from tilebase.cli.solve import solve
 from tilebase.cli.thin import thin
@@ -47,7 +48,7 @@ app = App(
 )
 for command in (
     count, solve, bound, force, check, index, lemma, limits, probe, play, simulate, evaluate, thin, plot,
-    graph, codecs, reproduce, verify, export,
+    graph, codecs, reproduce, verify, export, runs,
 ):  # fmt: skip
     app.command(command)
 

@@ -27,7 +27,7 @@ from tilebase.cli.output import write_rows, write_text
 from tilebase.cli.progress import counting_progress, showing_notes
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives import Objective
-from tilebase.paths import check_writable, runs_folder
+from tilebase.storage import check_writable
 
 if TYPE_CHECKING:
     from tilebase.layers.threads import DenseWork
@@ -87,24 +87,24 @@ def bound(
             rows = plans.rows(question, objective, parse_bytes(memory))
         write_rows(rows, None, "table", None)
         return 0
+    name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{objective.label}"
     if record is not None:
         check_writable(record)
-    name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{objective.label}"
-    folder = work or runs_folder() / name
     prepare_kernels()
-    from tilebase import bounds, solver
+    from tilebase import bounds
+    from tilebase.runs import work_folder
 
-    with counting_progress(quiet=quiet) as progress:
-        found = bounds.prove(
-            question, direction=direction, dtype=dtype, precision=precision, space=space, folder=folder,
-            memory=parse_bytes(memory), threads=threads, executor=executor, anyway=anyway, progress=progress,
-            work=_print_work if stats else None,
-        )  # fmt: skip
-    print(found.statement)
-    if record is not None:
-        write_text(json.dumps(found.as_dict(), indent=1) + "\n", record)
-    if work is None:
-        solver.remove_solution(folder)
+    with work_folder(work, name) as folder:
+        with counting_progress(quiet=quiet) as progress:
+            found = bounds.prove(
+                question, direction=direction, dtype=dtype, precision=precision, space=space,
+                folder=folder.path, memory=parse_bytes(memory), threads=threads, executor=executor,
+                anyway=anyway, progress=progress, work=_print_work if stats else None,
+            )  # fmt: skip
+        print(found.statement)
+        if record is not None:
+            write_text(json.dumps(found.as_dict(), indent=1) + "\n", record)
+        folder.finish()
     return 0
 
 

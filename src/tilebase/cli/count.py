@@ -29,7 +29,6 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game import Game
-from tilebase.paths import runs_folder
 
 if TYPE_CHECKING:
     from tilebase.counts import CountResult
@@ -79,27 +78,33 @@ def count(
     if bound:
         _bound(question, columns, chosen, output)
         return 0
-    result, cost, folder = _count(
-        question,
-        work,
-        quiet,
-        lookahead=lookahead,
-        keep=keep,
-        memory=parse_bytes(memory),
-        threads=threads,
-        up_to=up_to,
-        anyway=anyway,
-    )
-    rows: list[dict[str, Any]] = list(result.rows(columns)) if columns else _totals(question, result.totals)
-    write_rows(rows, result.as_dict(), chosen, output)
-    if work is None:  # only now: a result that cannot be written is not lost
-        _remove(folder)
+    if keep not in ("counts", "afterstates", "states"):
+        raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
+    if work is None and keep != "counts":
+        raise UsageError(f"--keep {keep} needs a folder: name one with --work")
+    prepare_kernels()
+    from tilebase import enumerate as engine
+    from tilebase.runs import work_folder
+
+    costs: list[Work] = []
+    with work_folder(work, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
+        with counting_progress(quiet=quiet) as progress:
+            result = engine.count(
+                question, lookahead=lookahead, folder=folder.path, keep=keep, memory=parse_bytes(memory),
+                threads=threads, up_to=up_to, anyway=anyway, progress=progress, work=costs.append,
+            )  # fmt: skip
+        rows: list[dict[str, Any]] = (
+            list(result.rows(columns)) if columns else _totals(question, result.totals)
+        )
+        write_rows(rows, result.as_dict(), chosen, output)
+        folder.finish()  # only now: a result that cannot be written is not lost
     if not result.complete:
         print(
             f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr
         )
-    if stats and cost is not None:
-        _print_work(cost, result)
+    if stats:
+        for cost in costs:
+            _print_work(cost, result)
     return 0
 
 
@@ -108,35 +113,6 @@ def _columns(by: str | None) -> tuple[str, ...]:
     if not set(columns) <= {"sum", "max"}:
         raise UsageError(f"--by {by}: rows can be by sum, by max, or by sum,max")
     return columns
-
-
-def _count(
-    game: Game, work: Path | None, quiet: bool, **options: Any
-) -> tuple[CountResult, Work | None, Path]:
-    """Count in the folder asked for, or in one of our own; return it, too."""
-    prepare_kernels()
-    from tilebase import enumerate as engine
-
-    costs: list[Work] = []
-    folder = (
-        work
-        or runs_folder() / f"{game.shape_text}-{game.digest}-{options['keep']}{'-l' * options['lookahead']}"
-    )
-    if options["keep"] not in ("counts", "afterstates", "states"):
-        raise UsageError(
-            f"keep {options['keep']!r} does not exist: choose one of counts, afterstates, states"
-        )
-    if work is None and options["keep"] != "counts":
-        raise UsageError(f"--keep {options['keep']} needs a folder: name one with --work")
-    with counting_progress(quiet=quiet) as progress:
-        result = engine.count(game, folder=folder, progress=progress, work=costs.append, **options)
-    return result, costs[0] if costs else None, folder
-
-
-def _remove(folder: Path) -> None:
-    from tilebase.enumerate import remove_run
-
-    remove_run(folder)
 
 
 def _totals(game: Game, totals: dict[str, int]) -> list[dict[str, Any]]:

@@ -28,10 +28,9 @@ from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game import Game
 from tilebase.objectives import Objective
-from tilebase.paths import runs_folder
 
 if TYPE_CHECKING:
-    from tilebase.forcing import Largest, StartVerdict
+    from tilebase.forcing import Forced, Largest, StartVerdict
 
 
 def force(
@@ -127,6 +126,7 @@ def force(
     prepare_kernels()
     from tilebase import forcing as engines
     from tilebase import plans
+    from tilebase.runs import work_folder
 
     options: Any = {"memory": parse_bytes(memory), "threads": threads}
     if seconds is not None:
@@ -147,24 +147,28 @@ def force(
             rows = plans.rows(game, Objective("guaranteed"), parse_bytes(memory))
             write_rows(rows, rows, chosen, output)
             return 0
-        folder = work or runs_folder() / f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}"
+    with work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}") as folder:
         if all_starts:
-            starts = engines.force_starts(game, folder=folder, **options)
+            with counting_progress(quiet=quiet) as options["progress"]:
+                starts = engines.force_starts(game, folder=folder.path, **options)
             status = _print_starts(game, starts, chosen, output)
-            if not status and work is None:
-                engines.remove_work(folder)
-            return status
-        answer = engines.force(
-            game,
-            engine=engine,
-            folder=folder,
-            keep=work is not None,
-            certificate=certificate,
-            anyway=anyway,
-            **options,
-        )
+        else:
+            with counting_progress(quiet=quiet) as options["progress"]:
+                answer = engines.force(
+                    game, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
+                    anyway=anyway, **options,
+                )  # fmt: skip
+            status = _print_answer(answer, chosen, output, certificate, folder.path)
+        if not status:
+            folder.finish()
+    return status
+
+
+def _print_answer(
+    answer: Forced, chosen: str, output: Path | None, certificate: Path | None, folder: Path
+) -> int:
     rows = [
-        {"game": str(game), "forced": WORDS[answer.forced], "engine": answer.engine}
+        {"game": str(answer.game), "forced": WORDS[answer.forced], "engine": answer.engine}
         | {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
     ]
     if chosen == "table" and output is None:
@@ -177,8 +181,6 @@ def force(
     if answer.forced is None:
         print(f"what is decided stays in {folder}: the same command goes on", file=sys.stderr)
         return 1
-    if work is None:
-        engines.remove_work(folder)
     return 0
 
 

@@ -20,7 +20,7 @@ from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
 from tilebase.game import Game
 from tilebase.objectives import parse_discount
-from tilebase.paths import check_writable
+from tilebase.storage import check_writable
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000

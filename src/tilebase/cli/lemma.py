@@ -23,7 +23,6 @@ from tilebase.cli.options import (
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.paths import runs_folder
 
 
 def lemma(
@@ -63,17 +62,17 @@ def lemma(
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
     place = question if fillings is None else question.changed(limits=fillings)
     name = f"lemma-{question.shape_text}-{question.digest}-{place.digest}-{within or 'any'}"
-    folder = work or runs_folder() / name
     prepare_kernels()
-    from tilebase import patterns, solver
+    from tilebase import patterns
+    from tilebase.runs import work_folder
 
-    with counting_progress(quiet=quiet) as progress:
-        found = patterns.check_pattern(
-            question, fillings=fillings, within=within, folder=folder, memory=parse_bytes(memory),
-            threads=threads, anyway=anyway, progress=progress,
-        )  # fmt: skip
-    if work is None:
-        solver.remove_solution(folder)
+    with work_folder(work, name) as folder:
+        with counting_progress(quiet=quiet) as progress:
+            found = patterns.check_pattern(
+                question, fillings=fillings, within=within, folder=folder.path, memory=parse_bytes(memory),
+                threads=threads, anyway=anyway, progress=progress,
+            )  # fmt: skip
+        folder.finish()
     if form == "json":
         print(json.dumps(found.as_dict(), indent=1))
         return int(not found.holds)

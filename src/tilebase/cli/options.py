@@ -130,10 +130,10 @@ def parse_bytes(text: str | None) -> int | None:
 
 
 def parse_seconds(text: str | None) -> float | None:
-    """``90``, ``90s``, ``10min`` or ``2h`` as seconds; None stays None.  Raises `UsageError`."""
+    """``90``, ``90s``, ``10min``, ``2h`` or ``7d`` as seconds; None stays None.  Raises `UsageError`."""
     if text is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|)", text.strip().lower())
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d|)", text.strip().lower())
     if not match:
-        raise UsageError(f"{text!r} is not a time: write 90s, 10min or 2h")
-    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2][:1]]
+        raise UsageError(f"{text!r} is not a time: write 90s, 10min, 2h or 7d")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2][:1]]

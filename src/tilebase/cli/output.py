@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from tilebase.errors import MissingExtraError, StorageError, UsageError
-from tilebase.paths import check_writable
+from tilebase.storage import atomic_file, check_writable, write_whole
 
 FORMATS = ("table", "csv", "json", "parquet")
 Result = TypeVar("Result")
@@ -102,10 +102,7 @@ def write_text(text: str, file: Path | None) -> None:
     if file is None:
         sys.stdout.write(text)
         return
-    try:
-        file.write_text(text)
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+    write_whole(file, text)
 
 
 def _table(rows: Sequence[Row]) -> str:
@@ -144,7 +141,5 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtraError(PYARROW) from error
-    try:
-        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), file)
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror or error}") from error
+    with atomic_file(file) as whole:
+        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), whole)

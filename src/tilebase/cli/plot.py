@@ -14,7 +14,6 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import CorruptError, StorageError, UsageError, WrongGameError
 from tilebase.game import Game
-from tilebase.paths import runs_folder
 
 if TYPE_CHECKING:
     from tilebase.counts import CountResult
@@ -91,10 +90,12 @@ def _count(game: Game | None, up_to: int | None, anyway: bool, quiet: bool) -> C
 
     if game is None:
         raise UsageError("give a shape and a goal, as 3x3 1024, or a file of counts with --from")
-    folder = runs_folder() / f"{game.shape_text}-{game.digest}-counts"
-    with counting_progress(quiet=quiet) as progress:
-        result = engine.count(game, folder=folder, up_to=up_to, anyway=anyway, progress=progress)
-    engine.remove_run(folder)
+    from tilebase.runs import work_folder
+
+    with work_folder(None, f"{game.shape_text}-{game.digest}-counts") as folder:
+        with counting_progress(quiet=quiet) as progress:
+            result = engine.count(game, folder=folder.path, up_to=up_to, anyway=anyway, progress=progress)
+        folder.finish()
     return result
 
 

@@ -27,7 +27,6 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives import MEANINGS, parse_objectives
-from tilebase.paths import runs_folder
 
 if TYPE_CHECKING:
     from tilebase.results import Solution
@@ -98,24 +97,26 @@ def solve(
     chosen = choose_format(form, save)
     objectives = parse_objectives(objective, discount)
     name = "-".join([question.shape_text, question.digest, space, *(one.label for one in objectives)])
-    folder = None if table else runs_folder() / name
     prepare_kernels()
     from tilebase import solver as engine
+    from tilebase.runs import work_folder
 
-    with counting_progress(quiet=quiet) as progress:
-        solution = engine.solve(
-            question, objectives, table=table, folder=folder, memory=parse_bytes(memory), threads=threads,
-            lean=lean, down_to=down_to, space=space, anyway=anyway, progress=progress,
-        )  # fmt: skip
-    if by:
-        rows = list(solution.rows())
-    elif chosen in ("csv", "parquet"):
-        rows = _values(solution)
-    else:
-        rows = _totals(solution)
-    write_rows(rows, solution.as_dict(), chosen, save)
-    if folder is not None and solution.complete:
-        engine.remove_solution(folder)
+    with work_folder(table, name) as work:
+        with counting_progress(quiet=quiet) as progress:
+            solution = engine.solve(
+                question, objectives, table=table, folder=None if table else work.path,
+                memory=parse_bytes(memory), threads=threads, lean=lean, down_to=down_to, space=space,
+                anyway=anyway, progress=progress,
+            )  # fmt: skip
+        if by:
+            rows = list(solution.rows())
+        elif chosen in ("csv", "parquet"):
+            rows = _values(solution)
+        else:
+            rows = _totals(solution)
+        write_rows(rows, solution.as_dict(), chosen, save)
+        if solution.complete:
+            work.finish()
     if not solution.complete:
         lowest = min((layer.sum for layer in solution.layers[0]), default=None)
         reached = "no layer was solved" if lowest is None else f"solved down to sum {lowest}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +26,17 @@ def verify(
     sample: Annotated[int, Parameter(help="Values of each objective to derive again.")] = 1000,
     every: Annotated[bool, Parameter(name="--all", negative=(), help="Derive all values again.")] = False,
     seed: Annotated[int, Parameter(help="Of the random sample.")] = 0,
+    listed: Annotated[
+        bool,
+        Parameter(
+            name="--list",
+            negative=(),
+            help="Print the SHA-256 sums of a sound table, to publish them.",
+        ),
+    ] = False,
+    against: Annotated[
+        Path | None, Parameter(help="Compare the files of a table with the SHA-256 sums in this list, too.")
+    ] = None,
     quiet: QuietOption = False,
 ) -> int:
     """Read every byte and check every checksum; of a table derive values again by the plain rules.
@@ -33,10 +46,19 @@ def verify(
     tilebase verify run/
 
     tilebase verify 3x3-512/ --sample 10000
+
+    tilebase verify 3x3-512/ --list > 3x3-512.sha256
+
+    tilebase verify 3x3-512/ --against 3x3-512.sha256
     """
     if sample < 0:
         raise UsageError(f"a sample of {sample} values is not possible: give 0 or more")
     path = Path(location)
+    is_table = "://" in location or path.suffix == ".zip" or (path / "manifest.json").exists()
+    if (listed or against is not None) and not is_table:
+        raise UsageError(f"{location} is no table: only the files of a table have a list of sums")
+    if listed or against is not None:
+        return _verify_sums(location, None if every else sample, seed, listed, against, quiet)
     if "://" in location:
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(location, None if every else sample, seed, progress)
@@ -65,6 +87,29 @@ def _verify_run(path: Path) -> int:
     return _say(path, wrong, unfinished if values else "sound")
 
 
+def _verify_sums(
+    location: str, sample: int | None, seed: int, listed: bool, against: Path | None, quiet: bool
+) -> int:
+    """Verify a table, compare it with a list, and print its own list if it is sound."""
+    from tilebase.tables.sums import compare_sums, format_sums, read_sums, table_sums
+
+    expected = None if against is None else read_sums(against)
+    with redirect_stdout(sys.stderr if listed else sys.stdout):
+        with share_progress("layers", quiet=quiet) as progress:
+            status = _verify_table(location, sample, seed, progress)
+        if expected is not None:
+            with share_progress("files", quiet=quiet) as progress:
+                wrong = compare_sums(location, expected, progress=progress)
+            for sentence in wrong or [f"{location}: its {len(expected):,} files are those of {against}"]:
+                print(sentence)
+            status = status or int(bool(wrong))
+    if listed and not status:
+        with share_progress("files", quiet=quiet) as progress:
+            sums = table_sums(location, progress=progress)
+        sys.stdout.write(format_sums(sums))
+    return status
+
+
 def _verify_table(
     location: Path | str, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
 ) -> int:
@@ -85,7 +130,9 @@ def _verify_table(
 def _say(path: Path | str, wrong: list[str], sound: str) -> int:
     for sentence in wrong:
         print(sentence)
-    damaged = f"{len(wrong)} damaged; delete the folder and make it anew"
+    made_here = (Path(path) / "run.json").exists()
+    remedy = "the command that made it, called again, mends it" if made_here else "make the folder anew"
+    damaged = f"{len(wrong)} damaged; {remedy}"
     print(f"{path}: {damaged if wrong else sound}")
     return 1 if wrong else 0
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.errors import CorruptError, MissingExtraError, StorageError
+from tilebase.errors import CorruptError, MissingExtraError
 from tilebase.game import Game
 from tilebase.layers.store import decode, write_keys
+from tilebase.storage import atomic_file
 from tilebase.tables.format import LayerFile
 
 Keys = npt.NDArray[np.uint64]
@@ -47,18 +48,11 @@ def export_parquet(layer: Path, output: Path) -> int:
         game = Game.from_identity(source.meta["game"])
         fields = [("key", pa.uint64()), *((f"cell_{c}", pa.uint8()) for c in range(game.cells))]
         schema = pa.schema(fields).with_metadata({"tilebase": json.dumps(source.meta, sort_keys=True)})
-        beside = output.with_name(f".{output.name}.part")
-        try:
-            with pq.ParquetWriter(beside, schema) as writer:
-                for chunk in range(source.chunks):
-                    keys = source.keys(chunk, decode)
-                    columns = [pa.array(column) for column in (keys, *cells_of(game, keys))]
-                    writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-            beside.replace(output)
-        except OSError as error:
-            raise StorageError(f"cannot write {output}: {error.strerror or error}") from error
-        finally:
-            beside.unlink(missing_ok=True)
+        with atomic_file(output) as file, pq.ParquetWriter(file, schema) as writer:
+            for chunk in range(source.chunks):
+                keys = source.keys(chunk, decode)
+                columns = [pa.array(column) for column in (keys, *cells_of(game, keys))]
+                writer.write_table(pa.Table.from_arrays(columns, schema=schema))
         return len(source)
 
 

@@ -7,29 +7,49 @@
     lock                held by the process that writes here
 
 A layer counts as finished when its line in counts.jsonl is complete; its files were
-renamed into place before.  Whatever a kill leaves beyond the last complete line is made
-again, with the same bytes.
+renamed into place before.  A line names the question that it answers and the checksums of its files,
+and who continues compares them: what is damaged or missing is made again, with the same bytes,
+and what belongs to another game or objective is refused.
+
+A folder is deleted under its lock.  First run.json gets another name, at once and for good: whoever
+finds a folder in this state, after a kill, finishes the deletion.
 """
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import json
 import os
+import re
 import zlib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.game import Game
-from tilebase.tables.format import LayerFile, sync_folder
+from tilebase.storage import FileLock, remove_parts, storage_errors, write_whole
+from tilebase.tables.format import LayerFile, ValueFile
+
+T = TypeVar("T")
 
 VERSION = 1
 KEEP = ("counts", "afterstates", "states")
 """What stays when a run is done; each holds what those before it hold."""
+DECIDED = "decided.npz"
+"""What a search has decided (`adversary`)."""
+DELETED = ".run.json.deleted"
+"""What run.json is called while its folder is deleted."""
 BEFORE_MANIFEST = ("lock", ".run.json.part")
 """What a run that was killed at once may leave in a folder without a manifest."""
+KNOWN = re.compile(
+    rf"lock|run\.json|counts\.jsonl|{re.escape(DECIDED)}|{re.escape(DELETED)}|\..*\.(part|spill)"
+    r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
+    r"|values(/[^/]+(/(\d+\.val|\d+\.states|layers\.jsonl|\..*\.part))?)?"
+)
+"""Whatever a run writes, as a path in its folder: nothing else is ever deleted."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +78,20 @@ class Question:
         return json.dumps(question | {"check": f"{check:08x}"}, indent=1, sort_keys=True) + "\n"
 
 
-class Journal:
-    """Lines of JSON with checksums, appended one by one: what is finished, in order."""
+def digest_of(identity: Mapping[str, Any]) -> str:
+    """Eight hexadecimal digits that stand for a question, in the lines that answer it."""
+    return f"{zlib.crc32(json.dumps(identity, sort_keys=True).encode()):08x}"
 
-    def __init__(self, path: Path) -> None:
+
+class Journal:
+    """Lines of JSON with checksums, appended one by one: what is finished, in order.
+
+    `identity` is the question that the lines belong to; each has its digest as ``of``.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
         self.path = path
+        self._of = {"of": digest_of(identity)}
         self._file: Any = None
 
     def close(self) -> None:
@@ -72,36 +101,50 @@ class Journal:
             self._file = None
 
     def read(self) -> list[dict[str, Any]]:
-        """All lines, in order; a torn last line is cut off.
+        """All lines, in order, without ``of``; a torn last line is cut off.
 
-        Raises `CorruptError` if an earlier line is damaged.
+        Raises `CorruptError` if an earlier line is damaged, `WrongGameError` if one belongs to another
+        question.  Lines that an older version wrote name none: their files have to be checked.
         """
         if not self.path.exists():
             return []
-        data = self.path.read_bytes()
+        with storage_errors(self.path, "read"):
+            data = self.path.read_bytes()
         lines, good = read_journal(data, self.path)
+        if any(line.pop("of", self._of["of"]) != self._of["of"] for line in lines):
+            raise WrongGameError(
+                f"{self.path} belongs to another game or objective: delete it, and the same command "
+                "begins anew"
+            )
         if good < len(data):
-            os.truncate(self.path, good)
+            with storage_errors(self.path):
+                os.truncate(self.path, good)
         return lines
 
-    def clear(self) -> None:
-        """Forget all lines."""
+    def rewrite(self, lines: Iterable[dict[str, Any]]) -> None:
+        """Replace all lines, unless these are the ones that are there.  Raises `StorageError`."""
         self.close()
-        self.path.unlink(missing_ok=True)
+        text = "".join(self._text(line) for line in lines)
+        if text:
+            if not self.path.exists() or self.path.read_bytes() != text.encode():
+                write_whole(self.path, text)
+        else:
+            self.path.unlink(missing_ok=True)
 
     def append(self, line: dict[str, Any], *, durable: bool) -> None:
         """Declare something finished.  Raises `StorageError`."""
-        text = json.dumps(line, sort_keys=True, separators=(",", ":"))
-        try:
+        with storage_errors(self.path):
             if self._file is None:
                 self._file = self.path.open("ab", buffering=0)
-            data = f"{text}\t{zlib.crc32(text.encode()):08x}\n".encode()
+            data = self._text(line).encode()
             while data:  # a disk that becomes full may take a part first
                 data = data[self._file.write(data) :]
             if durable:
                 os.fsync(self._file.fileno())
-        except OSError as error:
-            raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
+
+    def _text(self, line: dict[str, Any]) -> str:
+        text = json.dumps(line | self._of, sort_keys=True, separators=(",", ":"))
+        return f"{text}\t{zlib.crc32(text.encode()):08x}\n"
 
 
 class RunFolder:
@@ -118,36 +161,52 @@ class RunFolder:
     def __init__(self, path: Path, question: Question) -> None:
         self.path = path
         self.question = question
-        self.journal = Journal(path / "counts.jsonl")
-        try:
-            self._prepare()
-        except OSError as error:
-            raise StorageError(f"cannot use {path}: {error.strerror or error}") from error
+        self.journal = Journal(path / "counts.jsonl", question.as_dict())
+        with storage_errors(path, "use"):
+            self._lock = self._take()
+            try:
+                self._prepare()
+            except BaseException:
+                self._lock.release()
+                raise
+
+    def _take(self) -> FileLock:
+        """The lock of the folder, which is made if it does not exist."""
+        while True:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._refuse_others()
+            try:
+                lock = FileLock.take(self.path / "lock")
+            except FileNotFoundError:
+                continue  # another process has just deleted the folder
+            if lock is None:
+                raise StorageError(f"another process is writing {self.path}: wait for it or stop it")
+            return lock
+
+    def _refuse_others(self) -> None:
+        """Raise `WrongGameError` if the folder holds anything but this run, or one that is deleted."""
+        manifest = self.path / "run.json"
+        names = {entry.name for entry in self.path.iterdir()}
+        if manifest.name in names:
+            check_question(manifest, self.question)
+        elif DELETED not in names and not names <= set(BEFORE_MANIFEST):
+            raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
 
     def _prepare(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
-        manifest = self.path / "run.json"
-        if manifest.exists():
-            check_question(manifest, self.question)
-        elif any(entry.name not in BEFORE_MANIFEST for entry in self.path.iterdir()):
-            raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
-        self._lock = (self.path / "lock").open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            self._lock.close()
-            raise StorageError(f"another process is writing {self.path}: wait for it or stop it") from error
-        if not manifest.exists():
-            write_whole(manifest, self.question.text)
+        """Finish what a kill left, and have all that a run needs."""
+        if (self.path / DELETED).exists():
+            _delete_contents(self.path)
+        self._refuse_others()
+        if not (self.path / "run.json").exists():
+            write_whole(self.path / "run.json", self.question.text)
         for kind in ("afterstates", "states"):
             (self.path / kind).mkdir(exist_ok=True)
-        for leftover in (*self.path.rglob(".*.part"), *self.path.glob(".*.spill")):
-            leftover.unlink()
+        remove_parts(self.path)
 
     def close(self) -> None:
         """Let others write here."""
         self.journal.close()
-        self._lock.close()
+        self._lock.release()
 
     def __enter__(self) -> Self:
         return self
@@ -180,20 +239,51 @@ def is_counted(path: Path) -> bool:
     return bool(lines) and b'"complete":true' in lines[-1]
 
 
-def delete_run(path: Path) -> None:
-    """Delete a run's folder.  Raises `WrongGameError` if it is none: nothing else is deleted."""
-    _read_manifest(path)
-    try:
-        for kind in ("afterstates", "states"):
-            for file in (path / kind).glob("*.tbl"):
-                file.unlink()
-            if (path / kind).exists():
-                (path / kind).rmdir()
-        for name in ("counts.jsonl", "lock", "run.json"):
-            (path / name).unlink(missing_ok=True)
-        path.rmdir()
-    except OSError as error:
-        raise StorageError(f"cannot delete all of {path}: {error.strerror or error}") from error
+def delete_run(path: Path, *, damaged: bool = False) -> None:
+    """Delete the folder of a run, whatever state it is in; a kill leaves what can be deleted further.
+
+    With `damaged` the folder needs no sound run.json.  Raises `WrongGameError` if it is no run, or a table,
+    and `StorageError` if a process writes it, or it holds other files: then nothing is deleted.
+    """
+    if not damaged and not (path / DELETED).exists():
+        read_manifest(path)
+    if (path / "manifest.json").exists():
+        raise WrongGameError(f"{path} is a table: delete it by hand")
+    with storage_errors(path, "delete all of"):
+        lock = FileLock.take(path / "lock")
+        if lock is None:
+            raise StorageError(f"cannot delete {path}: another process is writing it")
+        try:
+            _delete_contents(path)
+        except BaseException:
+            lock.release()
+            raise
+        lock.release(delete=True)
+        try:
+            path.rmdir()
+        except OSError as error:  # another process has just begun a run here, or has deleted that, too
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                raise
+
+
+def _delete_contents(path: Path) -> None:
+    """Delete all but the lock, under the lock.  Raises `StorageError` if there are other files."""
+    entries = sorted(path.rglob("*"), reverse=True)  # what is in a folder before the folder
+    for entry in entries:
+        name = entry.relative_to(path).as_posix()
+        if not KNOWN.fullmatch(name):
+            raise StorageError(f"cannot delete all of {path}: it holds {name}, which is no part of a run")
+    marker = path / DELETED
+    if (path / "run.json").exists():
+        (path / "run.json").replace(marker)
+    for entry in entries:
+        if entry.name in ("lock", "run.json", DELETED) and entry.parent == path:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            entry.rmdir()
+        else:
+            entry.unlink(missing_ok=True)
+    marker.unlink(missing_ok=True)
 
 
 def check_question(manifest: Path, question: Question) -> None:
@@ -235,15 +325,43 @@ def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
     return lines, good
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a small file by atomic rename, flushed to disk."""
-    beside = path.with_name(f".{path.name}.part")
-    with beside.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    sync_folder(path.parent)
+def sound_checksum(
+    path: Path,
+    layer_type: type[LayerFile] | type[ValueFile],
+    expected: Mapping[str, Any],
+    count: int,
+    checksum: str | None,
+) -> str | None:
+    """The checksum of a finished layer, all of whose bytes were compared; None if it has to be made again.
+
+    It has to be if it is damaged, missing, or not the file of `count` boards with the `checksum` that
+    the journal promises (None: an older journal, which promises none).  Raises `WrongGameError` if its
+    meta is not what is expected, `CorruptError` if it is the layer of another sum.
+    """
+    try:
+        with layer_type(path) as file:
+            if any(file.meta.get(name) != expected[name] for name in expected if name != "sum"):
+                raise WrongGameError(
+                    f"{path} belongs to another game or objective: delete it, and the same command "
+                    "makes it again"
+                )
+            wrong_sum = file.meta.get("sum") != expected["sum"]
+            if not wrong_sum:
+                if len(file) != count or checksum not in (None, file.checksum):
+                    return None
+                file.check_bytes()
+                return file.checksum
+    except (CorruptError, MissingLayerError):
+        return None
+    raise CorruptError(
+        f"{path} holds the layer of another sum: delete it, and the same command makes it again"
+    )
+
+
+def check_all(jobs: Iterable[T], check: Callable[[T], str | None], threads: int) -> list[str | None]:
+    """`check` of each job, by several threads, in order."""
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(check, jobs))
 
 
 def verify_run(path: Path) -> list[str]:
@@ -251,7 +369,7 @@ def verify_run(path: Path) -> list[str]:
 
     Raises `WrongGameError` if it is no run at all.
     """
-    question, sound = _read_manifest(path)
+    question, sound = read_manifest(path)
     journal = path / "counts.jsonl"
     try:
         data = journal.read_bytes() if journal.exists() else b""
@@ -261,6 +379,8 @@ def verify_run(path: Path) -> list[str]:
     wrong = [] if sound else [f"{path / 'run.json'} is damaged: delete the folder and count again"]
     if good < len(data):
         wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
+    if any(line.get("of", digest_of(question.as_dict())) != digest_of(question.as_dict()) for line in lines):
+        wrong.append(f"{journal} belongs to another game: delete it, and the same command begins anew")
     recorded = {line["sum"]: line for line in lines if "sum" in line}
     for kind in ("afterstates", "states"):
         for file in sorted((path / kind).glob("*.tbl")):
@@ -268,17 +388,17 @@ def verify_run(path: Path) -> list[str]:
         if KEEP.index(question.keep) >= KEEP.index(kind):
             kept = [path / kind / f"{total:06d}.tbl" for total, line in recorded.items() if sum(line[kind])]
             wrong += [
-                f"{file} is not there: delete the folder and count again"
+                f"{file} does not exist: the same command makes it again"
                 for file in kept
                 if not file.exists()
             ]
     return wrong
 
 
-def _read_manifest(path: Path) -> tuple[Question, bool]:
+def read_manifest(path: Path, name: str = "run.json") -> tuple[Question, bool]:
     """What run.json asks, and whether it has the bytes it was written with.  Raises `WrongGameError`."""
     try:
-        data = (path / "run.json").read_bytes()
+        data = (path / name).read_bytes()
         found = json.loads(data)
         question = Question(Game.from_identity(found["game"]), found["lookahead"], found["keep"])
         KEEP.index(question.keep)
@@ -291,13 +411,16 @@ def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str
     try:
         with LayerFile(file) as layer:
             layer.verify()
-            total = layer.meta.get("sum")
+            total: Any = layer.meta.get("sum")
             if layer.meta.get("game") != game.identity or layer.meta.get("kind") != kind:
                 return [f"{file} belongs to another game: delete it"]
             if file.name != f"{total:06d}.tbl":
                 return [f"{file} holds the layer of sum {total}: it was renamed"]
             if total in recorded and sum(recorded[total][kind]) != len(layer):
                 return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]
+            promised = recorded.get(total, {}).get("files", {}).get(kind)
+            if promised not in (None, layer.checksum):
+                return [f"{file} is not the file that the journal names"]
     except TilebaseError as error:
         return [str(error)]
     return []

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
+from tilebase.game import Game
 from tilebase.layers.store import decode
 from tilebase.tables.format import LayerFile
 
@@ -45,10 +46,14 @@ class StoredBoards:
 
 
 class Reachable:
-    """The afterstates in a folder that the forward pass filled."""
+    """The afterstates in a folder that the forward pass filled; `game` is whose they are."""
 
-    def __init__(self, path: Path, sizes: dict[int, int]) -> None:
-        self.path, self.sizes = path, sizes
+    def __init__(self, path: Path, sizes: dict[int, int], game: Game) -> None:
+        self.path, self.sizes, self.game = path, sizes, game
+
+    def meta(self, total: int) -> dict[str, Any]:
+        """What the files of one sum say that they hold, keys and values alike."""
+        return {"game": self.game.identity, "kind": "afterstates", "sum": total}
 
     def boards(self, total: int) -> StoredBoards:
         """The layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""

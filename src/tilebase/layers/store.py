@@ -71,8 +71,8 @@ def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
 
 def write_keys(
     path: Path, parts: Iterable[Keys], meta: dict[str, Any], pool: Executor | None, *, durable: bool
-) -> int:
-    """Write ascending `parts` as one layer file; return its bytes.
+) -> tuple[int, str]:
+    """Write ascending `parts` as one layer file; return its bytes and its checksum.
 
     The file depends on the keys and `meta` only, not on how the parts were cut or on threads.
     Without a pool everything happens in this thread (small layers).

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.errors import CorruptError, StorageError
+from tilebase.errors import CorruptError
 from tilebase.layers.dense import DenseLayer, runs
 from tilebase.layers.threads import DenseWork
 from tilebase.perfect import LayerMap, PerfectIndex
-from tilebase.tables.format import CHUNK_KEYS, sync_folder
+from tilebase.storage import publish, storage_errors
+from tilebase.tables.format import CHUNK_KEYS
 
 Array = npt.NDArray[Any]
 READ_BYTES = 1 << 26
@@ -71,13 +72,10 @@ class DiskStore:
         here = self._masked(executor, keep)
         size = self.dtype.itemsize
         values = here.buffer()
-        try:
-            with self.path.open("rb", buffering=0) as file:
-                for local, there, count in runs(here.map, self.map):
-                    file.seek(there * size)
-                    _read_into(file, values[local : local + count])
-        except OSError as error:
-            raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
+        with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
+            for local, there, count in runs(here.map, self.map):
+                file.seek(there * size)
+                _read_into(file, values[local : local + count])
         here.load(values)
         self._work.read += values.nbytes
         self._work.add("disk", since)
@@ -93,44 +91,41 @@ class DiskStore:
         """Write the values of a part where they belong."""
         since = time.perf_counter()
         values, size = layer.data, self.dtype.itemsize
-        try:
-            with self.path.open("r+b" if self.path.exists() else "w+b", buffering=0) as file:
-                for local, there, count in runs(layer.map, self.map):
-                    file.seek(there * size)
-                    data = values[local : local + count].view(np.uint8).data
-                    while data:
-                        data = data[file.write(data) :]
-        except OSError as error:
-            raise StorageError(f"cannot write {self.path}: {error.strerror or error}") from error
+        mode = "r+b" if self.path.exists() else "w+b"
+        with storage_errors(self.path), self.path.open(mode, buffering=0) as file:
+            for local, there, count in runs(layer.map, self.map):
+                file.seek(there * size)
+                data = values[local : local + count].view(np.uint8).data
+                while data:
+                    data = data[file.write(data) :]
         self._work.written += values.nbytes
         self._work.add("disk", since)
 
     def read_all(self) -> Array:
         """All values."""
-        try:
-            values = np.fromfile(self.path, dtype=self.dtype)
-        except OSError as error:
-            raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
-        return values
+        with storage_errors(self.path, "read"):
+            return np.fromfile(self.path, dtype=self.dtype)
 
     def value(self, rank: int) -> Any:
         """The value of one board."""
-        return np.fromfile(self.path, dtype=self.dtype, count=1, offset=rank * self.dtype.itemsize)[0]
+        with storage_errors(self.path, "read"):
+            return np.fromfile(self.path, dtype=self.dtype, count=1, offset=rank * self.dtype.itemsize)[0]
 
     def change(self, how: Callable[[Array], Array]) -> None:
         """Replace all values by what a function makes of them."""
         if not self.size:
             return
-        values = np.memmap(self.path, dtype=self.dtype, mode="r+")
-        for at in range(0, len(values), CHUNK_KEYS):
-            values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
-        values.flush()
+        with storage_errors(self.path):
+            values = np.memmap(self.path, dtype=self.dtype, mode="r+")
+            for at in range(0, len(values), CHUNK_KEYS):
+                values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
+            values.flush()
 
     @cached_property
     def checksum(self) -> str:
         """A CRC-32 of the whole file, once it is finished."""
         crc = 0
-        with self.path.open("rb") as file:
+        with storage_errors(self.path, "read"), self.path.open("rb") as file:
             while data := file.read(READ_BYTES):
                 crc = zlib.crc32(data, crc)
         self._work.read += self.size * self.dtype.itemsize
@@ -138,18 +133,14 @@ class DiskStore:
 
     def check(self, crc: str) -> None:
         """Raise `CorruptError` unless the file has this checksum."""
-        if self.path.stat().st_size != self.size * self.dtype.itemsize or self.checksum != crc:
+        with storage_errors(self.path, "read"):
+            size = self.path.stat().st_size
+        if size != self.size * self.dtype.itemsize or self.checksum != crc:
             raise CorruptError(f"{self.path} is damaged: delete {self.path.parent} and solve again")
 
     def rename(self, path: Path) -> None:
         """Give the finished file its name; then it lasts, even if the power fails.  Raises `StorageError`."""
-        try:
-            with self.path.open("rb") as file:
-                os.fsync(file.fileno())
-            self.path.replace(path)
-            sync_folder(path.parent)
-        except OSError as error:
-            raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
+        publish(self.path, path)
         self.path = path
 
     def release(self) -> None:
@@ -158,6 +149,17 @@ class DiskStore:
 
 
 Store = MemoryStore | DiskStore
+
+
+@contextmanager
+def released_on_error(*stores: DiskStore) -> Iterator[None]:
+    """Delete the files of stores if they could not be finished."""
+    try:
+        yield
+    except BaseException:
+        for store in stores:
+            store.release()
+        raise
 
 
 def _read_into(file: Any, values: Array) -> None:

@@ -17,9 +17,7 @@ when it is complete: it is written beside its place and renamed.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from tilebase.errors import CorruptError, StorageError
+from tilebase.errors import CorruptError
+from tilebase.storage import PartFile, storage_errors
 from tilebase.tables.source import LocalFile, Source
 
 Keys = npt.NDArray[np.uint64]
@@ -106,65 +105,53 @@ class LayerWriter:
 
     def __init__(self, path: Path, header: bytes = HEADER) -> None:
         self.path = path
-        self._beside = path.with_name(f".{path.name}.part")
+        self._part = PartFile(path)
         self._rows: list[tuple[int, int, int, int]] = []
-        try:
-            self._file = self._beside.open("wb")
-            self._file.write(header)
-        except OSError as error:
-            raise self._refused(error) from error
+        self.checksum = ""
+        self._write(header)
 
-    def _refused(self, error: OSError) -> StorageError:
-        return StorageError(f"cannot write {self.path}: {error.strerror or error}")
+    def _write(self, data: bytes) -> None:
+        with storage_errors(self.path):
+            self._part.file.write(data)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):  # what was to be said has been said
-            self._file.close()
-        self._beside.unlink(missing_ok=True)
+        self._part.discard()
 
     def add(self, chunk: Chunk) -> None:
         """Append a chunk; they come in ascending order of keys."""
-        try:
-            self._file.write(chunk.frame)
-        except OSError as error:
-            raise self._refused(error) from error
+        self._write(chunk.frame)
         self._rows.append((chunk.first, chunk.keys, len(chunk.frame), zlib.crc32(chunk.frame)))
 
     def finish(self, meta: dict[str, Any], *, durable: bool) -> int:
-        """Complete the file and rename it into place; return its bytes.
+        """Complete the file and rename it into place; return its bytes, and have its `checksum`.
 
         With `durable`, file and folder are flushed to disk before the call returns.
         """
-        try:
-            self._file.write(_footer(self._rows, meta))
-            size = self._file.tell()
-            self._file.flush()
-            if durable:
-                os.fsync(self._file.fileno())
-            self._file.close()
-            self._beside.replace(self.path)
-            if durable:
-                sync_folder(self.path.parent)
-        except OSError as error:
-            raise self._refused(error) from error
+        footer, self.checksum = _footer(self._rows, meta)
+        self._write(footer)
+        size = len(HEADER) + sum(row[2] for row in self._rows) + len(footer)
+        self._part.finish(durable=durable)
         return size
 
 
-def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> bytes:
+def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tuple[bytes, str]:
+    """All that follows the chunks, and the checksum of the file."""
     index = np.array(rows, dtype=_INDEX).tobytes()
     text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
     offset = len(HEADER) + sum(row[2] for row in rows)
     keys = sum(row[1] for row in rows)
     numbers = (offset, keys, len(rows), len(text), zlib.crc32(index), zlib.crc32(text))
     crc = zlib.crc32(_TRAILER.pack(*numbers, 0, b"")[: _TRAILER.size - 12])
-    return index + text + _TRAILER.pack(*numbers, crc, END)
+    return index + text + _TRAILER.pack(*numbers, crc, END), f"{crc:08x}"
 
 
-def write_layer(path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, durable: bool = True) -> int:
-    """Write a layer file by atomic rename; return its size in bytes.
+def write_layer(
+    path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, durable: bool = True
+) -> tuple[int, str]:
+    """Write a layer file by atomic rename; return its size in bytes and its checksum.
 
     `chunks` come in ascending order.  Raises `StorageError` if the disk refuses; then no file
     and no part of one is left.
@@ -172,16 +159,7 @@ def write_layer(path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, du
     with LayerWriter(path) as writer:
         for chunk in chunks:
             writer.add(chunk)
-        return writer.finish(meta, durable=durable)
-
-
-def sync_folder(folder: Path) -> None:
-    """Flush a folder's entries to disk, so that a rename in it lasts."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        return writer.finish(meta, durable=durable), writer.checksum
 
 
 class _ChunkFile:
@@ -250,12 +228,22 @@ class _ChunkFile:
         """The chunk that holds a key if any does; -1 if the key is below all."""
         return int(self.index["first"].searchsorted(np.uint64(key), side="right")) - 1
 
-    def data(self, chunk: int, most: int) -> bytes:
-        """A chunk's content, at most `most` bytes, by one ranged read.  Raises `CorruptError`."""
+    def frame(self, chunk: int) -> bytes:
+        """A chunk as it is stored, checked.  Raises `CorruptError`."""
         row = self.index[chunk]
         frame = self._source.read(int(self._offsets[chunk]), int(row["bytes"]))
         if zlib.crc32(frame) != row["crc"]:
             raise CorruptError(f"{self.path} is damaged in chunk {chunk}; make it anew")
+        return frame
+
+    def check_bytes(self) -> None:
+        """Compare every byte with its checksum, and decompress nothing.  Raises `CorruptError`."""
+        for chunk in range(self.chunks):
+            self.frame(chunk)
+
+    def data(self, chunk: int, most: int) -> bytes:
+        """A chunk's content, at most `most` bytes, by one ranged read.  Raises `CorruptError`."""
+        frame = self.frame(chunk)
         try:
             data = zstandard.ZstdDecompressor().decompress(frame, max_output_size=most)
         except zstandard.ZstdError as error:

@@ -106,5 +106,12 @@ class Manifest:
         return [objective.label for objective in self.objectives]
 
 
+def file_name(label: str, total: int) -> str:
+    """The file that the checksum of a label and a sum belongs to, as a path in the folder of the table."""
+    if label == "afterstates":
+        return f"afterstates/{total:06d}.tbl"
+    return f"values/{label}/{total:06d}.val"
+
+
 def _check(values: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"

@@ -1,0 +1,67 @@
+"""``tilebase runs``: what killed runs left."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
+from tilebase.cli.output import choose_format, write_rows
+
+
+def runs(
+    *which: Annotated[str, Parameter(help="Names of runs, as this command prints them; all if left out.")],
+    remove: Annotated[
+        bool, Parameter(negative=(), help="Delete the runs, apart from those that are in use.")
+    ] = False,
+    older_than: Annotated[
+        str | None, Parameter(help="Only runs that wrote nothing for so long: 90min, 2h, 7d.")
+    ] = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+) -> int:
+    """List, or delete, the folders of runs that were given no folder of their own.
+
+    A command without --work or -o works in a folder of its own, deletes it when it has answered, and goes on
+    there after a kill. What is listed is in use, or was left unfinished.
+
+    tilebase runs
+
+    tilebase runs --remove --older-than 7d
+    """
+    from tilebase.runs import list_runs, remove_runs, select_runs
+
+    chosen, age = choose_format(form, output), parse_seconds(older_than) or 0.0
+    found = remove_runs(which, older_than=age) if remove else select_runs(list_runs(), which, age)
+    rows: list[dict[str, Any]] = [
+        {
+            "run": run.name,
+            "question": run.question,
+            "size": _size(run.nbytes),
+            "last written": _age(time.time() - run.changed),
+            "": "deleted" if remove else "in use" if run.in_use else "unfinished",
+        }
+        for run in found
+    ]
+    if not rows and chosen == "table" and output is None:
+        print("no runs")
+        return 0
+    data = [run.as_dict() for run in found]
+    write_rows(data if chosen in ("csv", "parquet") else rows, data, chosen, output)
+    return 0
+
+
+def _size(nbytes: int) -> str:
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if nbytes >= factor:
+            return f"{nbytes / factor:.1f} {unit}"
+    return f"{nbytes} bytes"
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit} ago"
+    return "just now" if seconds < 60 else "a minute ago"

@@ -1,0 +1,117 @@
+"""SHA-256 sums of the files of a table, to be published apart from it.
+
+A list has the format of the program sha256sum, with paths in the folder of the table, so that
+``sha256sum -c LIST`` works there too:
+
+    64 hexadecimal digits, two spaces, a path, a line feed
+
+A checksum in a file tells damage from what was written; a list that was published elsewhere also tells
+another table from the one that was published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from tilebase.errors import CorruptError, MissingLayerError
+from tilebase.storage import storage_errors
+from tilebase.tables.manifest import file_name
+from tilebase.tables.probe import Table, open_table
+
+LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](\S.*)")
+PIECE = 1 << 22
+"""Bytes that are read at a time."""
+
+
+def table_sums(location: Path | str, *, progress: Callable[[int, int], None] | None = None) -> dict[str, str]:
+    """The SHA-256 sum of each file of a table in hexadecimal digits, by its path in the table, sorted.
+
+    These are the manifest and the files that it names: what is needed to read the table.  `progress` is
+    called with the files done and all files.  Raises `MissingLayerError`, `CorruptError` or `StorageError`.
+    """
+    with open_table(location) as table:
+        names = _names(table)
+        sums = {}
+        for done, name in enumerate(names, 1):
+            sums[name] = _sum(table, name)
+            if progress is not None:
+                progress(done, len(names))
+        return sums
+
+
+def compare_sums(
+    location: Path | str,
+    sums: Mapping[str, str],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[str]:
+    """One sentence for each file of a table that is not as in a list of sums, or not in both.
+
+    Raises as `table_sums` does.
+    """
+    with open_table(location) as table:
+        names = _names(table)
+        missing = sorted(sums.keys() - set(names))
+        wrong = [f"{name} is in the list, but not in {table.location.name}" for name in missing]
+        for done, name in enumerate(names, 1):
+            wrong += _compare(table, name, sums.get(name))
+            if progress is not None:
+                progress(done, len(names))
+        return wrong
+
+
+def _compare(table: Table, name: str, expected: str | None) -> Iterator[str]:
+    where = f"{table.location.name}/{name}"
+    if expected is None:
+        yield f"{where} is not in the list"
+        return
+    try:
+        if _sum(table, name) != expected.lower():
+            yield f"{where} is not the file in the list: its SHA-256 sum is another one"
+    except MissingLayerError as error:
+        yield str(error)
+
+
+def _names(table: Table) -> list[str]:
+    """The files of a table, sorted."""
+    labels = [*table.manifest.labels] if table.dense else ["afterstates", *table.manifest.labels]
+    files = (file_name(label, total) for total in table.manifest.layers for label in labels)
+    return sorted(["manifest.json", *files])
+
+
+def _sum(table: Table, name: str) -> str:
+    source = table.location.open(name)
+    try:
+        digest = hashlib.sha256()
+        for at in range(0, source.size, PIECE):
+            digest.update(source.read(at, min(PIECE, source.size - at)))
+        return digest.hexdigest()
+    finally:
+        source.close()
+
+
+def format_sums(sums: Mapping[str, str]) -> str:
+    """A list of sums as text."""
+    return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
+
+
+def read_sums(file: Path) -> dict[str, str]:
+    """The sums in a list, by path.  Raises `CorruptError` if it is no such list, `StorageError`."""
+    sums: dict[str, str] = {}
+    with storage_errors(file, "read"):
+        data = file.read_bytes()
+    for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
+        match = LINE.fullmatch(line)
+        if match is None:
+            raise CorruptError(
+                f"line {number} of {file} is no SHA-256 sum of a file: tilebase verify --list writes a list"
+            )
+        name = match[2].removeprefix("./")
+        if sums.setdefault(name, match[1].lower()) != match[1].lower():
+            raise CorruptError(f"line {number} of {file} gives {name} another sum than a line before")
+    if not sums:
+        raise CorruptError(f"{file} lists no files: tilebase verify --list writes a list")
+    return sums

@@ -1,0 +1,96 @@
+"""Commands killed at every operation on files: whatever is left, the same command then ends as if alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from killing import Commands
+
+GAME = ["2x2", "8", "-q", "--threads", "1"]
+SOLVE, COUNT, FORCE = (["solve", *GAME], ["count", *GAME], ["force", *GAME])
+DENSE = [*SOLVE, "--space", "all"]
+THIN = ["thin", "source", "--above", "0.01", "-q", "-o"]
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    folder = tmp_path_factory.mktemp("kills")
+    table = str(folder / "source")
+    thin = ["thin", table, "--above", "0.01", "-q", "-o", str(folder / "thin")]
+    with Commands(folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin]) as found:
+        yield found
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "lock"
+    }
+
+
+def kill_everywhere(commands: Commands, arguments: list[str], target: Path, step: int = 1) -> None:
+    """Kill a command at one operation after the other; the same command then gives the same files."""
+    whole = commands.run(arguments)
+    assert whole.status == 0, whole.err
+    files = contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
+    killed = 0
+    for at in range(1, whole.operations + 1, step):
+        clear(target)
+        first = commands.run(arguments, kill_at=at)
+        killed += first.status is None
+        again = commands.run(arguments)
+        assert again.status == 0, f"killed at {at}: {again.err}"
+        assert again.err == whole.err
+        found = contents(target) if target.is_dir() else target.read_bytes() if target.exists() else None
+        assert found == files, f"killed at {at}"
+        left = [path for path in commands.folder.rglob(".*") if path.suffix in (".part", ".lock", ".spill")]
+        assert left == [], f"killed at {at}"
+    assert killed > 10
+
+
+def clear(target: Path) -> None:
+    if target.is_dir():
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("command", [SOLVE, COUNT, FORCE], ids=lambda command: command[0])
+def test_folder_that_nobody_named(command: list[str], commands: Commands) -> None:
+    """Folders of runs are used and deleted; the same command handles what a kill at any point leaves."""
+    kill_everywhere(commands, command, commands.folder / "runs", step=2 if command is SOLVE else 1)
+
+
+@pytest.mark.parametrize("space", ["reachable", "all"])
+def test_table(space: str, commands: Commands) -> None:
+    table = commands.folder / "table"
+    kill_everywhere(commands, [*SOLVE, "--space", space, "-o", "table"], table, step=3)
+    clear(table)
+
+
+def test_certificate(commands: Commands) -> None:
+    kill_everywhere(commands, [*FORCE, "-c", "2x2-8.cert"], commands.folder / "2x2-8.cert")
+
+
+def test_thinning(commands: Commands) -> None:
+    kill_everywhere(commands, [*THIN, "thinned"], commands.folder / "thinned")
+    assert not (commands.folder / "thinned/thin.json").exists()
+
+
+def test_output(commands: Commands) -> None:
+    """The older file stays until the new one is whole."""
+    output = commands.folder / "counts.csv"
+    operations = commands.run([*COUNT, "--by", "sum", "-o", "counts.csv"]).operations
+    new, seen = output.read_text(), set()
+    for at in range(operations - 25, operations + 1):
+        output.write_text("mine")
+        commands.run([*COUNT, "--by", "sum", "-o", "counts.csv"], kill_at=at)
+        seen.add(output.read_text())
+        commands.run([*COUNT, "--by", "sum", "-o", "counts.csv"])
+        assert output.read_text() == new
+    assert seen == {"mine", new}

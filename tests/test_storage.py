@@ -1,0 +1,537 @@
+"""What is written whole or not at all, and what is adopted: foreign, damaged and missing files of runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tilebase import LeftRun, list_runs, read_sums, remove_runs, storage, table_sums, verify_table
+from tilebase.cli import main
+from tilebase.enumerate import count
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
+from tilebase.forcing import force
+from tilebase.game import Game
+from tilebase.layers.run import DECIDED, Question, RunFolder, delete_run
+from tilebase.runs import work_folder
+from tilebase.solver import solve
+from tilebase.storage import FileLock, atomic_file, is_locked, part_path, sync_files, write_whole
+from tilebase.tables.format import LayerFile, LayerWriter, ValueFile
+from tilebase.tables.probe import open_table
+
+SMALL = Game("2x2", 32)
+OTHER = Game("2x2", 32, four="1/5")
+WITHIN = Game("2x2", 32, limits="16,16/16,8")
+Refused = Callable[[Sequence[str], int, str], None]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "lock"
+    }
+
+
+def without_promises(journal: Path) -> None:
+    """Make a journal what the first version wrote: its lines name neither a question nor checksums."""
+    lines = [json.loads(line.partition("\t")[0]) for line in journal.read_text().splitlines()]
+    texts = [
+        json.dumps({k: v for k, v in line.items() if k not in ("of", "file", "files")}, sort_keys=True,
+                   separators=(",", ":"))
+        for line in lines
+    ]  # fmt: skip
+    journal.write_text("".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts))
+
+
+# -- whole or not at all -------------------------------------------------------------------------
+
+
+def test_older_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("mine")
+    path.chmod(0o640)
+    with pytest.raises(TypeError), atomic_file(path) as file:
+        file.writelines([b"half", None])  # type: ignore[list-item]
+    assert contents(tmp_path) == {"file": b"mine"}
+    with atomic_file(path) as file:
+        file.write(b"whole")
+        assert path.read_text() == "mine"
+    assert contents(tmp_path) == {"file": b"whole"}
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_part_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
+    part_path(tmp_path / "file").write_bytes(b"left by a kill, and longer")
+    write_whole(tmp_path / "file", "new")
+    assert contents(tmp_path) == {"file": b"new"}
+
+
+def test_two_writers_of_one_file(tmp_path: Path) -> None:
+    with atomic_file(tmp_path / "file") as file:
+        with pytest.raises(StorageError, match="another process is writing it"):
+            write_whole(tmp_path / "file", "second")
+        file.write(b"first")
+    assert contents(tmp_path) == {"file": b"first"}
+
+
+def test_links_and_streams_stay_what_they_are(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    write_whole(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "new"
+    os.mkfifo(tmp_path / "pipe")
+    with subprocess.Popen(["cat", str(tmp_path / "pipe")], stdout=subprocess.PIPE, text=True) as reader:
+        write_whole(tmp_path / "pipe", "through")
+        assert reader.communicate()[0] == "through"
+    write_whole(Path("/dev/null"), "away")
+
+
+@pytest.mark.parametrize("name", ["missing/file", "", "folder"])
+def test_files_that_cannot_be(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError, match="cannot write"):
+        storage.check_writable(tmp_path / name)
+    with pytest.raises(StorageError, match="cannot write"):
+        write_whole(tmp_path / name, "new")
+    assert list(tmp_path.rglob("*")) == [tmp_path / "folder"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet", ".txt"])
+def test_output_that_fails_leaves_the_older_one(
+    suffix: str, folder: Path, monkeypatch: pytest.MonkeyPatch, refused: Refused
+) -> None:
+    output = folder / f"counts{suffix}"
+    output.write_text("mine")
+    monkeypatch.setattr(storage.os, "fsync", no_space)
+    refused(["count", "2x2", "8", "-q", "--by", "sum", "-o", str(output)], 1, "No space left on device")
+    assert output.read_text() == "mine"
+    assert not list(folder.glob(".*"))
+
+
+def no_space(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+def test_lock_of_a_file_that_is_deleted_meanwhile(tmp_path: Path) -> None:
+    lock = FileLock.take(tmp_path / "lock")
+    assert lock is not None
+    assert is_locked(tmp_path / "lock")
+    assert FileLock.take(tmp_path / "lock") is None
+    lock.release(delete=True)
+    assert not is_locked(tmp_path / "lock")
+    again = FileLock.take(tmp_path / "lock")
+    assert again is not None
+    again.release()
+
+
+def test_flush_comes_before_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files first, then their folders, then the manifest and its folder."""
+    flushed: list[Path] = []
+    real = storage._sync
+    monkeypatch.setattr(storage, "_sync", lambda path: (flushed.append(path), real(path)))
+    renamed: list[int] = []
+    replace = Path.replace
+
+    def rename(self: Path, target: Path) -> Path:
+        if target.name == "manifest.json":
+            renamed.append(len(flushed))
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", rename)
+    solve(SMALL, table=tmp_path, threads=1)
+    (before,) = renamed
+    names = [path.name for path in flushed[:before]]
+    for path in (*tmp_path.glob("afterstates/*.tbl"), *tmp_path.glob("values/win/*.val")):
+        assert path in flushed[:before]
+    last = max(at for at, name in enumerate(names) if name.endswith((".tbl", ".val")))
+    for name in ("afterstates", "win", "values"):
+        assert name in names[last + 1 :]
+    assert flushed[before] == tmp_path
+
+
+def test_flush_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_whole(tmp_path / "file", "new")
+    monkeypatch.setattr(storage.os, "fsync", no_space)
+    with pytest.raises(StorageError, match="cannot flush"):
+        sync_files([tmp_path / "file"])
+
+
+# -- what belongs to somebody else ----------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    solve(SMALL, "win", table=tmp_path / "table", threads=1)
+    return tmp_path / "table"
+
+
+def made(path: Path, game: Game, objective: str = "win", **options: str) -> Path:
+    solve(game, objective, table=path, threads=1, **options)
+    return path
+
+
+def test_layer_of_another_game_is_not_signed(table: Path, tmp_path: Path, refused: Refused) -> None:
+    """As found: after copying a layer of another chance of a 4, solving again made it true."""
+    other = made(tmp_path / "other", OTHER)
+    for kind in ("afterstates/000020.tbl", "values/win/000020.val"):
+        shutil.copy(table / kind, tmp_path / "kept")
+        shutil.copy(other / kind, table / kind)
+        before = contents(table)
+        refused(["solve", "2x2", "32", "-q", "-o", str(table)], 1, "belongs to another game")
+        assert contents(table) == before
+        (table / kind).unlink()  # as the sentence says
+        solve(SMALL, table=table)
+        assert (table / kind).read_bytes() == (tmp_path / "kept").read_bytes()
+
+
+def test_values_of_another_objective_are_not_signed(table: Path, tmp_path: Path) -> None:
+    other = made(tmp_path / "other", SMALL, "moves")
+    for path in (other / "values/moves").glob("*.val"):
+        shutil.copy(path, table / "values/win" / path.name)
+    before = contents(table)
+    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
+        solve(SMALL, table=table)
+    assert contents(table) == before
+    wrong = verify_table(table, sample=0).wrong
+    assert any("holds the values of another objective" in sentence for sentence in wrong)
+
+
+@pytest.mark.parametrize("space", ["reachable", "all"])
+def test_whole_folder_of_values_of_another_objective(space: str, tmp_path: Path) -> None:
+    """Values and their journal together, which agree with each other."""
+    table = made(tmp_path / "table", WITHIN, "win", space=space)
+    other = made(tmp_path / "other", WITHIN, "moves", space=space)
+    shutil.rmtree(table / "values/win")
+    shutil.copytree(other / "values/moves", table / "values/win")
+    before = contents(table)
+    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
+        solve(WITHIN, "win", table=table, space=space)
+    assert contents(table) == before
+    without_promises(table / "values/win/layers.jsonl")
+    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
+        solve(WITHIN, "win", table=table, space=space)
+
+
+@pytest.mark.parametrize("name", ["counts.jsonl", "values/win/layers.jsonl"])
+def test_journal_of_another_game(name: str, table: Path, tmp_path: Path) -> None:
+    shutil.copy(made(tmp_path / "other", OTHER) / name, table / name)
+    before = contents(table)
+    with pytest.raises(WrongGameError, match="belongs to another game or objective: delete it"):
+        solve(SMALL, table=table)
+    assert contents(table) == before
+    (table / name).unlink()  # as the sentence says
+    assert solve(SMALL, table=table).value == solve(SMALL).value
+    assert verify_table(table, sample=None).wrong == ()
+
+
+def test_manifest_of_another_game(table: Path, tmp_path: Path) -> None:
+    shutil.copy(made(tmp_path / "other", OTHER) / "manifest.json", table / "manifest.json")
+    before = contents(table)
+    with pytest.raises(WrongGameError, match="belongs to another table"):
+        solve(SMALL, table=table)
+    assert contents(table) == before
+
+
+def test_values_under_a_manifest_that_was_signed_wrongly(table: Path, tmp_path: Path) -> None:
+    """What the first version signed: verify notices it without deriving anything."""
+    other = made(tmp_path / "other", SMALL, "moves")
+    manifest = json.loads((table / "manifest.json").read_text())
+    for path in (other / "values/moves").glob("*.val"):
+        shutil.copy(path, table / "values/win" / path.name)
+        with ValueFile(path) as values:
+            manifest["layers"][str(int(path.stem))]["win"] = values.checksum
+    del manifest["check"]
+    manifest["check"] = f"{zlib.crc32(json.dumps(manifest, sort_keys=True).encode()):08x}"
+    (table / "manifest.json").write_text(json.dumps(manifest))
+    wrong = verify_table(table, sample=0).wrong
+    assert len([sentence for sentence in wrong if "another objective" in sentence]) == 16
+
+
+@pytest.mark.parametrize("command", ["simulate", "evaluate", "thin"])
+def test_what_works_on_whole_layers_compares_them(
+    command: str, table: Path, tmp_path: Path, refused: Refused
+) -> None:
+    """As a probe does: a thinned table would sign the values of another game."""
+    other = made(tmp_path / "other", OTHER)
+    for kind in ("afterstates/000020.tbl", "values/win/000020.val"):
+        shutil.copy(other / kind, table / kind)
+    more = {"thin": ["--above", "0", "-o", str(tmp_path / "thin")], "evaluate": ["greedy"], "simulate": []}
+    refused([command, str(table), *more[command], "-q"], 1, "is not the file that the manifest names")
+    assert not (tmp_path / "thin").exists()
+
+
+def test_what_another_search_decided(tmp_path: Path) -> None:
+    won, lost = Game("2x2", 8, start="empty"), Game("2x2", 16, start="empty")
+    for game in (won, lost):
+        force(game, engine="search", folder=tmp_path / str(game.goal), threads=1)
+    shutil.copy(tmp_path / "8" / DECIDED, tmp_path / "16" / DECIDED)
+    with pytest.raises(WrongGameError, match="belongs to another game"):
+        force(lost, engine="search", folder=tmp_path / "16", threads=1)
+
+
+def test_folders_of_the_first_version_go_on(table: Path) -> None:
+    """Their journals promise nothing, so that their files are compared with what is asked."""
+    before = contents(table)
+    for name in ("counts.jsonl", "values/win/layers.jsonl"):
+        without_promises(table / name)
+    old = contents(table)
+    assert old != before
+    (table / "manifest.json").unlink()
+    solve(SMALL, table=table)
+    assert contents(table) == before
+
+
+# -- damage that is mended ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("space", ["reachable", "all"])
+@pytest.mark.parametrize("how", ["flipped", "cut", "missing"])
+def test_damaged_layer_is_made_again(how: str, space: str, tmp_path: Path) -> None:
+    table = made(tmp_path / "table", WITHIN, "win,score", space=space)
+    before = contents(table)
+    names = [name for name in before if name.endswith((".tbl", ".val"))]
+    for name in names[:: max(len(names) // 7, 1)]:
+        data = before[name]
+        if how == "flipped":
+            (table / name).write_bytes(data[:20] + bytes([data[20] ^ 4]) + data[21:])
+        elif how == "cut":
+            (table / name).write_bytes(data[:-9])
+        else:
+            (table / name).unlink()
+        assert solve(WITHIN, "win,score", table=table, space=space).complete
+        assert contents(table) == before
+
+
+def test_several_damaged_layers_below_each_other(table: Path) -> None:
+    before = contents(table)
+    for total in (20, 22, 24):
+        (table / f"afterstates/{total:06d}.tbl").unlink()
+        (table / f"values/win/{total:06d}.val").write_bytes(b"")
+    solve(SMALL, table=table)
+    assert contents(table) == before
+
+
+def test_damaged_manifest_is_written_again(table: Path) -> None:
+    before = contents(table)
+    (table / "manifest.json").write_text("{")
+    solve(SMALL, table=table)
+    assert contents(table) == before
+
+
+def test_damage_below_layers_that_were_deleted(tmp_path: Path) -> None:
+    """A pass without a table keeps two layers: if one is damaged it begins anew, and ends the same."""
+    whole = solve(SMALL, folder=tmp_path / "run")
+    stopped = tmp_path / "stopped"
+    solve(SMALL, folder=stopped, down_to=20)
+    (stopped / "values/win/000020.val").write_bytes(b"")
+    assert solve(SMALL, folder=stopped) == whole
+
+
+def test_counted_layers_are_made_again(tmp_path: Path) -> None:
+    count(SMALL, folder=tmp_path / "run", keep="states", threads=1)
+    before = contents(tmp_path / "run")
+    (tmp_path / "run/states/000020.tbl").unlink()
+    (tmp_path / "run/afterstates/000022.tbl").write_bytes(b"")
+    count(SMALL, folder=tmp_path / "run", keep="states", threads=1)
+    assert contents(tmp_path / "run") == before
+
+
+def test_journal_lists_each_layer_once(tmp_path: Path) -> None:
+    solve(SMALL, "win", folder=tmp_path / "run", down_to=20)
+    solve(SMALL, "win,moves", folder=tmp_path / "run")
+    lines = (tmp_path / "run/values/win/layers.jsonl").read_text().splitlines()
+    sums = [json.loads(line.partition("\t")[0])["sum"] for line in lines]
+    assert sums == sorted(set(sums), reverse=True)
+
+
+# -- thinning --------------------------------------------------------------------------------------
+
+
+def test_thinning_takes_over_only_its_own(table: Path, tmp_path: Path, refused: Refused) -> None:
+    thinned = tmp_path / "thinned"
+    shutil.copytree(table, thinned)
+    (thinned / "thin.json").write_text('{"format": "another question"}')
+    before = contents(thinned)
+    refused(["thin", str(table), "--above", "0.1", "-q", "-o", str(thinned)], 1, "another unfinished table")
+    assert contents(thinned) == before
+    (thinned / "thin.json").unlink()
+    refused(["thin", str(table), "--above", "0.1", "-q", "-o", str(thinned)], 1, "holds files")
+    assert contents(thinned).keys() == before.keys() - {"thin.json"}
+
+
+# -- runs that nobody named ------------------------------------------------------------------------
+
+
+def left_run() -> LeftRun:
+    """A run that was stopped in the folder that ``tilebase solve 2x2 32`` takes."""
+    with work_folder(None, f"2x2-{SMALL.digest}-reachable-win") as work:
+        solve(SMALL, folder=work.path, down_to=10)
+    return list_runs()[-1]
+
+
+def test_runs_are_listed_and_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs"]) == 0
+    assert capsys.readouterr().out == "no runs\n"
+    run = left_run()
+    assert run.path.parent == folder / "runs"
+    assert (run.question, run.in_use) == ("2x2, to 32: values of win", False)
+    assert run.nbytes == sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
+    assert main(["runs"]) == 0
+    printed = capsys.readouterr().out
+    assert run.name in printed
+    assert "unfinished" in printed
+    assert main(["runs", "-f", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found == run.as_dict()
+    assert main(["runs", "--remove", "--older-than", "1h"]) == 0
+    assert capsys.readouterr().out == "no runs\n"
+    assert main(["runs", "--remove", run.name]) == 0
+    assert "deleted" in capsys.readouterr().out
+    assert list((folder / "runs").iterdir()) == []
+
+
+def test_run_in_use_is_never_removed(folder: Path, refused: Refused) -> None:
+    run = left_run()
+    with RunFolder(run.path, Question(SMALL, keep="afterstates")):
+        (used,) = list_runs()
+        assert used.in_use
+        assert remove_runs() == ()
+        refused(["runs", "--remove", run.name], 1, "in use: stop its process first")
+        with pytest.raises(StorageError, match="another process is writing"):
+            delete_run(run.path)
+    assert contents(run.path)
+    (removed,) = remove_runs([run.name])
+    assert removed.name == run.name
+    refused(["runs", run.name], 1, "there is no run")
+    with pytest.raises(MissingLayerError):
+        remove_runs(["none"])
+
+
+def test_what_is_no_run_is_neither_listed_nor_deleted(folder: Path) -> None:
+    (folder / "runs/mine").mkdir(parents=True)
+    (folder / "runs/mine/letter.txt").write_text("mine")
+    (folder / "runs/.old.lock").write_text("")
+    left_run()
+    assert len(remove_runs()) == 1
+    assert contents(folder / "runs") == {"mine/letter.txt": b"mine"}
+
+
+def test_run_with_a_damaged_question_is_passed_over(folder: Path) -> None:
+    run = left_run()
+    (run.path / "run.json").write_text("{")
+    assert main(["solve", "2x2", "32", "-q"]) == 0
+    (left,) = list_runs()
+    assert (left.name, left.question) == (run.name, "damaged")
+    assert len(remove_runs()) == 1
+
+
+def test_second_process_takes_another_folder(folder: Path) -> None:
+    with work_folder(None, "game") as first, work_folder(None, "game") as second:
+        assert [first.path.name, second.path.name] == ["game", "game-2"]
+        second.path.mkdir()  # as if it were killed later
+    with work_folder(None, "game") as third:
+        assert third.path.name == "game-2"
+
+
+def test_folder_of_a_user_is_never_deleted(folder: Path) -> None:
+    assert main(["count", "2x2", "8", "-q", "--work", "mine"]) == 0
+    assert (folder / "mine/run.json").exists()
+    table = made(folder / "table", SMALL)
+    with pytest.raises(WrongGameError, match="is a table"):
+        delete_run(table)
+    assert open_table(table).probe("2,4/0,8")
+
+
+def test_three_processes_at_once(folder: Path) -> None:
+    """All answer, none complains, and nothing is left."""
+    script = "import sys; from tilebase.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", script, "solve", "3x3", "32", "-q", "--threads", "1", "-f", "json"]
+    for _ in range(3):
+        processes = [
+            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
+        printed = [process.communicate() for process in processes]
+        assert [process.returncode for process in processes] == [0, 0, 0], printed
+        assert {err for _, err in printed} == {""}
+        assert len({out for out, _ in printed}) == 1
+        assert list((folder / "runs").iterdir()) == []
+
+
+# -- sums -------------------------------------------------------------------------------------------
+
+
+def test_sums_are_those_of_sha256sum(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(table), "--list", "-q"]) == 0
+    text = capsys.readouterr().out
+    (tmp_path / "list").write_text(text)
+    done = subprocess.run(
+        ["sha256sum", "--strict", "-c", str(tmp_path / "list")],
+        cwd=table,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    sums = read_sums(tmp_path / "list")
+    assert sums == table_sums(table)
+    wanted = {name for name in contents(table) if name.endswith((".tbl", ".val"))} | {"manifest.json"}
+    assert sums.keys() == wanted
+    assert main(["verify", str(table), "--against", str(tmp_path / "list"), "-q"]) == 0
+    assert f"its {len(sums)} files are those of" in capsys.readouterr().out
+
+
+def test_another_table_is_not_the_one_of_a_list(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is sound by itself: only the list tells."""
+    main(["verify", str(table), "--list", "-q"])
+    (tmp_path / "list").write_text(capsys.readouterr().out)
+    other = made(tmp_path / "other", OTHER)
+    assert main(["verify", str(other), "-q"]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(other), "--against", str(tmp_path / "list"), "-q"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.count("is not the file in the list") == len(table_sums(table))
+    lines = (tmp_path / "list").read_text().splitlines(keepends=True)
+    (tmp_path / "list").write_text("".join(lines[1:]) + lines[0].replace("000004", "000005"))
+    assert main(["verify", str(table), "--against", str(tmp_path / "list"), "-q"]) == 1
+    printed = capsys.readouterr().out
+    assert "afterstates/000005.tbl is in the list, but not in" in printed
+    assert "afterstates/000004.tbl is not in the list" in printed
+
+
+def test_damaged_tables_have_no_list(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = table / "values/win/000020.val"
+    path.write_bytes(path.read_bytes()[:-1])
+    assert main(["verify", str(table), "--list", "-q"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "000020.val" in printed.err
+
+
+@pytest.mark.parametrize("text", ["", "x", "00  name", f"{'0' * 64}  ", f"{'0' * 64}  a\n{'1' * 64}  a"])
+def test_lists_that_are_none(text: str, table: Path, tmp_path: Path, refused: Refused) -> None:
+    (tmp_path / "list").write_text(text)
+    with pytest.raises(CorruptError):
+        read_sums(tmp_path / "list")
+    refused(["verify", str(table), "--against", str(tmp_path / "list")], 1, "list")
+    refused(["verify", str(table / "run.json"), "--list"], 2, "is no table")
+    with pytest.raises(StorageError, match="cannot read"):
+        read_sums(tmp_path / "none")
+
+
+def test_writers_know_the_checksum(tmp_path: Path) -> None:
+    with LayerWriter(tmp_path / "layer.tbl") as writer:
+        writer.finish({"sum": 2}, durable=True)
+    with LayerFile(tmp_path / "layer.tbl") as layer:
+        assert layer.checksum == writer.checksum
+    assert issubclass(StorageError, TilebaseError)
