@@ -103,31 +103,31 @@ class Plan:
         """Bytes that are needed whatever the batches are: tables, scratch buffers and the program."""
         return self.table_bytes + OVERHEAD
 
-    def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int) -> bool:
-        """Whether the layers from a sum on can be cut into batches that fit into so much memory."""
-        # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
+    def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
+        """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
         sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
+        # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
         every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
         plan = replace(self, memory=memory)
         try:
-            for total in [max(sizes, key=lambda s: sizes[s]), *sorted(sizes)[::every]]:
+            for total in [max(sizes, key=lambda s: sizes[s]), *([] if largest else sorted(sizes)[::every])]:
                 plan.cut(index, total)
         except ResourceError:
             return False
         return True
 
     def least_memory(self, index: PerfectIndex, lowest: int) -> int:
-        """Bytes of memory that are enough: up to a tenth more than the least, for layers not looked at."""
-        low, high = self.base, max(self.base, min(self.whole_bytes, 2 * self.base))
-        while high < self.whole_bytes and not self.can_be_cut(index, high, lowest):
-            low, high = high, min(2 * high, self.whole_bytes)
+        """Bytes of memory that are enough, at most a tenth more than the least."""
+        low, high = self.base, self.whole_bytes
         while high - low > high // 50:
             middle = (low + high) // 2
-            if self.can_be_cut(index, middle, lowest):
+            if self.can_be_cut(index, middle, lowest, largest=True):
                 high = middle
             else:
                 low = middle
-        return min(high + high // 20, self.whole_bytes)
+        while high < self.whole_bytes and not self.can_be_cut(index, high, lowest):
+            high += high // 20
+        return min(high, self.whole_bytes)
 
     @classmethod
     def outline(
