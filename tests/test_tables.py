@@ -589,7 +589,7 @@ def test_layers_of_another_game(copy, solved):
 def little_room(monkeypatch):
     """Tables that keep hardly anything in memory."""
     monkeypatch.setattr(probing, "CACHED_LAYERS", 2)
-    monkeypatch.setattr(probing, "CACHED_CHUNKS", 2)
+    monkeypatch.setattr(probing, "CACHED_BYTES", 2)
 
 
 def test_threads_share_a_table(solved, little_room):

@@ -36,6 +36,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.documents import understood, whole
 from tilebase.enumerate import Progress
 from tilebase.errors import ResourceError, StorageError
 from tilebase.game import Cells, Game
@@ -46,6 +47,7 @@ from tilebase.layers.run import Journal
 from tilebase.layers.store import in_order
 from tilebase.layers.stores import DiskStore, MemoryStore, Store
 from tilebase.layers.threads import DenseWork, Tell, Threads
+from tilebase.notation import fraction_of
 from tilebase.objectives import Objective
 from tilebase.perfect import LayerMap, PerfectIndex
 from tilebase.plans import Plan, near_blocks, within
@@ -207,20 +209,8 @@ class DensePass:
 
     def _resume(self, totals: list[int]) -> list[int]:
         """Take up a checkpoint; return the sums that are missing, descending."""
-        saved: dict[int, str] = {}
-        lines = self._journal.read()
-        if any("sum" in line and self._lacks(line) for line in lines):
-            self._journal.clear()
-            lines = []
-        for line in lines:
-            if "sum" in line:
-                summary = line["summary"]
-                self.found[line["sum"]] = LayerSummary.from_dict(summary) if summary else None
-                self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
-                self.seen[line["sum"]] = line.get("seen")
-            else:
-                same = line.get("layout", "values") == self._executor.layout
-                saved = {int(total): crc for total, crc in line["saved"].items()} if same else {}
+        with understood(str(self._journal.path)):
+            saved = self._read_journal()
         if all(total in self.found for total in totals):
             return []
         if not all(self._path(total).exists() for total in saved):
@@ -231,6 +221,24 @@ class DensePass:
         for total in [s for s in self.found if s < below]:
             del self.found[total]
         return [s for s in totals if s < below]
+
+    def _read_journal(self) -> dict[int, str]:
+        """Take up what is finished; return the files of the last checkpoint, by sum with checksums."""
+        saved: dict[int, str] = {}
+        lines = self._journal.read()
+        if any("sum" in line and self._lacks(line) for line in lines):
+            self._journal.clear()
+            lines = []
+        for line in lines:
+            if "sum" in line:
+                total, summary = whole(line["sum"], "a sum"), line["summary"]
+                self.found[total] = LayerSummary.from_dict(summary) if summary else None
+                self.starts |= {tuple(cells): _number(value) for cells, value in line["starts"]}
+                self.seen[total] = line.get("seen")
+            else:
+                same = line.get("layout", "values") == self._executor.layout
+                saved = {int(total): crc for total, crc in line["saved"].items()} if same else {}
+        return saved
 
     def _lacks(self, line: dict[str, Any]) -> bool:
         """Whether a finished layer has not all that is wanted."""
@@ -513,4 +521,6 @@ def _text(value: Number) -> Any:
 
 
 def _number(value: Any) -> Number:
-    return Fraction(value) if isinstance(value, str) else value
+    if not isinstance(value, str | float | int):
+        raise TypeError(f"{value!r} is not a number")
+    return fraction_of(value) if isinstance(value, str) else value

@@ -38,8 +38,8 @@ from tilebase.layers.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.layers.index import LayerIndex
 from tilebase.layers.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.layers.rules import Rules
-from tilebase.layers.run import KEEP, Question, RunFolder, delete_run
-from tilebase.layers.store import StoredLayer, in_order, write_keys
+from tilebase.layers.run import KEEP, Question, RunFolder, count_lines, delete_run
+from tilebase.layers.store import BoardCheck, StoredLayer, in_order, write_keys
 
 Array = npt.NDArray[Any]
 
@@ -123,7 +123,7 @@ class ForwardPass:
         """Do all layers, or those of sums to `up_to`, continuing where the folder ends."""
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
-        lines = [line for line in lines if "sum" in line]
+        lines = count_lines(lines, self.game, self.folder.journal.path)
         try:
             if not done:
                 self._resume(lines)
@@ -153,12 +153,15 @@ class ForwardPass:
         """Open the two layers that the next one follows from; remove those a kill left behind."""
         if self.keep == "counts":
             self.folder.keep_only("afterstates", [line["sum"] for line in lines[-2:]])
+        check = BoardCheck(self.game)
         for line in lines[-2:]:
             if not sum(line["afterstates"]):
                 continue
             source = StoredLayer(self.folder.layer_path("afterstates", line["sum"]))
             try:
                 sound = len(source.file) == sum(line["afterstates"])
+                for job in range(source.jobs):
+                    check.demand(source.read(job), line["sum"], str(source.path))
             except (CorruptError, MissingLayerError):
                 sound = False
             if not sound:

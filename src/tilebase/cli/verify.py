@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -49,20 +50,19 @@ def verify(
 
 
 def _verify_run(path: Path) -> int:
-    from tilebase.errors import TilebaseError
     from tilebase.layers.run import verify_run
     from tilebase.tables.format import ValueFile
+    from tilebase.tables.verify import Findings, StopCheckError
 
-    wrong = verify_run(path)
+    found = Findings()
     values = sorted((path / "values").glob("*/*.val"))
-    for file in values:
-        try:
-            with ValueFile(file) as stored:
+    with suppress(StopCheckError):
+        verify_run(path, found)
+        for file in values:
+            with found.checking(), ValueFile(file) as stored:
                 stored.verify()
-        except TilebaseError as error:
-            wrong.append(str(error))
     unfinished = "sound so far; the table is not finished: the same tilebase solve goes on"
-    return _say(path, wrong, unfinished if values else "sound")
+    return _say(path, found.wrong, found.unread, unfinished if values else "sound")
 
 
 def _verify_table(
@@ -72,22 +72,28 @@ def _verify_table(
     from tilebase.tables.verify import verify_table
 
     found = verify_table(location, sample=sample, seed=seed, progress=progress)
-    wrong = list(found.wrong)
+    wrong, unread = list(found.wrong), list(found.unread)
     path = Path(location)
-    if (path / "run.json").exists():
-        wrong += [sentence for sentence in verify_run(path) if sentence not in wrong]
+    if (path / "run.json").exists() and not unread:
+        more = verify_run(path)
+        wrong += [sentence for sentence in more.wrong if sentence not in wrong]
+        unread += more.unread
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
         sound += f", {found.skipped:,} left out because the table was thinned"
-    return _say(location, wrong, sound)
+    return _say(location, wrong, unread, sound)
 
 
-def _say(path: Path | str, wrong: list[str], sound: str) -> int:
-    for sentence in wrong:
+def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> int:
+    for sentence in (*wrong, *unread):
         print(sentence)
-    damaged = f"{len(wrong)} damaged; delete the folder and make it anew"
-    print(f"{path}: {damaged if wrong else sound}")
-    return 1 if wrong else 0
+    verdicts = []
+    if wrong:
+        verdicts.append(f"{len(wrong)} damaged; delete the folder and make it anew")
+    if unread:
+        verdicts.append("not all of it could be read, so verify again when it can be")
+    print(f"{path}: {'; '.join(verdicts) or sound}")
+    return 1 if verdicts else 0
 
 
 def _verify_file(path: Path) -> int:
