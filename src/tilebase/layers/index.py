@@ -193,7 +193,5 @@ class Index:
         """
         ranks = self.rank(layer, keys)
         if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):
-            raise CorruptError(
-                f"a layer of sum {layer.total} holds boards that are not canonical: solve again"
-            )
+            raise CorruptError(f"a layer of sum {layer.total} holds boards that are not canonical")
         return ranks

@@ -52,7 +52,7 @@ class BoardCheck:
     hold any keys.
     """
 
-    _WRONG, _X = 1 << 40, 1 << 32  # what a forbidden code and an x that moves add to a sum
+    _WRONG, _X = 1 << 28, 1 << 21  # what a forbidden code and an x that moves add to a sum
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -63,12 +63,12 @@ class BoardCheck:
         self._bits = game.bits * step
         self._moving = 0 if game.fixed else len(game.unmergeable)
 
-    def _sums(self, cells: range) -> npt.NDArray[np.int64]:
+    def _sums(self, cells: range) -> npt.NDArray[np.int32]:
         """By packed cells what they add to the sum of the board."""
         found = np.zeros(1, dtype=np.int64)
         for cell in cells:
             found = (found[:, None] + np.array(self._codes(cell), dtype=np.int64)).ravel()
-        return found
+        return np.minimum(found, self._WRONG).astype(np.int32)  # small tables stay in cache
 
     def _codes(self, cell: int) -> list[int]:
         game = self.game
@@ -82,7 +82,7 @@ class BoardCheck:
 
     def demand(self, keys: Keys, total: int, name: str) -> None:
         """Raise `CorruptError` unless all keys are boards of this sum."""
-        found = np.zeros(len(keys), dtype=np.int64)
+        found = np.zeros(len(keys), dtype=np.int32)
         left = keys
         for table in self._tables:
             found += table[left & np.uint64(len(table) - 1)]

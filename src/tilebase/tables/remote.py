@@ -93,6 +93,8 @@ def _in_words(error: BaseException) -> str:
     reason = getattr(error, "reason", None)  # of urllib's URLError
     if isinstance(reason, BaseException):
         return _in_words(reason)
+    if isinstance(error, urllib.error.URLError):
+        return shown(reason)
     return shown(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
@@ -244,7 +246,7 @@ class HttpServer:
             with error:
                 if error.code in GONE:
                     raise MissingLayerError(f"{where} is not there") from error
-                if error.code == REFUSED_RANGE and not begin:
+                if error.code == REFUSED_RANGE and error.headers.get("Content-Range") == "bytes */0":
                     return b"", 0  # an empty file has no range
                 said = f"{error.code} {shown(error.reason, 80)}".strip()
                 raise StorageError(f"cannot read {where}: the server answered {said}") from error
