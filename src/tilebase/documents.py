@@ -37,7 +37,7 @@ def understood(what: str) -> Iterator[None]:
     except CorruptError as error:
         if str(error).startswith(what):
             raise
-        raise CorruptError(f"{what} is damaged, or written otherwise: {error}") from error
+        raise CorruptError(f"{what} is damaged, or written otherwise: {shown(error)}") from error
     except (TilebaseError, *_SHAPE) as error:
         missing = "it lacks " if isinstance(error, KeyError) else ""
         raise CorruptError(f"{what} is damaged, or written otherwise: {missing}{shown(error)}") from error

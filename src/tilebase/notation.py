@@ -74,16 +74,17 @@ def fraction_of(value: Any) -> Fraction:
 
 def probability_of(value: Any) -> Fraction:
     """A probability, exact.  Raises `GameError` unless it lies in [0, 1]."""
+    text = str(value)[:40]
     try:
         result = fraction_of(value)
     except (ValueError, TypeError) as error:
         raise GameError(
-            f"{str(value)[:40]!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
+            f"{text!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
         ) from error
     if result.denominator > 10**18:
-        raise GameError(f"the probability {value} has too many digits: at most eighteen behind the point")
+        raise GameError(f"the probability {text} has too many digits: at most eighteen behind the point")
     if not 0 <= result <= 1:
-        raise GameError(f"the probability of a 4 is {value}, but must lie between 0 and 1")
+        raise GameError(f"the probability of a 4 is {text}, but must lie between 0 and 1")
     return result
 
 

@@ -180,14 +180,15 @@ def find_objective(objectives: Iterable[Objective], word: str) -> Objective | No
 
 def parse_discount(value: Any) -> Fraction:
     """A discount, exact.  Raises `UsageError` unless it lies in (0, 1]."""
+    text = str(value)[:40]
     try:
         discount = fraction_of(value)
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{str(value)[:40]!r} is not a discount: write 0.99 or 99/100") from error
+        raise UsageError(f"{text!r} is not a discount: write 0.99 or 99/100") from error
     if discount.denominator > MOST_DENOMINATOR:
-        raise UsageError(f"the discount {value} has too many digits: at most twelve behind the point")
+        raise UsageError(f"the discount {text} has too many digits: at most twelve behind the point")
     if not 0 < discount <= 1:
-        raise UsageError(f"the discount is {value}, but must lie above 0 and at most be 1")
+        raise UsageError(f"the discount is {text}, but must lie above 0 and at most be 1")
     return discount
 
 

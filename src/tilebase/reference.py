@@ -222,7 +222,9 @@ def _check_question(objective: str, discount: Any) -> Fraction:
     try:
         factor = fraction_of(discount)
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{discount!r} is not a discount: write a fraction, as in 99/100") from error
+        raise UsageError(
+            f"{str(discount)[:40]!r} is not a discount: write a fraction, as in 99/100"
+        ) from error
     if not 0 <= factor <= 1:
         raise UsageError(f"the discount is {discount}, but must lie between 0 and 1")
     return factor

@@ -28,7 +28,7 @@ from tilebase.tables.format import (
 )
 from tilebase.tables.manifest import Manifest
 from tilebase.tables.probe import Prober
-from tilebase.tables.source import Folder
+from tilebase.tables.source import Folder, read_file
 from tilebase.values import Value, as_value
 
 
@@ -222,7 +222,7 @@ def write_manifest(
     layers: dict[int, dict[str, str]] = {}
     old = path / "manifest.json"
     if old.exists():
-        before = Manifest.parse(old.read_bytes(), str(old))
+        before = Manifest.parse(read_file(old), str(old))
         known = {one.label: one for one in before.objectives} | known
         starts = dict(before.starts) | starts
         layers = {total: dict(files) for total, files in before.layers.items()}

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, GoalArgument, QuietOption, make_game
 from tilebase.cli.progress import counting_progress
-from tilebase.errors import CorruptError, StorageError, UsageError, WrongGameError
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, UsageError, WrongGameError
 from tilebase.game import Game
 from tilebase.paths import runs_folder
 
@@ -110,9 +110,13 @@ def _read(file: Path, game: Game | None, up_to: int | None) -> CountResult:
 
 
 def _parse(file: Path) -> Any:
+    from tilebase.tables.source import read_file
+
     try:
-        return json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise StorageError(f"cannot read {file}: {error.strerror or error}") from error
+        return json.loads(read_file(file))
+    except MissingLayerError as error:
+        raise StorageError(f"cannot read {file}: No such file or directory") from error
+    except CorruptError:
+        raise
     except (ValueError, RecursionError) as error:
         raise CorruptError(f"not JSON: {error}") from error

@@ -138,7 +138,11 @@ class DiskStore:
 
     def check(self, crc: str) -> None:
         """Raise `CorruptError` unless the file has this checksum."""
-        if self.path.stat().st_size != self.size * self.dtype.itemsize or self.checksum != crc:
+        try:
+            same = self.path.stat().st_size == self.size * self.dtype.itemsize and self.checksum == crc
+        except OSError as error:
+            raise StorageError(f"cannot read {self.path}: {error.strerror or error}") from error
+        if not same:
             raise CorruptError(f"{self.path} is damaged: delete {self.path.parent} and solve again")
 
     def rename(self, path: Path) -> None:

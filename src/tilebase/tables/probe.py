@@ -102,7 +102,9 @@ class _Layer:
         for label, file in files.items():
             if checks is not None and checks.get(label) != file.checksum:
                 raise CorruptError(f"{file.path} is not the file that the manifest names: layers are mixed")
-            if file.meta.get("game") != game.identity or file.meta.get("sum") != self.total:
+            kind = "all" if self._keys is None else "afterstates"
+            expected = {"game": game.identity, "kind": kind, "sum": self.total}
+            if any(file.meta.get(name) != value for name, value in expected.items()):
                 raise CorruptError(f"{file.path} belongs to another game or sum: layers are mixed")
 
     def close(self) -> None:

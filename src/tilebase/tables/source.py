@@ -85,9 +85,11 @@ class LocalFile:
             raise MissingLayerError(f"{self._path} is not there") from error
         except (OSError, ValueError) as error:
             raise StorageError(f"cannot read {self._path}: {getattr(error, 'strerror', error)}") from error
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
             os.close(descriptor)
-            raise StorageError(f"cannot read {self._path}: it is not a file")
+            what = os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "it is not a file"
+            raise StorageError(f"cannot read {self._path}: {what}")
         return descriptor
 
     def read(self, offset: int, size: int) -> bytes:
