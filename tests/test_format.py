@@ -314,7 +314,7 @@ def renamed(old, new):
     "change",
     [
         renamed(b"32", b"64"),
-        renamed(b'"kind": "states"', b'"kind": "afterstates"'),
+        renamed(b'"kind": "', b'"kind": "other'),
         renamed(b'"sum": ', b'"sum": 1'),
         lambda columns, meta: ({"key": columns["key"].slice(1)}, meta),
         lambda columns, meta: ({"key": columns["key"].cast("int64")}, meta),
