@@ -1,7 +1,7 @@
 """Probing a table: what a position is worth, and which slides are best.
 
 Neither Numba nor the solver is loaded.  A table may be a folder, a zip file (stored, not
-compressed) or a URL that fsspec knows.  Objects here are safe to share between threads.
+compressed) or a URL.  Objects here are safe to share between threads.
 """
 
 from __future__ import annotations
@@ -518,7 +518,7 @@ def _interval(low: Answer, high: Answer) -> Answer:
 
 
 def open_table(location: Path | str) -> Table:
-    """Open a table in a folder, a zip file, or at a URL that fsspec knows.
+    """Open a table in a folder, a zip file, or at a URL: of any web server, or that fsspec knows.
 
     Raises
     ------
@@ -526,6 +526,8 @@ def open_table(location: Path | str) -> Table:
         If nothing is there.
     CorruptError
         If there is no sound manifest, or one of a newer version.
+    StorageError
+        If it cannot be read, as without permission, or from a server that fails.
 
     >>> open_table("nowhere")
     Traceback (most recent call last):
