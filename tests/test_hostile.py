@@ -603,6 +603,30 @@ def test_every_member_of_a_run(tmp_path, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.parametrize("which", [0, -1], ids=["layer", "checkpoint"])
+def test_every_member_of_the_journal_of_a_dense_pass(which, tmp_path):
+    """A pass over all boards that goes on from a journal of a stranger."""
+    game, run = Game("2x2", 32, limits="16,16/16,8"), tmp_path / "run"
+    solve(game, "lower", folder=run, space="all", threads=1, down_to=10)
+    file = run / "values" / "lower" / "layers.jsonl"
+    good = file.read_bytes()
+    kept = {path: path.read_bytes() for path in file.parent.iterdir()}
+    lines = good.splitlines(keepends=True)
+    one = json.loads(lines[which].rpartition(b"\t")[0])
+    assert ("saved" in one) == bool(which)
+    exact = solve(game, "lower", space="all", threads=1).value
+    for path in list(places(one)):
+        for value in [..., *VALUES[::4]] if path else VALUES[::4]:
+            for name, data in kept.items():
+                name.write_bytes(data)
+            text = json.dumps(changed(one, path, value)).encode()
+            lines[which] = b"%b\t%08x\n" % (text, zlib.crc32(text))
+            file.write_bytes(b"".join(lines))
+            found = soon(lambda: solve(game, "lower", folder=run, space="all", threads=1), COMPILING)
+            if not isinstance(found, TilebaseError) and path[:1] != ("starts",):
+                assert found.value == exact
+
+
 HEADERS = [
     "{'descr': '<u8', 'fortran_order': False, 'shape': (99999999999,), }",
     "{'descr': '<u8', 'fortran_order': False, 'shape': (1024, 1024), }",

@@ -38,7 +38,7 @@ import numpy.typing as npt
 
 from tilebase.documents import understood, whole
 from tilebase.enumerate import Progress
-from tilebase.errors import ResourceError, StorageError
+from tilebase.errors import CorruptError, ResourceError, StorageError
 from tilebase.game import Cells, Game
 from tilebase.layers import dense as layers
 from tilebase.layers.bits import Bits
@@ -144,7 +144,8 @@ class DensePass:
 
     def start(self) -> Number:
         """What the start is worth: the mean, the least or the largest over the starts."""
-        worths = [(self.starts[board], p) for board, p in self.game.starts()]
+        with understood(str(self._journal.path)):  # a pass that goes on has them from there
+            worths = [(self.starts[board], p) for board, p in self.game.starts()]
         if not self.objective.is_mean:
             pick = max if self.objective.name == "longest" else min
             return pick(worth for worth, _ in worths)
@@ -238,6 +239,8 @@ class DensePass:
             else:
                 same = line.get("layout", "values") == self._executor.layout
                 saved = {int(total): crc for total, crc in line["saved"].items()} if same else {}
+        if saved and min(saved) + 2 in self.found and min(saved) + 2 not in saved:
+            raise CorruptError("its checkpoint lacks a layer")
         return saved
 
     def _lacks(self, line: dict[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import QuietOption
 from tilebase.cli.progress import share_progress
+from tilebase.documents import shown
 from tilebase.errors import UsageError
 
 
@@ -37,13 +39,16 @@ def verify(
     """
     if sample < 0:
         raise UsageError(f"a sample of {sample} values is none: give 0 or more")
+    from tilebase.tables.source import mode_of
+
     path = Path(location)
     if "://" in location:
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(location, None if every else sample, seed, progress)
-    if path.is_dir() and (path / "run.json").exists() and not (path / "manifest.json").exists():
+    folder = stat.S_ISDIR(mode_of(path))
+    if folder and mode_of(path / "run.json") and not mode_of(path / "manifest.json"):
         return _verify_run(path)
-    if path.is_dir() or path.suffix == ".zip":
+    if folder or path.suffix == ".zip":
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(path, None if every else sample, seed, progress)
     return _verify_file(path)
@@ -69,12 +74,13 @@ def _verify_table(
     location: Path | str, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
 ) -> int:
     from tilebase.layers.run import verify_run
+    from tilebase.tables.source import mode_of
     from tilebase.tables.verify import verify_table
 
     found = verify_table(location, sample=sample, seed=seed, progress=progress)
     wrong, unread = list(found.wrong), list(found.unread)
     path = Path(location)
-    if (path / "run.json").exists() and not unread:
+    if mode_of(path / "run.json") and not unread:
         more = verify_run(path)
         wrong += [sentence for sentence in more.wrong if sentence not in wrong]
         unread += more.unread
@@ -103,5 +109,5 @@ def _verify_file(path: Path) -> int:
     with kind(path) as file:
         file.verify()
         what = "values" if path.suffix == ".val" else "keys"
-        print(f"{path}: sound, {len(file):,} {what} of sum {file.meta.get('sum')}")
+        print(f"{path}: sound, {len(file):,} {what} of sum {shown(file.meta.get('sum'), 40)}")
     return 0

@@ -210,7 +210,7 @@ class Zip:
         """Nothing is held."""
 
 
-def _mode(path: Path) -> int:
+def mode_of(path: Path) -> int:
     """What kind of file a path names, as `stat` says; 0 if there is none.  Raises `StorageError`."""
     try:
         return path.stat().st_mode
@@ -225,7 +225,7 @@ def open_location(location: Path | str) -> Location:
     if "://" in str(location):
         return open_url(str(location))
     path = Path(location)
-    mode = _mode(path)
+    mode = mode_of(path)
     if stat.S_ISDIR(mode):
         return Folder(path)
     if mode:
