@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tilebase.errors import CorruptError, TilebaseError
+from tilebase.errors import CorruptError, WrongGameError
 
 MOST_DEPTH = 16
 """Levels of nesting; what tilebase writes has at most seven."""
@@ -31,14 +31,19 @@ def shown(thing: object, most: int = 200) -> str:
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """Within it, whatever a document of another shape raises is a `CorruptError` about `what`."""
+    """Within it, whatever a document of another shape raises is a `CorruptError` about `what`.
+
+    A document that cannot be read, or is of another game, is not damaged: those errors pass.
+    """
     try:
         yield
+    except WrongGameError:
+        raise
     except CorruptError as error:
         if str(error).startswith(what):
             raise
         raise CorruptError(f"{what} is damaged, or written otherwise: {shown(error)}") from error
-    except (TilebaseError, *_SHAPE) as error:
+    except _SHAPE as error:
         missing = "it lacks " if isinstance(error, KeyError) else ""
         raise CorruptError(f"{what} is damaged, or written otherwise: {missing}{shown(error)}") from error
 

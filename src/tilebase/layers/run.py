@@ -31,8 +31,8 @@ from tilebase.tables.source import read_file
 from tilebase.tables.verify import Findings, StopCheckError
 
 VERSION = 1
-MOST_JOURNAL = 1 << 30
-"""Bytes of a journal."""
+MOST_JOURNAL = 1 << 28
+"""Bytes of a journal; a layer has a line of less than 1 kB."""
 MOST_SUM = 1 << 31
 """No board has so large a sum."""
 KEEP = ("counts", "afterstates", "states")

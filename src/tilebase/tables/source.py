@@ -123,7 +123,7 @@ class LocalFile:
 def read_document(source: Source, most: int = MOST_BYTES) -> bytes:
     """All of a small file.  Raises `CorruptError` if it has more than `most` bytes, `StorageError`."""
     if source.size > most:
-        raise CorruptError(f"{source.name} has {source.size} bytes, more than {most}: too many")
+        raise CorruptError(f"{source.name} has {source.size} bytes; at most {most} are read")
     return source.read(0, source.size)
 
 

@@ -63,7 +63,7 @@ class Findings:
     def checking(self) -> Iterator[None]:
         """Within it an error is a sentence: of a file that cannot be read, or of one that is wrong.
 
-        Raises the third error of a file that cannot be read.
+        Raises `StopCheckError` at the third file that cannot be read.
         """
         try:
             yield
