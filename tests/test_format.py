@@ -259,6 +259,115 @@ def test_parquet_round_trip(game, tmp_path):
         assert (tmp_path / "again.tbl").read_bytes() == path.read_bytes()
 
 
+def small_layer(folder):
+    """The largest layer of a small game."""
+    count(Game("2x2", 32), folder=folder / "run", keep="states", threads=1)
+    return max(sorted((folder / "run").rglob("*.tbl")), key=lambda path: path.stat().st_size)
+
+
+def test_flipped_bytes_of_parquet_never_give_another_layer(tmp_path):
+    """Parquet's own checksums cover neither keys nor metadata; ours does."""
+    pytest.importorskip("pyarrow")
+    layer, again = small_layer(tmp_path), tmp_path / "again.tbl"
+    file = tmp_path / "layer.parquet"
+    export_parquet(layer, file)
+    good, expected = file.read_bytes(), layer.read_bytes()
+    refused = 0
+    for at in range(len(good)):
+        flip = (0x01, 0x40, 0xFF)[at % 3]
+        file.write_bytes(good[:at] + bytes([good[at] ^ flip]) + good[at + 1 :])
+        try:
+            import_parquet(file, again)
+        except CorruptError:
+            refused += 1
+            assert not again.exists()
+        else:
+            assert again.read_bytes() == expected
+            again.unlink()
+    assert refused > len(good) // 2
+
+
+def test_cut_parquet_files(tmp_path):
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "layer.parquet"
+    export_parquet(small_layer(tmp_path), file)
+    good = file.read_bytes()
+    for size in range(0, len(good), 7):
+        file.write_bytes(good[:size])
+        with pytest.raises(CorruptError):
+            import_parquet(file, tmp_path / "again.tbl")
+
+
+def rewritten(file, change):
+    """Write a Parquet file again with other columns or metadata: `change` gets both."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pq.read_table(file)
+    columns, metadata = change({"key": table.column("key")}, dict(table.schema.metadata))
+    pq.write_table(pa.table(columns).replace_schema_metadata(metadata), file)
+
+
+def renamed(old, new):
+    return lambda columns, meta: (columns, meta | {b"tilebase": meta[b"tilebase"].replace(old, new)})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        renamed(b"32", b"64"),
+        renamed(b'"kind": "', b'"kind": "other'),
+        renamed(b'"sum": ', b'"sum": 1'),
+        lambda columns, meta: ({"key": columns["key"].slice(1)}, meta),
+        lambda columns, meta: ({"key": columns["key"].cast("int64")}, meta),
+        lambda columns, meta: (columns, meta | {b"tilebase.sha256": b"0" * 64}),
+        lambda columns, meta: (columns, meta | {b"tilebase.sha256": b""}),
+        lambda columns, meta: ({"other": columns["key"]}, meta),
+    ],
+)
+def test_parquet_of_another_layer_is_refused(change, tmp_path):
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "layer.parquet"
+    export_parquet(small_layer(tmp_path), file)
+    rewritten(file, lambda columns, meta: (columns, meta))
+    assert import_parquet(file, tmp_path / "again.tbl") > 0
+    (tmp_path / "again.tbl").unlink()
+    rewritten(file, change)
+    for unchecked in (False, True):
+        with pytest.raises(CorruptError):
+            import_parquet(file, tmp_path / "again.tbl", unchecked=unchecked)
+    assert not (tmp_path / "again.tbl").exists()
+
+
+def test_parquet_without_a_checksum(tmp_path):
+    pytest.importorskip("pyarrow")
+    layer, file, again = small_layer(tmp_path), tmp_path / "layer.parquet", tmp_path / "again.tbl"
+    export_parquet(layer, file)
+
+    def bare(columns, meta):
+        return columns, {b"tilebase": meta[b"tilebase"]}
+
+    rewritten(file, bare)
+    with pytest.raises(CorruptError, match="without a checksum: import it with unchecked=True"):
+        import_parquet(file, again)
+    assert import_parquet(file, again, unchecked=True) > 0
+    assert again.read_bytes() == layer.read_bytes()
+    rewritten(file, lambda columns, meta: ({"key": columns["key"].to_numpy() + np.uint64(1)}, meta))
+    with pytest.raises(CorruptError, match="no boards of sum"):
+        import_parquet(file, again, unchecked=True)
+
+
+def test_parquet_that_cannot_be_read(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "layer.parquet"
+    export_parquet(small_layer(tmp_path), file)
+
+    def forbidden(*_):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(os, "open", forbidden)
+    with pytest.raises(StorageError, match=r"cannot read .*: Permission denied"):
+        import_parquet(file, tmp_path / "again.tbl")
+
+
 def test_parquet_of_other_things(tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     bad = tmp_path / "bad.parquet"

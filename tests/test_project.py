@@ -27,8 +27,8 @@ EXAMPLES = [
 
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_version", "check", "errors", "paths"),
-    ("notation", "progress", "resources", "storage"),
-    ("game",),
+    ("documents", "notation", "progress", "resources", "storage", "tables.recent"),
+    ("game", "tables.remote"),
     ("symmetry",),
     ("board", "combinatorics", "counts", "objectives", "tables", "tables.source"),
     ("values", "tables.format", "tables.slides"),

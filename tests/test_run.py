@@ -86,7 +86,7 @@ def test_kill_at_random_moments(tmp_path, larger):
         assert "complete" not in (folder / "counts.jsonl").read_text()
     result = run(folder, LARGER)
     assert (contents(folder), result.as_dict()) == larger
-    assert verify_run(folder) == []
+    assert verify_run(folder).sound
 
 
 @pytest.mark.parametrize("keep", ["counts", "afterstates", "states"])
@@ -155,7 +155,7 @@ def test_torn_last_line_is_mended(done):
     last = len(data.splitlines(keepends=True)[-1])
     for cut in (1, 2, last // 2, last - 1, last):
         journal.write_bytes(data[:-cut])
-        assert len(verify_run(done)) == (cut != last)
+        assert len(verify_run(done).wrong) == (cut != last)
         assert run(done).total("live") == 57
         assert contents(done) == before
 
@@ -178,7 +178,7 @@ def test_damaged_earlier_line(done):
     with pytest.raises(CorruptError, match=r"counts\.jsonl is damaged after byte 0"):
         run(done)
     assert journal.read_bytes() == data
-    assert len(verify_run(done)) == 1
+    assert len(verify_run(done).wrong) == 1
 
 
 def test_journal_is_readable_text(done):
@@ -204,7 +204,7 @@ def test_layer_that_does_not_fit_the_journal(tmp_path, done):
     paths[-1].write_bytes((done / "afterstates" / "000020.tbl").read_bytes())
     with pytest.raises(TilebaseError):
         run(tmp_path / "parts")
-    assert verify_run(tmp_path / "parts")
+    assert verify_run(tmp_path / "parts").wrong
 
 
 # -- whose folder ----------------------------------------------------------------------------
@@ -306,13 +306,13 @@ def test_full_disk_through_the_command_line(limit, tmp_path, larger):
 def test_verify_finds_every_flipped_byte(flip, tmp_path):
     folder = tmp_path / "run"
     run(folder, Game("2x2", 8), keep="states")
-    assert verify_run(folder) == []
+    assert verify_run(folder).sound
     missed = []
     for name, data in contents(folder).items():
         for at in range(len(data)):
             (folder / name).write_bytes(data[:at] + bytes([data[at] ^ flip]) + data[at + 1 :])
             try:
-                if not verify_run(folder):
+                if verify_run(folder).sound:
                     missed.append((name, at))
             except WrongGameError:
                 assert name == "run.json"
@@ -323,7 +323,7 @@ def test_verify_finds_every_flipped_byte(flip, tmp_path):
 def test_verify_finds_layers_that_are_not_there_or_not_theirs(done):
     path = done / "afterstates" / "000010.tbl"
     path.rename(done / "afterstates" / "000012.tbl")
-    wrong = verify_run(done)
+    wrong = verify_run(done).wrong
     assert len(wrong) == 2
     assert any("was renamed" in sentence for sentence in wrong)
     assert any("000010.tbl does not exist" in sentence for sentence in wrong)
@@ -332,7 +332,7 @@ def test_verify_finds_layers_that_are_not_there_or_not_theirs(done):
 def test_verify_of_an_unfinished_run(tmp_path):
     for keep in ("counts", "afterstates", "states"):
         run(tmp_path / keep, keep=keep, up_to=12)
-        assert verify_run(tmp_path / keep) == []
+        assert verify_run(tmp_path / keep).sound
     with pytest.raises(WrongGameError):
         verify_run(tmp_path)
     with pytest.raises(WrongGameError):

@@ -7,8 +7,12 @@ threads open hardly more afterstates together than one alone.
 
 from __future__ import annotations
 
+import errno
+import re
+import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -18,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
-from tilebase.errors import CorruptError, ResourceError, WrongGameError
+from tilebase.errors import CorruptError, ResourceError, StorageError, WrongGameError
 from tilebase.game import Game
 from tilebase.layers.rules import Rules
 from tilebase.layers.run import DECIDED, digest_of
@@ -38,7 +42,8 @@ PIECE = 1 << 14
 """Lines of the table that are listed at a time."""
 SPREAD = 0x9E3779B97F4A7C15
 DAMAGE = (
-    OSError, ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, zipfile.BadZipFile
+    ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error,
+    zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
 """What reading a damaged zip file of arrays raises."""
 
@@ -51,17 +56,36 @@ def _empty_table(bits: int) -> Array:
     return whole[begin : begin + size]
 
 
+def _header(file: Any) -> str:
+    """The header of an array that `Facts.save` wrote, read up to where the elements begin.
+
+    NumPy's own reader takes memory for whatever size a header says.  Raises `ValueError`.
+    """
+    begin = file.read(10)
+    if len(begin) != 10 or begin[:8] != b"\x93NUMPY\x01\x00":
+        raise ValueError("no array")
+    text: str = file.read(int.from_bytes(begin[8:], "little")).decode("ascii")
+    return text.rstrip()
+
+
 def _number(stored: zipfile.ZipFile, name: str) -> int:
     with stored.open(f"{name}.npy") as file:
-        return int(np.lib.format.read_array(file))
+        if _header(file) != "{'descr': '<i8', 'fortran_order': False, 'shape': (), }":
+            raise ValueError("no number")
+        number = file.read(9)
+        if len(number) != 8:
+            raise ValueError("no number of eight bytes")
+        return int.from_bytes(number, "little", signed=True)
 
 
-def _lines(file: Any) -> int:
-    """The lines of the table that a file holds, read up to where they begin.  Raises `ValueError`."""
-    np.lib.format.read_magic(file)
-    (size,), _, dtype = np.lib.format.read_array_header_1_0(file)
+def _lines(file: Any, most: int) -> int:
+    """The lines of the table in a file of `most` bytes, read up to where they begin.  Raises `ValueError`."""
+    found = re.fullmatch(
+        r"\{'descr': '<u8', 'fortran_order': False, 'shape': \((\d{1,15}),\), \}", _header(file), re.ASCII
+    )
+    size = int(found[1]) if found else 0
     lines: int = size // kernels.LINE
-    if dtype != np.uint64 or lines < 16 or lines & lines - 1 or size != lines * kernels.LINE:
+    if lines < 16 or lines & lines - 1 or size != lines * kernels.LINE or 8 * size > most:
         raise ValueError("no table of decided afterstates")
     return lines
 
@@ -134,8 +158,12 @@ class Facts:
     def save(self, path: Path) -> None:
         """Write the table to a file, whole or not at all.  Raises `StorageError`."""
         layout, entered, game = np.int64(kernels.LAYOUT), np.int64(self.entered), np.int64(self.game)
-        with atomic_file(path) as file:
-            np.savez(file, table=self.table, layout=layout, entered=entered, game=game)
+        arrays = {"table": self.table, "layout": layout, "entered": entered, "game": game}
+        # As `np.savez` writes it, which leaves the archive open where the disk is full.
+        with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, np.asanyarray(array))
 
     def load(self, path: Path) -> None:
         """Take the table of a file, if there is one, or what there is room for.  Raises `CorruptError`."""
@@ -146,10 +174,16 @@ class Facts:
                 if _number(stored, "layout") != kernels.LAYOUT:
                     raise ValueError("a table of another version")
                 with stored.open("table.npy") as file:
-                    self._take(file)
+                    self._take(file, _lines(file, path.stat().st_size))
                 self.entered = max(self.entered, _number(stored, "entered"))
                 # Older versions did not write whose table it is.
                 game = _number(stored, "game") if "game.npy" in stored.namelist() else self.game
+        except OSError as error:
+            if error.errno not in (None, errno.EINVAL):  # which come of offsets that cannot be
+                raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+            raise CorruptError(
+                f"{path} is damaged, or of another version: delete it and search again"
+            ) from error
         except DAMAGE as error:
             raise CorruptError(
                 f"{path} is damaged, or of another version: delete it and search again"
@@ -159,8 +193,7 @@ class Facts:
                 f"{path} belongs to another game: delete it, and the same command searches anew"
             )
 
-    def _take(self, file: Any) -> None:
-        lines = _lines(file)
+    def _take(self, file: Any, lines: int) -> None:
         bits = lines.bit_length() - 1
         if bits <= self._most_bits:
             self.table, self.bits = _empty_table(bits), bits

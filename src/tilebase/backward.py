@@ -15,6 +15,7 @@ the same to the last bit.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -36,7 +37,7 @@ from tilebase.layers.maps import Layout, Layouts
 from tilebase.layers.reading import potentials
 from tilebase.layers.rules import Rules
 from tilebase.layers.spaces import Reachable, StoredBoards
-from tilebase.layers.store import in_order
+from tilebase.layers.store import BoardCheck, in_order
 from tilebase.layers.stored import StoredValues
 from tilebase.objectives import Objective
 from tilebase.progress import Pace, Progress
@@ -57,8 +58,8 @@ Array = npt.NDArray[Any]
 
 ROOM = 1 << 15
 """Spawns that are linked before they are folded: their positions stay in the second-level cache."""
-PART_CHUNKS = 32
-"""Chunks of keys in a part of a large layer."""
+PART_KEYS = 32 * CHUNK_KEYS
+"""Boards in a part of a large layer, to whole chunks."""
 
 
 @dataclass
@@ -112,6 +113,7 @@ class BackwardPass:
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._rules = Rules(game)
         self._layouts = Layouts(game)
+        self._check = BoardCheck(game)
         gains = any(fold.wants_gains for fold in self.folds)
         self._workers = [_Worker(self._rules.axes, gains) for _ in range(threads)]
         self._idle = list(self._workers)
@@ -239,8 +241,19 @@ class BackwardPass:
 
     def _spans(self, keys: StoredBoards) -> list[range]:
         """The chunks of a layer in parts, several for each thread if there are many."""
-        step = min(max(keys.chunks // (4 * self.threads), 1), PART_CHUNKS)
-        return [range(at, min(at + step, keys.chunks)) for at in range(0, keys.chunks, step)]
+        least = min(max(len(keys) // (4 * self.threads), 1), PART_KEYS)
+        spans, begin = [], 0
+        for chunk in range(keys.chunks):
+            if keys.starts[chunk + 1] - keys.starts[begin] >= least or chunk + 1 == keys.chunks:
+                spans.append(range(begin, chunk + 1))
+                begin = chunk + 1
+        return spans
+
+    def _read(self, total: int, keys: StoredBoards, span: range) -> Array:
+        """The boards of some chunks.  Raises `CorruptError` if they are not of the game and the sum."""
+        found = keys.read(span)
+        self._check.demand(found, total, keys.file.path)
+        return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
         """``work(worker, span)`` for all spans, in order; a single one stays in this thread."""
@@ -265,12 +278,12 @@ class BackwardPass:
         }
 
         def work(worker: _Worker, span: range) -> _Part:
-            keys = file.read(span)
+            keys = self._read(total, file, span)
             accs = [fold.start(len(keys)) for fold in self.folds]
             spawns = np.zeros(len(keys), dtype=np.uint8)
             for exponent, layer in above.items():
                 self._add(worker, total, keys, accs, spawns, exponent, layer)
-            return self._finish(span, keys, accs, spawns, here)
+            return self._finish(file.starts[span.start : span.stop + 1], keys, accs, spawns, here)
 
         return self._map(work, self._spans(file))
 
@@ -284,8 +297,8 @@ class BackwardPass:
             above = self._above(total + 2**exponent, sizes)
 
             def work(worker: _Worker, span: range, exponent: int = exponent, above: _Solved = above) -> None:
-                keys = file.read(span)
-                at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
+                keys = self._read(total, file, span)
+                at = slice(file.starts[span.start], file.starts[span.stop])
                 self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
 
             for _ in self._map(work, self._spans(file)):
@@ -296,8 +309,9 @@ class BackwardPass:
 
         def finish(_: _Worker, span: range) -> _Part:
             keys = file.read(span)
-            at = slice(span.start * CHUNK_KEYS, span.start * CHUNK_KEYS + len(keys))
-            return self._finish(span, keys, [acc[at] for acc in accs], spawns[at], None)
+            starts = file.starts[span.start : span.stop + 1]
+            at = slice(starts[0], starts[-1])
+            return self._finish(starts, keys, [acc[at] for acc in accs], spawns[at], None)
 
         yield from self._map(finish, self._spans(file))
 
@@ -346,24 +360,23 @@ class BackwardPass:
         return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
 
     def _finish(
-        self, span: range, keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
+        self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
     ) -> _Part:
-        """Values of a part: into memory, encoded, and summed up."""
+        """Values of a part, whose chunks begin at these positions: into memory, encoded, and summed up."""
         part = _Part([], [], np.zeros(3, dtype=np.uint64))
-        first = span.start * CHUNK_KEYS
+        first = starts[0]
+        cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
             found = fold.finish(acc, spawns)
             if here is not None:
                 fold.put(here.values[i], first, found)
-            pieces = [found[at : at + CHUNK_KEYS] for at in range(0, len(found), CHUNK_KEYS)]
             bits = fold.objective.dtype == "bit"
             part.chunks.append(
-                [
-                    compress(int(keys[k * CHUNK_KEYS]), len(piece), encode_values(piece, bits))
-                    for k, piece in enumerate(pieces)
-                ]
+                [compress(int(keys[at]), end - at, encode_values(found[at:end], bits)) for at, end in cuts]
             )
-            part.summaries.append(summarise(fold.objective, found, CHUNK_KEYS))
+            part.summaries.append(
+                [piece for at, end in cuts for piece in summarise(fold.objective, found[at:end], CHUNK_KEYS)]
+            )
         if here is not None:
             _enter(here, keys, first, part.edge)
         return part
@@ -403,8 +416,8 @@ class BackwardPass:
 
             def work(_: _Worker, span: range) -> Array:
                 edge = np.zeros(3, dtype=np.uint64)
-                found = keys.read(span)
-                first = span.start * CHUNK_KEYS
+                found = self._read(total, keys, span)
+                first = keys.starts[span.start]
                 _enter(here, found, first, edge)
                 for fold, file, values in zip(self.folds, files, here.values, strict=True):
                     stored = np.concatenate([file.values(chunk) for chunk in span])
@@ -448,8 +461,8 @@ def records(ranks: int) -> int:
 
 
 def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:
-    """Enter boards into a layer's directory."""
-    ranks = here.layout.index.rank(here.layout.layer, keys)
+    """Enter boards into a layer's directory.  Raises `CorruptError` if they are not canonical."""
+    ranks = here.layout.index.checked_rank(here.layout.layer, keys)
     backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
 
 

@@ -43,7 +43,7 @@ class Checker:
         self.header = head = json.loads(line)
         self.forced, shape = head["claim"] == "forced", [int(size) for size in head["shape"].split("x")]
         self.goal, *self.drops = (EXPONENTS[tile] for tile in (head["goal"], *head["drops"]))
-        most, self.cells = head["limits"] or [head["goal"]] * prod(shape), prod(shape)
+        most, self.cells = head["limits"] or [head["goal"]] * min(prod(shape), 33), prod(shape)
         self.limits = tuple(min(EXPONENTS[limit], self.goal - 1) for limit in most)
         limits = head["limits"] and [2 ** EXPONENTS[limit] for limit in most]
         game = "x".join(map(str, shape)), 2**self.goal, [2**tile for tile in self.drops], limits

@@ -36,7 +36,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.errors import ResourceError
+from tilebase.documents import text, understood, whole
+from tilebase.errors import CorruptError, ResourceError
 from tilebase.game import Cells, Game
 from tilebase.layers import dense as layers
 from tilebase.layers.bits import Bits
@@ -45,6 +46,7 @@ from tilebase.layers.run import Journal, check_all, sound_checksum
 from tilebase.layers.store import in_order
 from tilebase.layers.stores import DiskStore, MemoryStore, Store, released_on_error
 from tilebase.layers.threads import DenseWork, Tell, Threads
+from tilebase.notation import fraction_of
 from tilebase.objectives import Objective
 from tilebase.perfect import LayerMap, PerfectIndex
 from tilebase.plans import Plan, near_blocks, within
@@ -154,7 +156,8 @@ class DensePass:
 
     def start(self) -> Number:
         """What the start is worth: the mean, the least or the largest over the starts."""
-        worths = [(self.starts[board], p) for board, p in self.game.starts()]
+        with understood(str(self._journal.path)):  # a pass that goes on has them from there
+            worths = [(self.starts[board], p) for board, p in self.game.starts()]
         if not self.objective.is_mean:
             pick = max if self.objective.name == "longest" else min
             return pick(worth for worth, _ in worths)
@@ -217,9 +220,8 @@ class DensePass:
 
     def _resume(self, totals: list[int]) -> list[int]:
         """Take up a checkpoint; return the sums that are missing, descending."""
-        lines = self._journal.read()
-        layers = {line["sum"]: line for line in lines if "sum" in line}
-        last = [line for line in lines if "saved" in line][-1:]
+        with understood(str(self._journal.path)):
+            layers, last = self._read_journal()
         if not self._are_whole(layers):
             layers, last = {}, []
         if any(total not in layers for total in totals):
@@ -231,12 +233,24 @@ class DensePass:
                 self._states[total] = self._load(total, crc)
             below = min(saved, default=max(totals) + 1)
             layers = {total: line for total, line in layers.items() if total >= below}
-        for total, line in layers.items():
-            self._take(total, line)
+        with understood(str(self._journal.path)):
+            for total, line in layers.items():
+                self._take(total, line)
         if not layers or not all(self._path(int(total)).exists() for line in last for total in line["saved"]):
             last = []
         self._journal.rewrite([*layers.values(), *last])
         return [total for total in totals if total not in layers]
+
+    def _read_journal(self) -> tuple[dict[int, dict[str, Any]], list[dict[str, Any]]]:
+        """The lines of finished layers by sum, and that of the last checkpoint, if there is one."""
+        lines = self._journal.read()
+        layers = {whole(line["sum"], "a sum"): line for line in lines if "sum" in line}
+        last = [line for line in lines if "saved" in line][-1:]
+        for line in last:
+            saved = {int(total): text(crc, "a checksum") for total, crc in line["saved"].items()}
+            if saved and min(saved) + 2 in layers and min(saved) + 2 not in saved:
+                raise CorruptError("its checkpoint lacks a layer")
+        return layers, last
 
     def _take(self, total: int, line: dict[str, Any]) -> None:
         """Take up a finished layer."""
@@ -247,7 +261,7 @@ class DensePass:
 
     def _are_whole(self, layers: dict[int, dict[str, Any]]) -> bool:
         """Whether the finished layers have all that is wanted, and sound files; their checksums are kept."""
-        if self._summaries and any(line["summary"] is None for line in layers.values()):
+        if self._summaries and any(line.get("summary") is None for line in layers.values()):
             return False
         if not self.keep:
             return True
@@ -551,4 +565,6 @@ def _text(value: Number) -> Any:
 
 
 def _number(value: Any) -> Number:
-    return Fraction(value) if isinstance(value, str) else value
+    if not isinstance(value, str | float | int):
+        raise TypeError(f"{value!r} is not a number")
+    return fraction_of(value) if isinstance(value, str) else value

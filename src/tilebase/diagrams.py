@@ -69,7 +69,7 @@ def decision_diagram(
     if not game.can_win:
         raise UsageError("values need a goal: name one")
     states = live_states(game, max_states=max_states)
-    solved = reference.values(game, discount=Fraction(discount))
+    solved = reference.values(game, discount=discount)
     actions = {state: tuple(_actions(solved, state)) for state in states}
     if optimal:
         actions = _reached_by_best(game, actions)

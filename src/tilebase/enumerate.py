@@ -39,8 +39,17 @@ from tilebase.layers.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.layers.index import Index, LayerIndex
 from tilebase.layers.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.layers.rules import Rules
-from tilebase.layers.run import KEEP, Question, RunFolder, check_all, delete_run, is_counted, sound_checksum
-from tilebase.layers.store import StoredLayer, in_order, write_keys
+from tilebase.layers.run import (
+    KEEP,
+    Question,
+    RunFolder,
+    check_all,
+    count_lines,
+    delete_run,
+    is_counted,
+    sound_checksum,
+)  # fmt: skip
+from tilebase.layers.store import BoardCheck, StoredLayer, in_order, write_keys
 from tilebase.progress import Pace, Progress
 from tilebase.resources import OVERHEAD, check_resources
 from tilebase.storage import sync_files
@@ -110,7 +119,7 @@ class ForwardPass:
         """Do all layers, or those of sums to `up_to`, continuing where the folder ends."""
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
-        lines = [line for line in lines if "sum" in line]
+        lines = count_lines(lines, self.game, self.folder.journal.path)
         try:
             if self.keep != "counts":
                 self._mend(lines, done)
@@ -185,15 +194,23 @@ class ForwardPass:
         """Open the two layers that the next one follows from; remove those a kill left behind."""
         if self.keep == "counts":
             self.folder.keep_only("afterstates", [line["sum"] for line in lines[-2:]])
+        check = BoardCheck(self.game)
         for line in lines[-2:]:
             if not sum(line["afterstates"]):
                 continue
-            if self.keep == "counts" and self._checksum(line, "afterstates") is None:
+            source = StoredLayer(self._path(line["sum"]))
+            sound = self.keep != "counts" or self._checksum(line, "afterstates") is not None
+            try:
+                for job in range(source.jobs if sound else 0):
+                    check.demand(source.read(job), line["sum"], str(source.path))
+            except CorruptError:
+                sound = False
+            if not sound:
                 raise CorruptError(
                     f"{self._path(line['sum'])} is damaged or does not exist, so the run cannot go on: "
                     f"delete {self.folder.path} and count again"
                 )
-            self._sources[line["sum"]] = StoredLayer(self._path(line["sum"]))
+            self._sources[line["sum"]] = source
         self._done_states = sum(sum(line["states"]) for line in lines)
 
     def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:

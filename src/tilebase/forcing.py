@@ -38,6 +38,7 @@ from tilebase.progress import Progress
 from tilebase.resources import check_resources
 from tilebase.results import Solution
 from tilebase.solver import solve
+from tilebase.storage import check_writable
 from tilebase.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.values import Exact
 

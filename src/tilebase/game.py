@@ -47,6 +47,8 @@ _AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 MAX_CELLS = 32
 UNBOUNDED = 64
 """The largest exponent where no rule bounds tiles: far more than a packed key holds."""
+MOST_IDENTITY = 1 << 16
+"""Characters of a game's identity: one read from a file may be anything, and each cell has few."""
 
 
 @dataclass(frozen=True)
@@ -484,8 +486,12 @@ class Game:
         """The game of an `identity`.  Raises `GameError` if it is none."""
         try:
             values = dict(identity)
+            if len(json.dumps(values, default=str)) > MOST_IDENTITY:
+                raise GameError(f"the identity of a game has at most {MOST_IDENTITY} characters")
             return cls(values.pop("shape"), values.pop("goal"), **values)
-        except (KeyError, TypeError) as error:
+        except GameError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise GameError(f"not the identity of a game: {error}") from error
 
     def changed(self, **values: Any) -> Game:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from operator import index
 from typing import Any
@@ -47,18 +48,43 @@ def integer_of(value: Any, what: str) -> int:
         raise GameError(f"{what} {value!r} is not a number: write 2, 4, 8 and so on") from error
 
 
+MOST_DIGITS = 1000
+"""Characters of an exact number, and its decimal exponent: the proved bounds that we write have 200."""
+
+
+def fraction_of(value: Any) -> Fraction:
+    """An exact number: text as ``0.1``, ``1/10`` or ``1e-9``, a float as it is printed, or a number.
+
+    ``Fraction("1e-999999999")`` would take all memory, so long texts and large exponents are refused
+    before.  Raises ValueError, also for a denominator of 0, or TypeError.
+    """
+    if isinstance(value, float | Decimal):
+        value = str(value)
+    if isinstance(value, str):
+        if len(value) > MOST_DIGITS:
+            raise ValueError(f"a number of {len(value)} characters; at most {MOST_DIGITS} are read")
+        exponent = re.search(r"[eE]([-+]?[\d_]+)\s*$", value)
+        if exponent and abs(int(exponent[1])) > MOST_DIGITS:
+            raise ValueError(f"the exponent {exponent[1]} is not from {-MOST_DIGITS} to {MOST_DIGITS}")
+    try:
+        return Fraction(value)
+    except (ZeroDivisionError, OverflowError) as error:
+        raise ValueError(f"{value!r} is not a number") from error
+
+
 def probability_of(value: Any) -> Fraction:
     """A probability, exact.  Raises `GameError` unless it lies in [0, 1]."""
+    text = str(value)[:40]
     try:
-        result = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, TypeError, ZeroDivisionError) as error:
+        result = fraction_of(value)
+    except (ValueError, TypeError) as error:
         raise GameError(
-            f"{value!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
+            f"{text!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
         ) from error
     if result.denominator > 10**18:
-        raise GameError(f"the probability {value} has too many digits: at most eighteen behind the point")
+        raise GameError(f"the probability {text} has too many digits: at most eighteen behind the point")
     if not 0 <= result <= 1:
-        raise GameError(f"the probability of a 4 is {value}, but must lie between 0 and 1")
+        raise GameError(f"the probability of a 4 is {text}, but must lie between 0 and 1")
     return result
 
 

@@ -32,6 +32,7 @@ from typing import Any
 
 from tilebase.errors import UsageError
 from tilebase.game import Game
+from tilebase.notation import fraction_of
 
 TYPES = {
     "win": ("float64", "float32", "float16"),
@@ -145,9 +146,9 @@ class Objective:
     def from_identity(cls, identity: Any) -> Objective:
         """The objective of an `identity`.  Raises `UsageError` if it is none."""
         try:
-            return cls(identity["name"], identity["dtype"], Fraction(identity["discount"]))
+            return cls(identity["name"], identity["dtype"], identity["discount"])
         except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"not an objective: {identity}") from error
+            raise UsageError(f"not an objective: {repr(identity)[:200]}") from error
 
     def check(self, game: Game) -> None:
         """Raise `UsageError` unless the objective fits the game."""
@@ -184,14 +185,15 @@ def find_objective(objectives: Iterable[Objective], word: str) -> Objective | No
 
 def parse_discount(value: Any) -> Fraction:
     """A discount, exact.  Raises `UsageError` unless it lies in (0, 1]."""
+    text = str(value)[:40]
     try:
-        discount = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise UsageError(f"{value!r} is not a discount: write 0.99 or 99/100") from error
+        discount = fraction_of(value)
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"{text!r} is not a discount: write 0.99 or 99/100") from error
     if discount.denominator > MOST_DENOMINATOR:
-        raise UsageError(f"the discount {value} has too many digits: at most twelve behind the point")
+        raise UsageError(f"the discount {text} has too many digits: at most twelve behind the point")
     if not 0 < discount <= 1:
-        raise UsageError(f"the discount is {value}, but must lie above 0 and at most be 1")
+        raise UsageError(f"the discount is {text}, but must lie above 0 and at most be 1")
     return discount
 
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from tilebase._kernels.dense import least_where
 from tilebase.dense import DensePass
+from tilebase.documents import understood
 from tilebase.errors import UsageError
 from tilebase.estimates import check, passing
 from tilebase.game import Cells, Game
@@ -143,8 +144,9 @@ def check_pattern(
         lowest=search.lowest, highest=search.highest, look=search.look,
     ) as dense:  # fmt: skip
         solved = dense.run()
-    seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
-    least, total, rank = min(seen)
+    with understood(f"the journal in {path}"):  # a pass that goes on has it from there
+        seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
+        least, total, rank = min(seen)
     # The slide from the state itself is not in its raw value yet.
     slides = CERTAIN - least + 1
     holds = least > 0 and (within is None or slides <= within)

@@ -55,6 +55,8 @@ CACHED_LAYERS = 8
 """Layers whose offsets are kept for ranking single boards."""
 MOST_BLOCKS = 1 << 26
 """Combinations of sums of three parts."""
+PART_BYTES, BLOCK_BYTES = 64, 200
+"""Bytes that a filling of a part and a block take while the tables are made, at most."""
 
 
 class Part:
@@ -161,19 +163,23 @@ class PerfectIndex:
     Raises
     ------
     ResourceError
-        If the limits allow more than 2**24 fillings of a quarter of the board.
+        If the limits allow more than 2**24 fillings of a quarter of the board, or the tables take more
+        than `most_bytes`: the game of a table that somebody else made may be any.
 
     >>> index = PerfectIndex(Game("2x2", 32))
     >>> index.unrank(8, index.rank((1, 1, 0, 2)))
     (1, 1, 0, 2)
     """
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, most_bytes: int | None = None) -> None:
         self.game = game
         self.axes, cells = _cut(game)
+        for part in cells:
+            self._bound(most_bytes, PART_BYTES * prod(len(cell_codes(game, cell)) for cell in part))
         self.parts = tuple(Part(game, part) for part in cells)
         a, b, c, _ = self.parts
         shape = (len(a.sums), len(b.sums), len(c.sums))
+        self._bound(most_bytes, BLOCK_BYTES * prod(shape))
         if prod(shape) > MOST_BLOCKS:
             raise ResourceError(
                 f"all boards of {game} are too many for a pass over them: their quarters can have "
@@ -197,6 +203,13 @@ class PerfectIndex:
         self._fillings = np.zeros(2 * most + len(d.class_of), dtype=np.int64)
         self._fillings[most + d.sums] = d.counts
         self._layer_of = lru_cache(maxsize=CACHED_LAYERS)(self.layer)
+
+    def _bound(self, most: int | None, needed: int) -> None:
+        if most is not None and needed > most:
+            raise ResourceError(
+                f"the perfect index of {self.game} takes {needed / 2**30:.1f} GiB, "
+                f"and at most {most / 2**30:.1f} GiB are taken to read a table"
+            )
 
     @property
     def nbytes(self) -> int:

@@ -120,7 +120,8 @@ def evaluate(
         A table in a folder on this machine, with values of `objective`.
     policy:
         ``"random"``, ``"greedy"``, another table of the same game or the folder of one,
-        ``"module:function"``, or a callable.
+        ``"module:function"``, or a callable.  The module is imported, also from the current folder, so its
+        code runs: name only modules that you trust.
     objective:
         Label of the table's objective: win, score or moves.  None: the first of those.
     states:

@@ -67,6 +67,7 @@ import numpy as np
 from tilebase.counts import STORED, CountResult
 from tilebase.errors import UsageError
 from tilebase.game import Cells, Game
+from tilebase.notation import fraction_of
 from tilebase.symmetry import canonical, orbit_size
 
 Objective: TypeAlias = Literal["win", "guaranteed", "score", "moves", "survival", "longest"]
@@ -219,9 +220,11 @@ def _check_question(objective: str, discount: Any) -> Fraction:
     if objective not in get_args(Objective):
         raise UsageError(f"{objective!r} is not an objective: choose {', '.join(get_args(Objective))}")
     try:
-        factor = Fraction(discount)
-    except (ValueError, TypeError, ZeroDivisionError) as error:
-        raise UsageError(f"{discount!r} is not a discount: write a fraction, as in 99/100") from error
+        factor = fraction_of(discount)
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            f"{str(discount)[:40]!r} is not a discount: write a fraction, as in 99/100"
+        ) from error
     if not 0 <= factor <= 1:
         raise UsageError(f"the discount is {discount}, but must lie between 0 and 1")
     return factor

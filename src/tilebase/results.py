@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tilebase.documents import shown, whole
+from tilebase.errors import CorruptError
 from tilebase.game import Game
 from tilebase.objectives import Objective
 from tilebase.values import Lower, Upper, Value, join_bounds
@@ -58,7 +60,12 @@ class LayerSummary:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> LayerSummary:
-        """The summary of which `as_dict` made these values."""
+        """The summary of which `as_dict` made these values.  Raises `CorruptError` or KeyError."""
+        for name in ("sum", "positions", "won", "lost"):
+            whole(values[name], f"{name} of a layer")
+        for name in ("least", "mean", "largest"):
+            if type(values[name]) not in (int, float):
+                raise CorruptError(f"{name} of a layer is {shown(repr(values[name]), 40)}")
         return cls(**{name: values[name] for name in cls.__dataclass_fields__})
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from tilebase.notation import fraction_of
 from tilebase.objectives import ONE, Objective
 
 Number: TypeAlias = float | int | bool | Fraction
@@ -107,11 +108,13 @@ def value_from_dict(values: Any) -> Value:
     """The value of which `as_dict` made these.  Raises ValueError, KeyError or TypeError."""
     kind = values["kind"]
     if kind == "exact":
+        if not isinstance(values["value"], float | int | bool):
+            raise TypeError(f"{values['value']!r} is not a number")
         return Exact(values["value"])
     if kind in ("lower", "upper"):
-        return (Lower if kind == "lower" else Upper)(Fraction(values["bound"]))
+        return (Lower if kind == "lower" else Upper)(fraction_of(values["bound"]))
     if kind == "interval":
-        return Interval(Fraction(values["low"]), Fraction(values["high"]))
+        return Interval(fraction_of(values["low"]), fraction_of(values["high"]))
     raise ValueError(f"{kind!r} is no kind of value")
 
 

@@ -25,7 +25,10 @@ def evaluate(
     table: LocalTableArgument,
     policy: Annotated[
         str,
-        Parameter(help="random, greedy, the folder of another table of the same game, or module:function."),
+        Parameter(
+            help="random, greedy, the folder of another table of the same game, or module:function, which "
+            "runs the code of that module, from the current folder too."
+        ),
     ],
     *,
     objective: LabelOption = None,

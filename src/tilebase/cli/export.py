@@ -16,6 +16,8 @@ def export(
 ) -> int:
     """Write the boards of a layer as Parquet: the packed key, and one column of exponents a cell.
 
+    The file carries a checksum of the game, the kind of layer, the sum and all keys.
+
     tilebase export run/afterstates/000088.tbl -o 88.parquet
     """
     from tilebase.layers.exchange import export_parquet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +127,10 @@ def parse_bytes(text: str | None) -> int | None:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?", text.strip().lower())
     if not match:
         raise UsageError(f"{text!r} is not an amount of memory: write 16GiB or 500MB")
-    return int(float(match[1]) * _UNITS[match[2]])
+    amount = float(match[1]) * _UNITS[match[2]]
+    if not math.isfinite(amount):
+        raise UsageError(f"{text[:40]!r} is more memory than there can be: write 16GiB or 500MB")
+    return int(amount)
 
 
 def parse_seconds(text: str | None) -> float | None:

@@ -12,7 +12,7 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import DEFAULT_GAME, AnywayOption, GameOptions, GoalArgument, QuietOption, make_game
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.errors import CorruptError, StorageError, UsageError, WrongGameError
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, UsageError, WrongGameError
 from tilebase.game import Game
 
 if TYPE_CHECKING:
@@ -114,9 +114,13 @@ def _read(file: Path, game: Game | None, up_to: int | None) -> CountResult:
 
 
 def _parse(file: Path) -> Any:
+    from tilebase.tables.source import read_file
+
     try:
-        return json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise StorageError(f"cannot read {file}: {error.strerror or error}") from error
+        return json.loads(read_file(file))
+    except MissingLayerError as error:
+        raise StorageError(f"cannot read {file}: No such file or directory") from error
+    except CorruptError:
+        raise
     except (ValueError, RecursionError) as error:
         raise CorruptError("it is not JSON; write it with tilebase count --format json") from error

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import stat
 import sys
 from collections.abc import Callable
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import QuietOption
 from tilebase.cli.progress import share_progress
+from tilebase.documents import shown
 from tilebase.errors import UsageError
 
 
@@ -53,6 +55,8 @@ def verify(
     """
     if sample < 0:
         raise UsageError(f"a sample of {sample} values is not possible: give 0 or more")
+    from tilebase.tables.source import mode_of
+
     path = Path(location)
     is_table = "://" in location or path.suffix == ".zip" or (path / "manifest.json").exists()
     if (listed or against is not None) and not is_table:
@@ -62,29 +66,29 @@ def verify(
     if "://" in location:
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(location, None if every else sample, seed, progress)
-    if path.is_dir() and (path / "run.json").exists() and not (path / "manifest.json").exists():
+    folder = stat.S_ISDIR(mode_of(path))
+    if folder and mode_of(path / "run.json") and not mode_of(path / "manifest.json"):
         return _verify_run(path)
-    if path.is_dir() or path.suffix == ".zip":
+    if folder or path.suffix == ".zip":
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(path, None if every else sample, seed, progress)
     return _verify_file(path)
 
 
 def _verify_run(path: Path) -> int:
-    from tilebase.errors import TilebaseError
     from tilebase.layers.run import verify_run
     from tilebase.tables.format import ValueFile
+    from tilebase.tables.verify import Findings, StopCheckError
 
-    wrong = verify_run(path)
+    found = Findings()
     values = sorted((path / "values").glob("*/*.val"))
-    for file in values:
-        try:
-            with ValueFile(file) as stored:
+    with suppress(StopCheckError):
+        verify_run(path, found)
+        for file in values:
+            with found.checking(), ValueFile(file) as stored:
                 stored.verify()
-        except TilebaseError as error:
-            wrong.append(str(error))
     unfinished = "sound so far; the table is not finished: the same tilebase solve goes on"
-    return _say(path, wrong, unfinished if values else "sound")
+    return _say(path, found.wrong, found.unread, unfinished if values else "sound")
 
 
 def _verify_sums(
@@ -114,27 +118,34 @@ def _verify_table(
     location: Path | str, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
 ) -> int:
     from tilebase.layers.run import verify_run
+    from tilebase.tables.source import mode_of
     from tilebase.tables.verify import verify_table
 
     found = verify_table(location, sample=sample, seed=seed, progress=progress)
-    wrong = list(found.wrong)
+    wrong, unread = list(found.wrong), list(found.unread)
     path = Path(location)
-    if (path / "run.json").exists():
-        wrong += [sentence for sentence in verify_run(path) if sentence not in wrong]
+    if mode_of(path / "run.json") and not unread:
+        more = verify_run(path)
+        wrong += [sentence for sentence in more.wrong if sentence not in wrong]
+        unread += more.unread
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
         sound += f", {found.skipped:,} left out because the table was thinned"
-    return _say(location, wrong, sound)
+    return _say(location, wrong, unread, sound)
 
 
-def _say(path: Path | str, wrong: list[str], sound: str) -> int:
-    for sentence in wrong:
+def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> int:
+    for sentence in (*wrong, *unread):
         print(sentence)
-    made_here = (Path(path) / "run.json").exists()
-    remedy = "the command that made it, called again, mends it" if made_here else "make the folder anew"
-    damaged = f"{len(wrong)} damaged; {remedy}"
-    print(f"{path}: {damaged if wrong else sound}")
-    return 1 if wrong else 0
+    verdicts = []
+    if wrong:
+        made_here = (Path(path) / "run.json").exists()
+        remedy = "the command that made it, called again, mends it" if made_here else "make the folder anew"
+        verdicts.append(f"{len(wrong)} damaged; {remedy}")
+    if unread:
+        verdicts.append("not all of it could be read, so verify again when it can be")
+    print(f"{path}: {'; '.join(verdicts) or sound}")
+    return 1 if verdicts else 0
 
 
 def _verify_file(path: Path) -> int:
@@ -144,5 +155,5 @@ def _verify_file(path: Path) -> int:
     with kind(path) as file:
         file.verify()
         what = "values" if path.suffix == ".val" else "keys"
-        print(f"{path}: sound, {len(file):,} {what} of sum {file.meta.get('sum')}")
+        print(f"{path}: sound, {len(file):,} {what} of sum {shown(file.meta.get('sum'), 40)}")
     return 0

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import rank as kernels
-from tilebase.errors import ResourceError
+from tilebase.errors import CorruptError, ResourceError
 from tilebase.game import Game
 from tilebase.symmetry import symmetries
 
@@ -189,4 +189,14 @@ class Index:
         kernels.rank_keys(
             keys, len(keys), self.shifts, *self.part_tables, layer.head_base, self.tail_rank, ranks
         )
+        return ranks
+
+    def checked_rank(self, layer: LayerIndex, keys: Array) -> Array:
+        """The same of the ascending boards of a file, which must be of the layer.
+
+        Raises `CorruptError` if the ranks are not ascending or not of the layer: then some are not canonical.
+        """
+        ranks = self.rank(layer, keys)
+        if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):
+            raise CorruptError(f"a layer of sum {layer.total} holds boards that are not canonical")
         return ranks

@@ -18,7 +18,7 @@ from tilebase.game import Game
 from tilebase.layers.folds import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.layers.maps import Layouts
 from tilebase.layers.rules import Rules
-from tilebase.layers.store import decode
+from tilebase.layers.store import BoardCheck, decode
 from tilebase.objectives import Objective
 from tilebase.tables.format import LayerFile, ValueFile
 
@@ -47,7 +47,9 @@ class ReadLayer:
         path = reader.keys_path(total)
         if path.exists():
             with LayerFile(path) as file:
-                self.keys = np.concatenate([file.keys(chunk, decode) for chunk in range(file.chunks)])
+                keys = [file.keys(chunk, decode) for chunk in range(file.chunks)]
+            self.keys = np.concatenate([self.keys, *keys])
+            reader.check.demand(self.keys, total, str(path))
         self.values = [reader.values(objective, total) for objective in reader.objectives]
         self._index(layout)
 
@@ -55,7 +57,7 @@ class ReadLayer:
         if not len(self.keys):
             return
         edge = np.zeros(3, dtype=np.uint64)
-        ranks = layout.index.rank(layout.layer, self.keys)
+        ranks = layout.index.checked_rank(layout.layer, self.keys)
         backward.index_keys(ranks, len(ranks), FIRST, self.directory, edge)
         self.directory[int(edge[0])] = edge[1:]
 
@@ -84,6 +86,7 @@ class LayerReader:
     def __init__(self, path: Path, game: Game, objectives: tuple[Objective, ...] = ()) -> None:
         self.path, self.game, self.objectives = path, game, objectives
         self.rules = Rules(game)
+        self.check = BoardCheck(game)
         self.layouts = Layouts(game)
         self.potential = potentials(game)
 

@@ -24,18 +24,27 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
+from tilebase.counts import STORED
+from tilebase.documents import mapping, parse_json, shown, understood, whole
+from tilebase.errors import CorruptError, GameError, MissingLayerError, StorageError, WrongGameError
 from tilebase.game import Game
 from tilebase.storage import FileLock, remove_parts, storage_errors, write_whole
 from tilebase.tables.format import LayerFile, ValueFile
+from tilebase.tables.source import read_file
+from tilebase.tables.verify import Findings, StopCheckError
 
 T = TypeVar("T")
 
 VERSION = 1
+MOST_JOURNAL = 1 << 28
+"""Bytes of a journal; a layer has a line of less than 1 kB."""
+MOST_SUM = 1 << 31
+"""No board has so large a sum."""
 KEEP = ("counts", "afterstates", "states")
 """What stays when a run is done; each holds what those before it hold."""
 DECIDED = "decided.npz"
@@ -108,8 +117,7 @@ class Journal:
         """
         if not self.path.exists():
             return []
-        with storage_errors(self.path, "read"):
-            data = self.path.read_bytes()
+        data = read_file(self.path, MOST_JOURNAL)
         lines, good = read_journal(data, self.path)
         if any(line.pop("of", self._of["of"]) != self._of["of"] for line in lines):
             raise WrongGameError(
@@ -289,7 +297,7 @@ def _delete_contents(path: Path) -> None:
 def check_question(manifest: Path, question: Question) -> None:
     """Raise `WrongGameError` unless `manifest` is that of `question`."""
     try:
-        found = json.loads(manifest.read_text())
+        found = parse_json(read_file(manifest), str(manifest))
         if found.get("format") != "tilebase run":
             raise ValueError
     except (ValueError, AttributeError) as error:
@@ -305,10 +313,11 @@ def check_question(manifest: Path, question: Question) -> None:
 
 def _in_words(key: str, value: Any) -> str:
     if key == "game" and isinstance(value, dict):
-        return f"the game {Game.from_identity(value)}"
+        with suppress(GameError):
+            return f"the game {Game.from_identity(value)}"
     if key == "keep":
         return f"one that keeps {value}" + (", to solve what is reachable" if value == "afterstates" else "")
-    return f"{key} {json.dumps(value)}"
+    return f"{key} {shown(json.dumps(value))}"
 
 
 def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
@@ -320,7 +329,7 @@ def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
             if good + len(raw) < len(data):
                 raise CorruptError(f"{path} is damaged after byte {good}: delete the folder and count again")
             break
-        lines.append(json.loads(text))
+        lines.append(mapping(parse_json(text, f"a line of {path}"), f"a line of {path}"))
         good += len(raw)
     return lines, good
 
@@ -364,63 +373,81 @@ def check_all(jobs: Iterable[T], check: Callable[[T], str | None], threads: int)
         return list(pool.map(check, jobs))
 
 
-def verify_run(path: Path) -> list[str]:
-    """Read every byte of a run's folder; return one sentence for each thing wrong (none: sound).
+def verify_run(path: Path, found: Findings | None = None) -> Findings:
+    """Read every byte of a run's folder; return what is wrong, or cannot be read, added to `found`.
 
-    Raises `WrongGameError` if it is no run at all.
+    Raises `WrongGameError` if it is no run at all, `StorageError` if its run.json cannot be read.
     """
+    found = Findings() if found is None else found
     question, sound = read_manifest(path)
-    journal = path / "counts.jsonl"
-    try:
-        data = journal.read_bytes() if journal.exists() else b""
-        lines, good = read_journal(data, journal)
-    except CorruptError as error:
-        return [str(error)]
-    wrong = [] if sound else [f"{path / 'run.json'} is damaged: delete the folder and count again"]
+    if not sound:
+        found.wrong.append(f"{path / 'run.json'} is damaged: delete the folder and count again")
+    with suppress(StopCheckError), found.checking():
+        recorded = _verify_journal(path / "counts.jsonl", question, found)
+        for kind in ("afterstates", "states"):
+            for file in sorted((path / kind).glob("*.tbl")):
+                with found.checking():
+                    found.wrong += _verify_file(file, kind, question.game, recorded)
+            if KEEP.index(question.keep) >= KEEP.index(kind):
+                files = [path / kind / f"{total:06d}.tbl" for total in recorded if sum(recorded[total][kind])]
+                found.wrong += [
+                    f"{file} does not exist: the same command makes it again"
+                    for file in files
+                    if not file.exists()
+                ]
+    return found
+
+
+def _verify_journal(journal: Path, question: Question, found: Findings) -> dict[int, dict[str, Any]]:
+    """The lines of the journal by sum.  Raises `CorruptError` or `StorageError`."""
+    data = read_file(journal, MOST_JOURNAL) if journal.exists() else b""
+    lines, good = read_journal(data, journal)
     if good < len(data):
-        wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
-    if any(line.get("of", digest_of(question.as_dict())) != digest_of(question.as_dict()) for line in lines):
-        wrong.append(f"{journal} belongs to another game: delete it, and the same command begins anew")
-    recorded = {line["sum"]: line for line in lines if "sum" in line}
-    for kind in ("afterstates", "states"):
-        for file in sorted((path / kind).glob("*.tbl")):
-            wrong += _verify_file(file, kind, question.game, recorded)
-        if KEEP.index(question.keep) >= KEEP.index(kind):
-            kept = [path / kind / f"{total:06d}.tbl" for total, line in recorded.items() if sum(line[kind])]
-            wrong += [
-                f"{file} does not exist: the same command makes it again"
-                for file in kept
-                if not file.exists()
-            ]
-    return wrong
+        found.wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
+    own = digest_of(question.as_dict())
+    if any(line.get("of", own) != own for line in lines):
+        found.wrong.append(f"{journal} belongs to another game: delete it, and the same command begins anew")
+    return {line["sum"]: line for line in count_lines(lines, question.game, journal)}
+
+
+def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
+    """The lines of a journal of counts that say what a layer holds.  Raises `CorruptError`."""
+    found = [line for line in lines if "sum" in line]
+    with understood(str(path)):
+        for line in found:
+            whole(line["sum"], "a sum", MOST_SUM)
+            for name in STORED:
+                if type(line[name]) is not list or len(line[name]) > game.max_code + 1:
+                    raise CorruptError(f"{name} of sum {line['sum']} are no counts")
+                for number in line[name]:
+                    whole(number, f"a count of {name} of sum {line['sum']}")
+            mapping(line.get("files", {}), f"the checksums of sum {line['sum']}")
+    return found
 
 
 def read_manifest(path: Path, name: str = "run.json") -> tuple[Question, bool]:
     """What run.json asks, and whether it has the bytes it was written with.  Raises `WrongGameError`."""
     try:
-        data = (path / name).read_bytes()
-        found = json.loads(data)
+        data = read_file(path / name)
+        found = parse_json(data, f"{path}/{name}")
         question = Question(Game.from_identity(found["game"]), found["lookahead"], found["keep"])
         KEEP.index(question.keep)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (CorruptError, MissingLayerError, ValueError, KeyError, TypeError) as error:
         raise WrongGameError(f"{path} is not the folder of a run: it has no sound run.json") from error
     return question, data == question.text.encode()
 
 
 def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str, Any]]) -> list[str]:
-    try:
-        with LayerFile(file) as layer:
-            layer.verify()
-            total: Any = layer.meta.get("sum")
-            if layer.meta.get("game") != game.identity or layer.meta.get("kind") != kind:
-                return [f"{file} belongs to another game: delete it"]
-            if file.name != f"{total:06d}.tbl":
-                return [f"{file} holds the layer of sum {total}: it was renamed"]
-            if total in recorded and sum(recorded[total][kind]) != len(layer):
-                return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]
-            promised = recorded.get(total, {}).get("files", {}).get(kind)
-            if promised not in (None, layer.checksum):
-                return [f"{file} is not the file that the journal names"]
-    except TilebaseError as error:
-        return [str(error)]
+    with LayerFile(file) as layer:
+        layer.verify()
+        total = layer.meta.get("sum")
+        if layer.meta.get("game") != game.identity or layer.meta.get("kind") != kind:
+            return [f"{file} belongs to another game: delete it"]
+        if type(total) is not int or file.name != f"{total:06d}.tbl":
+            return [f"{file} holds the layer of sum {shown(total, 40)}: it was renamed"]
+        if total in recorded and sum(recorded[total][kind]) != len(layer):
+            return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]
+        promised = recorded.get(total, {}).get("files", {}).get(kind)
+        if promised not in (None, layer.checksum):
+            return [f"{file} is not the file that the journal names"]
     return []

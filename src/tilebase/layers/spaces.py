@@ -25,6 +25,7 @@ class StoredBoards:
     def __init__(self, path: Path) -> None:
         self.file = LayerFile(path)
         self.meta = self.file.meta
+        self.starts: list[int] = self.file.starts.tolist()  # position of the first board of each chunk
 
     def __len__(self) -> int:
         return len(self.file)
@@ -37,7 +38,7 @@ class StoredBoards:
 
     @property
     def chunks(self) -> int:
-        """Number of chunks of `CHUNK_KEYS`, the last one shorter."""
+        """Number of chunks, of any sizes."""
         return self.file.chunks
 
     def read(self, span: range) -> Array:

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from tilebase._kernels import codec
 from tilebase.errors import CorruptError
-from tilebase.tables.format import CHUNK_KEYS, Chunk, LayerFile, compress, write_layer
+from tilebase.game import Game
+from tilebase.tables.format import CHUNK_KEYS, Chunk, LayerFile, check_ascending, compress, write_layer
 
 Keys = npt.NDArray[np.uint64]
 T = TypeVar("T")
@@ -40,7 +41,56 @@ def decode(first: int, data: bytes, count: int) -> Keys:
     raw = np.frombuffer(bytearray(data), dtype=np.uint8)
     if codec.decode_deltas(np.uint64(first), raw, keys) != count:
         raise CorruptError(f"a chunk does not hold the {count} keys that its index says")
+    check_ascending(keys)
     return keys
+
+
+class BoardCheck:
+    """Whether keys are boards of a game with one sum.
+
+    Ranks of other keys would lead kernels beyond their arrays, and a file that somebody else made may
+    hold any keys.
+    """
+
+    _WRONG, _X = 1 << 28, 1 << 21  # what a forbidden code and an x that moves add to a sum
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        step = 16 // game.bits
+        self._tables = [
+            self._sums(range(max(end - step, 0), end)) for end in range(game.cells, 0, -step)
+        ]  # of the last cells first
+        self._bits = game.bits * step
+        self._moving = 0 if game.fixed else len(game.unmergeable)
+
+    def _sums(self, cells: range) -> npt.NDArray[np.int32]:
+        """By packed cells what they add to the sum of the board."""
+        found = np.zeros(1, dtype=np.int64)
+        for cell in cells:
+            found = (found[:, None] + np.array(self._codes(cell), dtype=np.int64)).ravel()
+        return np.minimum(found, self._WRONG).astype(np.int32)  # small tables stay in cache
+
+    def _codes(self, cell: int) -> list[int]:
+        game = self.game
+        sums = [2**code if 0 < code <= game.tops[cell] else self._WRONG for code in range(game.x + 1)]
+        sums[0] = 0
+        if game.fixed and cell in game.unmergeable:
+            sums = [self._WRONG] * game.x + [0]
+        elif game.unmergeable and cell not in game.walls:
+            sums[game.x] = self._X
+        return sums
+
+    def demand(self, keys: Keys, total: int, name: str) -> None:
+        """Raise `CorruptError` unless all keys are boards of this sum."""
+        found = np.zeros(len(keys), dtype=np.int32)
+        left = keys
+        for table in self._tables:
+            found += table[left & np.uint64(len(table) - 1)]
+            left = left >> np.uint64(self._bits)
+        used = self.game.bits * self.game.cells
+        over = used < 64 and (keys >> np.uint64(used)).any()
+        if over or (found != total + self._moving * self._X).any():
+            raise CorruptError(f"{name} holds keys that are no boards of sum {total} of {self.game}")
 
 
 def in_order(jobs: Iterable[Future[T]], ahead: int) -> Iterator[T]:

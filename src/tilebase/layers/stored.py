@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from tilebase.documents import text, understood, whole
 from tilebase.game import Game
 from tilebase.layers.run import Journal, check_all, sound_checksum
 from tilebase.layers.spaces import Reachable
@@ -40,8 +41,11 @@ class StoredValues:
         identity = {"game": game.identity, "objective": objective.identity, "space": "reachable"}
         self._journal = Journal(folder / "layers.jsonl", identity)
         lines = self._journal.read()
-        self.layers = {line["sum"]: LayerSummary.from_dict(line) for line in lines}
-        self.checksums: dict[int, str] = {line["sum"]: line["file"] for line in lines if "file" in line}
+        with understood(str(self._journal.path)):
+            self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}
+            self.checksums = {
+                line["sum"]: text(line["file"], "a checksum") for line in lines if "file" in line
+            }
 
     def path(self, total: int) -> Path:
         """The file of one sum."""

@@ -17,6 +17,8 @@ when it is complete: it is written beside its place and renamed.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import struct
 import zlib
@@ -29,7 +31,9 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
+from tilebase.documents import mapping, parse_json, shown
 from tilebase.errors import CorruptError
+from tilebase.objectives import TYPES, Objective
 from tilebase.storage import PartFile, storage_errors
 from tilebase.tables.source import LocalFile, Source
 
@@ -40,9 +44,20 @@ HEADER = b"tilebaseLAYER\x01\x00\x00"
 VALUE_HEADER = b"tilebaseVALUE\x01\x00\x00"
 END = b"LAYEREND"
 CHUNK_KEYS = 1 << 14
-"""Keys in a chunk, the last one of a file aside: one ranged read of about 10 kB a probe."""
+"""Keys in a chunk that we write, the last one of a file aside: one ranged read of about 10 kB a probe."""
+MOST_CHUNK_KEYS = 1 << 20
+"""Keys in a chunk that we read: the index of another program's file may say so many (docs/format.md)."""
+MOST_CHUNKS = 1 << 22
+"""Of one file: 70,000,000,000 keys in chunks of ours, and an index of 84 MB."""
+MOST_META = 1 << 20
+"""Bytes of meta."""
+_WINDOW = 1 << 23
+"""Bytes that zstd may keep of what it has decompressed: what RFC 8878 asks of every reader."""
 LEVEL = 3
 """Level of zstd: higher ones save a few percent and cost several times as much (docs/format.md)."""
+
+DTYPES = frozenset(itertools.chain.from_iterable(TYPES.values()))
+"""The types of values."""
 
 _INDEX = np.dtype([("first", "<u8"), ("keys", "<u4"), ("bytes", "<u4"), ("crc", "<u4")])
 _TRAILER = struct.Struct("<QQQIIII8s")
@@ -71,17 +86,26 @@ def encode_keys(keys: Keys) -> bytes:
 def decode_keys(first: int, data: bytes, count: int) -> Keys:
     """The keys of a chunk from its first key and deltas.  Raises `CorruptError`."""
     raw = np.frombuffer(data, dtype=np.uint8)
-    ends = np.flatnonzero(raw < 0x80)
+    ends = np.flatnonzero(raw < 0x80).astype(np.int32)
     if len(ends) != count - 1 or (len(raw) and raw[-1] >= 0x80):
         raise CorruptError(f"a chunk holds {len(ends) + 1} keys where its index says {count}")
-    starts = np.concatenate([[0], ends[:-1] + 1]) if len(ends) else np.empty(0, np.int64)
-    place = np.arange(len(raw)) - np.repeat(starts, ends - starts + 1) if len(ends) else starts
-    pieces = (raw & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
     keys = np.empty(count, dtype=np.uint64)
     keys[0] = first
     if len(ends):
+        starts = np.concatenate([np.zeros(1, dtype=np.int32), ends[:-1] + 1], dtype=np.int32)
+        if (ends - starts).max() > 9:
+            raise CorruptError("a chunk holds a difference of more than 10 bytes")
+        place = np.arange(len(raw), dtype=np.int32) - np.repeat(starts, ends - starts + 1)
+        pieces = (raw & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
         keys[1:] = np.uint64(first) + np.cumsum(np.add.reduceat(pieces, starts), dtype=np.uint64)
+    check_ascending(keys)
     return keys
+
+
+def check_ascending(keys: Keys) -> None:
+    """Raise `CorruptError` unless keys are strictly ascending: differences may be 0, or too large to add."""
+    if (keys[1:] <= keys[:-1]).any():
+        raise CorruptError("the keys of a chunk are not ascending")
 
 
 def compress(first: int, count: int, data: bytes) -> Chunk:
@@ -162,6 +186,11 @@ def write_layer(
         return writer.finish(meta, durable=durable), writer.checksum
 
 
+def _sums(lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """Where each piece begins if these are their lengths, and where the last one ends."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
 class _ChunkFile:
     """An open file of chunks.  Thread-safe: each read is one positioned read.
 
@@ -195,16 +224,36 @@ class _ChunkFile:
             raise CorruptError(f"{path} is damaged in its trailer; make it anew")
         if offset + index_bytes + meta_bytes + _TRAILER.size != self.nbytes:
             raise CorruptError(f"{path} is truncated or mixed; make it anew")
+        if chunks > MOST_CHUNKS or meta_bytes > MOST_META:
+            raise CorruptError(
+                f"{path} says that it has {chunks} chunks and {meta_bytes} bytes of meta; "
+                f"at most {MOST_CHUNKS} and {MOST_META} are read"
+            )
         self.checksum = f"{crc:08x}"
-        index = read(offset, index_bytes)
-        text = read(offset + index_bytes, meta_bytes)
+        data = read(offset, index_bytes + meta_bytes)
+        index, text = data[:index_bytes], data[index_bytes:]
         if zlib.crc32(index) != index_crc or zlib.crc32(text) != meta_crc:
             raise CorruptError(f"{path} is damaged in its index; make it anew")
         self.index = np.frombuffer(index, dtype=_INDEX)
-        self.meta: dict[str, Any] = json.loads(text)
-        self._offsets = len(HEADER) + np.concatenate([[0], np.cumsum(self.index["bytes"], dtype=np.int64)])
-        if self._offsets[-1] != offset or int(self.index["keys"].sum(dtype=np.int64)) != self.keys_total:
+        self.meta: dict[str, Any] = mapping(parse_json(text, f"the meta of {path}"), f"the meta of {path}")
+        self._offsets = len(HEADER) + _sums(self.index["bytes"])
+        self.starts: npt.NDArray[np.int64] = _sums(self.index["keys"])
+        if self._offsets[-1] != offset or self.starts[-1] != self.keys_total:
             raise CorruptError(f"{path} is damaged: its index does not add up; make it anew")
+        self._check_index()
+
+    def _check_index(self) -> None:
+        """Bound what the index says of each chunk before memory is taken for it."""
+        first, keys = self.index["first"], self.index["keys"]
+        if (first[1:] <= first[:-1]).any():
+            raise CorruptError(f"{self.path} is damaged: the first keys of its chunks are not ascending")
+        if (keys == 0).any() or (keys > MOST_CHUNK_KEYS).any():
+            raise CorruptError(
+                f"{self.path} says that a chunk has {int(keys.min())} or {int(keys.max())} keys; "
+                f"1 to {MOST_CHUNK_KEYS} are read"
+            )
+        if (self.index["bytes"] > 16 * keys.astype(np.int64) + 1024).any():
+            raise CorruptError(f"{self.path} says that a chunk takes more bytes than its keys could")
 
     def close(self) -> None:
         """Close the file; reads fail from then on."""
@@ -245,10 +294,27 @@ class _ChunkFile:
         """A chunk's content, at most `most` bytes, by one ranged read.  Raises `CorruptError`."""
         frame = self.frame(chunk)
         try:
-            data = zstandard.ZstdDecompressor().decompress(frame, max_output_size=most)
+            # zstd would take memory for all that a frame declares, whatever `max_output_size` is.
+            declared = zstandard.frame_content_size(frame)
+            if declared > most:
+                raise CorruptError(
+                    f"{self.path} is damaged in chunk {chunk}: it declares {declared} bytes, "
+                    f"and its keys take at most {most}"
+                )
+            data = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompress(frame, max_output_size=most)
         except zstandard.ZstdError as error:
             raise CorruptError(f"{self.path} is damaged in chunk {chunk}: {error}") from error
         return bytes(data)
+
+    @contextlib.contextmanager
+    def _named(self, chunk: int) -> Iterator[None]:
+        """Within it, what is wrong with a chunk is said with the names of file and chunk."""
+        try:
+            yield
+        except CorruptError as error:
+            if str(error).startswith(self.path):
+                raise
+            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: {error}") from error
 
 
 class LayerFile(_ChunkFile):
@@ -269,7 +335,8 @@ class LayerFile(_ChunkFile):
     def keys(self, chunk: int, decode: Callable[[int, bytes, int], Keys] = decode_keys) -> Keys:
         """The keys of a chunk, ascending; `decode` may be a faster twin of `decode_keys`."""
         row = self.index[chunk]
-        return decode(int(row["first"]), self.deltas(chunk), int(row["keys"]))
+        with self._named(chunk):
+            return decode(int(row["first"]), self.deltas(chunk), int(row["keys"]))
 
     def __iter__(self) -> Iterator[Keys]:
         return (self.keys(chunk) for chunk in range(self.chunks))
@@ -288,7 +355,7 @@ class LayerFile(_ChunkFile):
         last = -1
         for chunk in range(self.chunks):
             keys = self.keys(chunk)
-            if int(keys[0]) <= last or (np.diff(keys) == 0).any() or (keys[1:] < keys[:-1]).any():
+            if int(keys[0]) <= last:
                 raise CorruptError(f"{self.path} is damaged: keys of chunk {chunk} are not ascending")
             last = int(keys[-1])
 
@@ -304,8 +371,12 @@ class ValueFile(_ChunkFile):
 
     @property
     def dtype(self) -> str:
-        """The type of the values: a NumPy name, or ``bit``."""
-        return str(self.meta["objective"]["dtype"])
+        """The type of the values: a NumPy name, or ``bit``.  Raises `CorruptError`."""
+        objective = mapping(self.meta.get("objective"), f"the objective in the meta of {self.path}")
+        dtype = objective.get("dtype")
+        if dtype not in DTYPES:
+            raise CorruptError(f"{self.path} holds values of an unknown type: {shown(repr(dtype), 40)}")
+        return str(dtype)
 
     def values(self, chunk: int) -> Values:
         """The values of a chunk; bits come as uint8.  Raises `CorruptError`."""
@@ -319,7 +390,10 @@ class ValueFile(_ChunkFile):
             raise CorruptError(f"{self.path} holds {len(data)} bytes in chunk {chunk}, not {expected}")
         if self.dtype == "bit":
             return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=count, bitorder="little")
-        return np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<"))
+        values: Values = np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<"))
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: a value is not finite")
+        return values
 
     def check_pair(self, layer: LayerFile) -> None:
         """Raise `CorruptError` unless these are the values of that layer's boards."""
@@ -328,6 +402,16 @@ class ValueFile(_ChunkFile):
         )
         if not same or any(self.meta.get(name) != layer.meta.get(name) for name in ("game", "kind", "sum")):
             raise CorruptError(f"{self.path} does not hold the values of {layer.path}: files are mixed")
+
+    def check_objective(self, objective: Objective) -> None:
+        """Raise `CorruptError` unless the file says that its values are those of this objective."""
+        if self.meta.get("objective") != objective.identity:
+            raise CorruptError(f"{self.path} does not hold values of {objective}: layers are mixed")
+
+    def check_ranks(self) -> None:
+        """Raise `CorruptError` unless the first board of each chunk is the one after the last chunk's."""
+        if not np.array_equal(self.index["first"], self.starts[:-1].astype(np.uint64)):
+            raise CorruptError(f"{self.path} is damaged: its chunks are not those of boards by rank")
 
     def verify(self) -> None:
         """Read everything.  Raises `CorruptError` at the first chunk that is wrong."""

@@ -6,18 +6,22 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tilebase._version import __version__
-from tilebase.errors import CorruptError, UsageError
+from tilebase.documents import mapping, parse_json, shown, text, understood, whole
+from tilebase.errors import CorruptError
 from tilebase.game import Game
 from tilebase.objectives import Objective
-from tilebase.values import Value, value_from_dict
+from tilebase.values import Exact, Lower, Upper, Value, value_from_dict
 
 VERSION = 1
+MOST_COUNT = 10**30
+"""Of boards: those without symmetry may be more than 64 bits hold."""
 
 
 @dataclass(frozen=True)
@@ -73,32 +77,51 @@ class Manifest:
     @classmethod
     def parse(cls, data: bytes, name: str) -> Manifest:
         """The manifest in a file.  Raises `CorruptError`."""
-        try:
-            values = json.loads(data)
-            check = values.pop("check", None)
-            if values.get("format") != "tilebase table":
-                raise CorruptError(f"{name} is not the manifest of a table")
+        values = parse_json(data, name)
+        if not isinstance(values, dict) or not {"format", "version"} <= values.keys():
+            raise CorruptError(f"{name} is not the manifest of a table")
+        if values["format"] != "tilebase table":
+            raise CorruptError(f"{name} is not the manifest of a table")
+        check = values.pop("check", None)
+        with understood(name):
             if values["version"] != VERSION:
                 raise CorruptError(
-                    f"{name} is of version {values['version']}, this program reads {VERSION}: update it"
+                    f"{name} is of version {shown(values['version'], 40)}, "
+                    f"this program reads {VERSION}: update it"
                 )
             if check != _check(values):
                 raise CorruptError(f"{name} is damaged: solve again to mend it")
-            labels = values["objectives"]
-            return cls(
-                Game.from_identity(values["game"]),
-                values["counts"],
-                tuple(Objective.from_identity(identity) for identity in labels.values()),
-                {label: value_from_dict(identity["start"]) for label, identity in labels.items()},
-                {int(total): files for total, files in values["layers"].items()},
-                values.get("thinned"),
-                values["program"],
-                values.get("space", "reachable"),
-            )
-        except CorruptError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, UsageError) as error:
-            raise CorruptError(f"{name} is not the manifest of a table, or a damaged one: {error}") from error
+            return cls._from_values(values)
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> Manifest:
+        """The manifest of a JSON object, every member of which is checked."""
+        labels = mapping(values["objectives"], "objectives")
+        objectives = tuple(Objective.from_identity(identity) for identity in labels.values())
+        if list(labels) != [one.label for one in objectives] or not objectives:
+            raise CorruptError("the objectives are not named by their labels, or there are none")
+        game = Game.from_identity(mapping(values["game"], "game"))
+        for one in objectives:
+            one.check(game)
+        starts = {
+            one.label: _start(one, value_from_dict(identity["start"]))
+            for one, identity in zip(objectives, labels.values(), strict=True)
+        }
+        counts = mapping(values["counts"], "counts")
+        for what, count in counts.items():
+            whole(count, f"the count of {what}", MOST_COUNT)
+        space = values.get("space", "reachable")
+        if space not in ("reachable", "all"):
+            raise CorruptError(f"the space {space!r} is none of reachable, all")
+        files = [*labels, *(["afterstates"] if space == "reachable" else [])]
+        layers = dict(
+            _layer(total, checks, files) for total, checks in mapping(values["layers"], "layers").items()
+        )
+        thinned = values.get("thinned")
+        if thinned is not None:
+            mapping(thinned, "thinned")
+        program = text(values["program"], "program")
+        return cls(game, counts, objectives, starts, layers, thinned, program, space)
 
     @property
     def labels(self) -> Sequence[str]:
@@ -115,3 +138,26 @@ def file_name(label: str, total: int) -> str:
 
 def _check(values: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
+
+
+def _start(objective: Objective, value: Value) -> Value:
+    """The value of the start, if it is of the kind that the objective has."""
+    kind = {"lower": Lower, "upper": Upper}.get(objective.name, Exact)
+    if not isinstance(value, kind):
+        raise CorruptError(f"the start under {objective.label} is {value.kind}")
+    if isinstance(value, Exact) and isinstance(value.value, bool) != (objective.dtype == "bit"):
+        raise CorruptError(f"the start under {objective.label} is {value.value!r}")
+    if isinstance(value, Lower | Upper) and not 0 <= value.bound <= 1:
+        raise CorruptError(f"the start under {objective.label} is a bound that no probability has")
+    return value
+
+
+def _layer(total: str, checks: Any, files: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """The sum of a layer and the checksums of its files."""
+    if not re.fullmatch(r"0|[1-9]\d{0,9}", total, re.ASCII):
+        raise CorruptError(f"a layer has the sum {total!r}")
+    found = mapping(checks, f"the layer of sum {total}")
+    for name in files:
+        if not re.fullmatch(r"[0-9a-f]{8}", text(found[name], f"the checksum of {name} of sum {total}")):
+            raise CorruptError(f"the checksum of {name} of sum {total} is {found[name]!r}")
+    return int(total), found

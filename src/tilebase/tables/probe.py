@@ -1,20 +1,18 @@
 """Probing a table: what a position is worth, and which slides are best.
 
 Neither Numba nor the solver is loaded.  A table may be a folder, a zip file (stored, not
-compressed) or a URL that fsspec knows.  Objects here are safe to share between threads.
+compressed) or a URL.  Objects here are safe to share between threads.
 """
 
 from __future__ import annotations
 
 import math
-import threading
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,45 +22,23 @@ from tilebase.errors import BoardError, CorruptError, MissingBoardError, Missing
 from tilebase.game import Cells, Game
 from tilebase.objectives import MEANINGS, Objective, find_objective
 from tilebase.perfect import PerfectIndex
-from tilebase.tables.format import CHUNK_KEYS, LayerFile, ValueFile
+from tilebase.tables.format import LayerFile, ValueFile
 from tilebase.tables.manifest import Manifest
+from tilebase.tables.recent import Recent
 from tilebase.tables.slides import Slider
-from tilebase.tables.source import Location, open_location
+from tilebase.tables.source import Location, open_location, read_document
 from tilebase.values import Number, Value, as_value, join_bounds, nothing, read_number
 
-T = TypeVar("T")
 CACHED_LAYERS = 4096
 """Layers whose indexes a table keeps; no file stays open."""
-CACHED_CHUNKS = 1024
-"""Decoded chunks of keys, and as many of values, that a table keeps: of 128 kB or less each."""
+MOST_INDEX_BYTES = 1 << 30
+"""Of the perfect index of a table of all boards."""
+CACHED_BYTES = 1 << 27
+"""Bytes of decoded chunks of keys, and as many of values, that a table keeps: 1024 chunks of ours."""
 
 
-class _Recent:
-    """The most recently used of some things, made on demand; safe to share between threads."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._things: OrderedDict[Any, Any] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Any, make: Callable[..., T], *arguments: Any) -> T:
-        """The thing of this key, made by ``make(*arguments)`` if it is not there."""
-        with self._lock:
-            found = self._things.get(key)
-            if found is not None:
-                self._things.move_to_end(key)
-                return found  # type: ignore[no-any-return]
-        made = make(*arguments)
-        with self._lock:
-            kept = self._things.setdefault(key, made)
-            while len(self._things) > self._most:
-                self._things.popitem(last=False)
-        return kept  # type: ignore[no-any-return]
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._things.clear()
+def _nbytes(array: npt.NDArray[Any]) -> int:
+    return int(array.nbytes)
 
 
 class _Layer:
@@ -71,8 +47,9 @@ class _Layer:
     def __init__(
         self,
         location: Location,
+        game: Game,
         total: int,
-        labels: Sequence[str],
+        objectives: Sequence[Objective],
         checks: dict[str, str] | None,
         *,
         dense: bool = False,
@@ -82,15 +59,34 @@ class _Layer:
         self._keys = None if dense else LayerFile(location.open(f"afterstates/{name}.tbl"))
         self.values: dict[str, ValueFile] = {}
         try:
-            for label in labels:
+            for objective in objectives:
+                label = objective.label
                 self.values[label] = ValueFile(location.open(f"values/{label}/{name}.val"))
+                self.values[label].check_objective(objective)
                 if self._keys is not None:
                     self.values[label].check_pair(self._keys)
-            self._check(checks)
+                else:
+                    self.values[label].check_ranks()
+            self._check(game, checks)
         except BaseException:
             self.close()
             raise
         self.firsts: list[int] = [] if dense else self.keys.index["first"].tolist()
+        # Where each chunk begins; of all boards, each objective's file may be cut in its own way.
+        starts = None if dense else self.keys.starts.tolist()
+        self.starts: dict[str, list[int]] = {
+            label: file.starts.tolist() if starts is None else starts for label, file in self.values.items()
+        }
+
+    def chunk_of(self, label: str, place: int) -> tuple[int, int]:
+        """The chunk with the value of the board at a place, and its place in it."""
+        starts = self.starts[label]
+        if place >= starts[-1]:
+            raise CorruptError(
+                f"{self.values[label].path} has {starts[-1]} values, fewer than there are boards"
+            )
+        chunk = bisect_right(starts, place) - 1
+        return chunk, place - starts[chunk]
 
     @property
     def keys(self) -> LayerFile:
@@ -98,14 +94,18 @@ class _Layer:
         assert self._keys is not None
         return self._keys
 
-    def _check(self, checks: dict[str, str] | None) -> None:
-        """Compare with the checksums of a manifest."""
+    def _check(self, game: Game, checks: dict[str, str] | None) -> None:
+        """Compare with the game, and with the checksums of a manifest."""
         files: dict[str, LayerFile | ValueFile] = dict(self.values)
         if self._keys is not None:
             files["afterstates"] = self._keys
         for label, file in files.items():
             if checks is not None and checks.get(label) != file.checksum:
                 raise CorruptError(f"{file.path} is not the file that the manifest names: layers are mixed")
+            kind = "all" if self._keys is None else "afterstates"
+            expected = {"game": game.identity, "kind": kind, "sum": self.total}
+            if any(file.meta.get(name) != value for name, value in expected.items()):
+                raise CorruptError(f"{file.path} belongs to another game or sum: layers are mixed")
 
     def close(self) -> None:
         """Close the files."""
@@ -136,10 +136,9 @@ class Prober:
         self._checks = layers
         self._thinned = thinned
         self._dense = False
-        self._labels = [objective.label for objective in objectives]
-        self._layers = _Recent(CACHED_LAYERS)
-        self._keys = _Recent(CACHED_CHUNKS)
-        self._values = _Recent(CACHED_CHUNKS)
+        self._layers = Recent(CACHED_LAYERS)
+        self._keys = Recent(CACHED_BYTES, _nbytes)
+        self._values = Recent(CACHED_BYTES, _nbytes)
 
     def close(self) -> None:
         """Let go of files and memory."""
@@ -154,10 +153,10 @@ class Prober:
             if total not in self._checks:
                 raise MissingLayerError(f"{self.location.name} has no layer of sum {total}")
             checks = self._checks[total]
-        return _Layer(self.location, total, self._labels, checks, dense=self._dense)
+        return _Layer(self.location, self.game, total, self.objectives, checks, dense=self._dense)
 
-    def find(self, after: Cells) -> tuple[_Layer, int, int] | None:
-        """Layer, chunk and place of an afterstate; None if it is not there."""
+    def find(self, after: Cells) -> tuple[_Layer, int] | None:
+        """Layer of an afterstate and its place there, counted from 0; None if it is not there."""
         total = self.game.sum(after)
         try:
             layer = self._layers.get(total, self._layer, total)
@@ -173,7 +172,7 @@ class Prober:
         place = int(keys.searchsorted(np.uint64(key)))
         if place == len(keys) or int(keys[place]) != key:
             return None
-        return layer, chunk, place
+        return layer, int(layer.keys.starts[chunk]) + place
 
     def count(self, total: int) -> int:
         """How many afterstates of a sum have values."""
@@ -182,9 +181,16 @@ class Prober:
     def at(self, total: int, place: int) -> Cells:
         """The afterstate at a place of the layer of a sum, counted from 0."""
         layer = self._layers.get(total, self._layer, total)
-        chunk, rest = divmod(place, CHUNK_KEYS)
+        chunk = int(layer.keys.starts.searchsorted(place, side="right")) - 1
         keys: npt.NDArray[np.uint64] = self._keys.get((total, chunk), layer.keys.keys, chunk)
-        return self.game.unpack(int(keys[rest]))
+        key = int(keys[place - int(layer.keys.starts[chunk])])
+        try:
+            board = self.game.check(self.game.unpack(key))
+        except BoardError as error:
+            raise CorruptError(f"{layer.keys.path} holds a key that is no board: {error}") from error
+        if self.game.sum(board) != total:
+            raise CorruptError(f"{layer.keys.path} holds a board of sum {self.game.sum(board)}, not {total}")
+        return board
 
     def missing(self, board: Cells) -> MissingBoardError:
         """The error that says that a board is not there, and why."""
@@ -198,10 +204,11 @@ class Prober:
         found = self.find(after)
         if found is None:
             raise self.missing(after)
-        layer, chunk, place = found
+        layer, place = found
         label = objective.label
+        chunk, rest = layer.chunk_of(label, place)
         values = self._values.get((label, layer.total, chunk), layer.values[label].values, chunk)
-        return values[place]
+        return values[rest]
 
     def afterstate(self, after: Cells, objective: Objective) -> Number:
         """What an afterstate is worth.  Raises `MissingBoardError`."""
@@ -257,14 +264,14 @@ class DenseProber(Prober):
     ) -> None:
         super().__init__(location, game, objectives, layers)
         self._dense = True
-        self._index = PerfectIndex(game)
+        self._index = PerfectIndex(game, MOST_INDEX_BYTES)
 
-    def find(self, after: Cells) -> tuple[_Layer, int, int] | None:
-        """Layer, chunk and place of a board; None if it breaks a limit or its sum was not solved."""
+    def find(self, after: Cells) -> tuple[_Layer, int] | None:
+        """Layer and rank of a board; None if it breaks a limit or its sum was not solved."""
         total = self.game.sum(after)
         try:
             layer = self._layers.get(total, self._layer, total)
-            return (layer, *divmod(self._index.rank(after), CHUNK_KEYS))
+            return layer, self._index.rank(after)
         except MissingLayerError:
             if self._checks is not None and total in self._checks:
                 raise
@@ -511,7 +518,7 @@ def _interval(low: Answer, high: Answer) -> Answer:
 
 
 def open_table(location: Path | str) -> Table:
-    """Open a table in a folder, a zip file, or at a URL that fsspec knows.
+    """Open a table in a folder, a zip file, or at a URL: of any web server, or that fsspec knows.
 
     Raises
     ------
@@ -519,6 +526,8 @@ def open_table(location: Path | str) -> Table:
         If nothing is there.
     CorruptError
         If there is no sound manifest, or one of a newer version.
+    StorageError
+        If it cannot be read, as without permission, or from a server that fails.
 
     >>> open_table("nowhere")
     Traceback (most recent call last):
@@ -530,10 +539,11 @@ def open_table(location: Path | str) -> Table:
         source = place.open("manifest.json")
     except MissingLayerError as error:
         raise MissingLayerError(
-            f"{location} holds no finished table: make one with tilebase solve ... -o {location}"
+            f"{place.name} holds no finished table: make one with tilebase solve ... "
+            f"-o {'FOLDER' if '://' in str(location) else location}"
         ) from error
     try:
-        manifest = Manifest.parse(source.read(0, source.size), f"{location}/manifest.json")
+        manifest = Manifest.parse(read_document(source), f"{place.name}/manifest.json")
     finally:
         source.close()
     return Table(place, manifest)

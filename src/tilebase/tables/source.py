@@ -1,4 +1,4 @@
-"""Where the files of a table are: a folder, one zip file, or a URL that fsspec knows.
+"""Where the files of a table are: a folder, one zip file, or a URL (`tables.remote`).
 
 A source is one file of which ranges are read; a location is a folder of them.  Local reads
 are positioned, so that threads share a source without locks.
@@ -6,15 +6,29 @@ are positioned, so that threads share a source without locks.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import stat
 import struct
 import zipfile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
-from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, StorageError
+from tilebase.documents import MOST_BYTES, shown
+from tilebase.errors import CorruptError, MissingLayerError, StorageError
+from tilebase.tables.remote import open_url
 
 _LOCAL_HEADER = struct.Struct("<4s5HIIIHH")
+_DAMAGE = (
+    ValueError, NotImplementedError, OverflowError, EOFError, LookupError, RuntimeError, struct.error,
+    zipfile.BadZipFile,
+)  # fmt: skip
+"""What a damaged zip file makes `zipfile` raise, apart from OSError."""
+MOST_MEMBERS = 1 << 23
+"""Bytes of the list of members of a zip file: 80,000 files of a table have names of so much."""
+PIECE = 1 << 24
+"""Bytes that are read at once."""
 
 
 class Source(Protocol):
@@ -55,27 +69,40 @@ class LocalFile:
         self.name = str(path)
         self._path, self._offset, self._hold = path, offset, hold
         self._descriptor = self._open()
-        self.size = os.fstat(self._descriptor).st_size if size is None else size
+        there = os.fstat(self._descriptor).st_size
+        self.size = there - offset if size is None else size
         if not hold:
             self.close()
+        if min(offset, self.size) < 0 or offset + self.size > there:
+            self.close()
+            raise CorruptError(f"{self.name} ends too early; make it anew")
 
     def _open(self) -> int:
         try:
-            return os.open(self._path, os.O_RDONLY)
-        except FileNotFoundError as error:
+            # A pipe would make the reader wait for a writer.
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingLayerError(f"{self._path} is not there") from error
-        except OSError as error:
-            raise StorageError(f"cannot read {self._path}: {error.strerror}") from error
+        except (OSError, ValueError) as error:
+            raise StorageError(f"cannot read {self._path}: {getattr(error, 'strerror', error)}") from error
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            what = os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "it is not a file"
+            raise StorageError(f"cannot read {self._path}: {what}")
+        return descriptor
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes."""
+        if not 0 <= offset <= offset + size <= self.size:
+            raise CorruptError(f"{self.name} ends too early; make it anew")
         descriptor = self._descriptor if self._hold else self._open()
+        data = bytearray()
         try:
-            data = os.pread(descriptor, size, self._offset + offset)
-            while 0 < len(data) < size:
-                more = os.pread(descriptor, size - len(data), self._offset + offset + len(data))
-                if not more:
-                    break
+            # In pieces: of a file that has become short since, no more than it has is taken.
+            while more := os.pread(
+                descriptor, min(size - len(data), PIECE), self._offset + offset + len(data)
+            ):
                 data += more
         except OSError as error:
             raise StorageError(f"cannot read {self.name}: {error.strerror or error}") from error
@@ -84,13 +111,29 @@ class LocalFile:
                 os.close(descriptor)
         if len(data) != size:
             raise CorruptError(f"{self.name} ends too early; make it anew")
-        return data
+        return bytes(data)
 
     def close(self) -> None:
         """Close the file; one that is held can no longer be read."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def read_document(source: Source, most: int = MOST_BYTES) -> bytes:
+    """All of a small file.  Raises `CorruptError` if it has more than `most` bytes, `StorageError`."""
+    if source.size > most:
+        raise CorruptError(f"{source.name} has {source.size} bytes; at most {most} are read")
+    return source.read(0, source.size)
+
+
+def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The same of a file on this machine.  Raises `MissingLayerError` if it is not there."""
+    file = LocalFile(path)
+    try:
+        return read_document(file, most)
+    finally:
+        file.close()
 
 
 class Folder:
@@ -108,17 +151,32 @@ class Folder:
         """Nothing is held."""
 
 
+class _Careful(io.FileIO):
+    """A file that is not read in one piece larger than `MOST_MEMBERS`, whatever it says of itself."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """At most so many bytes; all of it if negative, as `zipfile` reads the last 64 kB."""
+        if size is not None and size > MOST_MEMBERS:
+            raise ValueError(f"its list of members has more than {MOST_MEMBERS} bytes")
+        return super().read(size) or b""
+
+
 class Zip:
     """One zip file, whose members must be stored without compression: they are compressed already."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.name = str(path)
+        LocalFile(path).close()  # raises if it is not a file or cannot be read
         try:
-            with zipfile.ZipFile(path) as archive:
+            with _Careful(path) as file, zipfile.ZipFile(file) as archive:
                 self._members = {info.filename: info for info in archive.infolist()}
-        except (OSError, ValueError, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
-            raise CorruptError(f"{path} is no zip file, or a damaged one: {error}") from error
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # that one comes of offsets that cannot be
+                raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+            raise CorruptError(f"{path} is no zip file, or a damaged one: an offset is wrong") from error
+        except _DAMAGE as error:
+            raise CorruptError(f"{path} is no zip file, or a damaged one: {shown(error)}") from error
         self._prefix = self._find_prefix()
 
     def _find_prefix(self) -> str:
@@ -138,8 +196,13 @@ class Zip:
             fields = _LOCAL_HEADER.unpack(whole.read(info.header_offset, _LOCAL_HEADER.size))
         finally:
             whole.close()
+        if fields[0] != b"PK\3\4":
+            raise CorruptError(f"{self.path} is no zip file, or a damaged one: {name} begins wrongly")
         offset = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
-        member = LocalFile(self.path, offset, info.file_size, hold=False)
+        try:
+            member = LocalFile(self.path, offset, info.file_size, hold=False)
+        except CorruptError as error:
+            raise CorruptError(f"{self.path} is damaged: {name} does not lie within it") from error
         member.name = f"{self.path}:{name}"
         return member
 
@@ -147,62 +210,24 @@ class Zip:
         """Nothing is held."""
 
 
-class _UrlFile:
-    """A file of an fsspec file system."""
-
-    def __init__(self, system: Any, path: str) -> None:
-        self.name = path
-        self._system = system
-        try:
-            self.size = int(system.size(path))
-        except FileNotFoundError as error:
-            raise MissingLayerError(f"{path} is not there") from error
-        except (OSError, ValueError) as error:
-            raise StorageError(f"cannot read {path}: {error}") from error
-
-    def read(self, offset: int, size: int) -> bytes:
-        """Exactly `size` bytes."""
-        try:
-            data = bytes(self._system.cat_file(self.name, start=offset, end=offset + size))
-        except (OSError, ValueError) as error:
-            raise StorageError(f"cannot read {self.name}: {error}") from error
-        if len(data) != size:
-            raise CorruptError(f"{self.name} ends too early; make it anew")
-        return data
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-class Url:
-    """A folder behind a URL, by fsspec."""
-
-    def __init__(self, url: str) -> None:
-        try:
-            import fsspec
-        except ImportError as error:
-            raise MissingExtraError("reading URLs needs fsspec: pip install 'tilebase[remote]'") from error
-        self.name = url
-        try:
-            self._system, self._path = fsspec.core.url_to_fs(url)
-        except (ImportError, ValueError) as error:
-            raise StorageError(f"cannot read {url}: {error}") from error
-
-    def open(self, name: str) -> Source:
-        """The file of this name."""
-        return _UrlFile(self._system, f"{self._path.rstrip('/')}/{name}")
-
-    def close(self) -> None:
-        """Nothing is held."""
+def mode_of(path: Path) -> int:
+    """What kind of file a path names, as `stat` says; 0 if there is none.  Raises `StorageError`."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # of a name with a zero byte
+        return 0
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def open_location(location: Path | str) -> Location:
     """The folder, zip file or URL of this name.  Raises `MissingLayerError` if it is not there."""
     if "://" in str(location):
-        return Url(str(location))
+        return open_url(str(location))
     path = Path(location)
-    if path.is_dir():
+    mode = mode_of(path)
+    if stat.S_ISDIR(mode):
         return Folder(path)
-    if path.is_file():
+    if mode:
         return Zip(path)
     raise MissingLayerError(f"{path} is not there: name the folder or zip file of a table")

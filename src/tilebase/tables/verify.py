@@ -11,12 +11,13 @@ import itertools
 import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import MissingBoardError, TilebaseError
+from tilebase.errors import MissingBoardError, StorageError, TilebaseError
 from tilebase.game import Cells
 from tilebase.objectives import ONE, Objective
 from tilebase.tables.format import LayerFile, ValueFile
@@ -27,14 +28,55 @@ TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
 """How far a float may be from what its successors give, relative to the larger of it and 1."""
 
 
+MOST_UNREAD = 3
+"""Files that cannot be read before the check stops: a server that hangs would hang at each."""
+
+
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and what is wrong: one sentence each, none if the table is sound."""
+    """What was checked, and what is wrong: one sentence each, none if the table is sound.
+
+    `unread` says what could not be read, as without permission or from a server that fails: nothing
+    is known of these files, and they may be sound.
+    """
 
     layers: int
     values: int
     skipped: int  # values of a thinned table whose successors it does not hold
     wrong: tuple[str, ...]
+    unread: tuple[str, ...] = ()
+
+
+class Findings:
+    """What a check of many files finds, one sentence each."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+        self.unread: list[str] = []
+
+    @property
+    def sound(self) -> bool:
+        """Whether everything was read and nothing is wrong."""
+        return not self.wrong and not self.unread
+
+    @contextmanager
+    def checking(self) -> Iterator[None]:
+        """Within it an error is a sentence: of a file that cannot be read, or of one that is wrong.
+
+        Raises `StopCheckError` at the third file that cannot be read.
+        """
+        try:
+            yield
+        except StorageError as error:
+            self.unread.append(str(error))
+            if len(self.unread) >= MOST_UNREAD:
+                raise StopCheckError from error
+        except TilebaseError as error:
+            self.wrong.append(str(error))
+
+
+class StopCheckError(Exception):
+    """So many files cannot be read that the check stops."""
 
 
 def verify_table(
@@ -50,54 +92,71 @@ def verify_table(
     `CorruptError` if there is no sound manifest.
     """
     with open_table(location) as table:
-        wrong = list(_check_files(table, progress))
+        found = Findings()
         values = skipped = 0
-        if not wrong:
-            wrong += _check_starts(table)
-            for after in _choose(table, sample, seed):
-                for objective in table.objectives:
-                    sentence = _check_value(table, after, objective)
-                    if sentence is None:
-                        skipped += 1
-                    elif sentence:
-                        wrong.append(sentence)
-                    values += sentence is not None
-        return Verification(len(table.manifest.layers), values, skipped, tuple(wrong))
+        with suppress(StopCheckError):
+            _check_files(table, found, progress)
+            if found.sound:
+                with found.checking():
+                    values, skipped = _check_values(table, found, sample, seed)
+        layers = len(table.manifest.layers)
+        return Verification(layers, values, skipped, tuple(found.wrong), tuple(found.unread))
 
 
-def _check_files(table: Table, progress: Callable[[int, int], None] | None) -> Iterator[str]:
-    """A sentence for each file that is damaged or not the one that the manifest names."""
+def _check_values(table: Table, found: Findings, sample: int | None, seed: int) -> tuple[int, int]:
+    """Derive values again; return how many, and how many could not be."""
+    values = skipped = 0
+    found.wrong += _check_starts(table)
+    for after in _choose(table, sample, seed):
+        for objective in table.objectives:
+            sentence = _check_value(table, after, objective)
+            if sentence is None:
+                skipped += 1
+            elif sentence:
+                found.wrong.append(sentence)
+            values += sentence is not None
+    return values, skipped
+
+
+def _check_files(table: Table, found: Findings, progress: Callable[[int, int], None] | None) -> None:
+    """Find each file that is damaged or not the one that the manifest names."""
     for done, (total, checks) in enumerate(sorted(table.manifest.layers.items())):
-        name = f"{total:06d}"
-        try:
-            if table.dense:
-                yield from _check_dense(table, total, checks)
-                continue
-            with LayerFile(table.location.open(f"afterstates/{name}.tbl")) as keys:
-                keys.verify()
-                if keys.meta.get("game") != table.game.identity or keys.meta.get("sum") != total:
-                    yield f"{keys.path} belongs to another game or sum"
-                if keys.checksum != checks.get("afterstates"):
-                    yield f"{keys.path} is not the file that the manifest names"
-                for label in table.manifest.labels:
-                    with ValueFile(table.location.open(f"values/{label}/{name}.val")) as values:
-                        values.verify()
-                        values.check_pair(keys)
-                        yield from _check_objective(table, label, values)
-                        if values.checksum != checks.get(label):
-                            yield f"{values.path} is not the file that the manifest names"
-        except TilebaseError as error:
-            yield str(error)
+        check = _check_dense if table.dense else _check_layer
+        with found.checking():
+            for sentence in check(table, total, checks):
+                found.wrong.append(sentence)
         if progress is not None:
             progress(done + 1, len(table.manifest.layers))
+
+
+def _check_layer(table: Table, total: int, checks: Any) -> Iterator[str]:
+    """A sentence for each file of a layer that is not the one that the manifest names."""
+    name = f"{total:06d}"
+    with LayerFile(table.location.open(f"afterstates/{name}.tbl")) as keys:
+        keys.verify()
+        if keys.meta.get("game") != table.game.identity or keys.meta.get("sum") != total:
+            yield f"{keys.path} belongs to another game or sum"
+        if keys.checksum != checks.get("afterstates"):
+            yield f"{keys.path} is not the file that the manifest names"
+        for objective in table.objectives:
+            label = objective.label
+            with ValueFile(table.location.open(f"values/{label}/{name}.val")) as values:
+                values.verify()
+                values.check_objective(objective)
+                values.check_pair(keys)
+                if values.checksum != checks.get(label):
+                    yield f"{values.path} is not the file that the manifest names"
 
 
 def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
     """The same for a layer of all boards, which has files of values only."""
     expected = {"game": table.game.identity, "kind": "all", "sum": total}
-    for label in table.manifest.labels:
+    for objective in table.objectives:
+        label = objective.label
         with ValueFile(table.location.open(f"values/{label}/{total:06d}.val")) as values:
             values.verify()
+            values.check_objective(objective)
+            values.check_ranks()
             if any(values.meta.get(name) != expected[name] for name in expected):
                 yield f"{values.path} belongs to another game or sum"
             yield from _check_objective(table, label, values)

@@ -1,0 +1,111 @@
+"""JSON that a stranger may have written: read with bounds, and never trusted to have the expected shape.
+
+Manifests, meta, journals and ``run.json`` carry checksums, but a checksum only shows that a file is as
+it was written, not that its author meant well.  So sizes, depth and numbers are bounded here before
+anything believes them, and whatever else is wrong becomes one `CorruptError`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tilebase.errors import CorruptError, WrongGameError
+
+MOST_DEPTH = 16
+"""Levels of nesting; what tilebase writes has at most seven."""
+MOST_BYTES = 1 << 26
+"""Of one document; the manifest of a million layers would be that large."""
+_SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
+"""What a document of another shape raises where it is read."""
+
+
+def shown(thing: object, most: int = 200) -> str:
+    """A text of others as part of one sentence: printable, on one line, and not long."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in str(thing)[: 4 * most]).split())
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """Within it, whatever a document of another shape raises is a `CorruptError` about `what`.
+
+    A document that cannot be read, or is of another game, is not damaged: those errors pass.
+    """
+    try:
+        yield
+    except WrongGameError:
+        raise
+    except CorruptError as error:
+        if str(error).startswith(what):
+            raise
+        raise CorruptError(f"{what} is damaged, or written otherwise: {shown(error)}") from error
+    except _SHAPE as error:
+        missing = "it lacks " if isinstance(error, KeyError) else ""
+        raise CorruptError(f"{what} is damaged, or written otherwise: {missing}{shown(error)}") from error
+
+
+def parse_json(data: bytes | str, what: str) -> Any:
+    """What a document holds.  Raises `CorruptError`.
+
+    >>> parse_json('{"sum": 8}', "meta")
+    {'sum': 8}
+    >>> parse_json("[NaN]", "meta")
+    Traceback (most recent call last):
+        ...
+    tilebase.errors.CorruptError: meta is damaged, or written otherwise: NaN is not a number
+    """
+    if len(data) > MOST_BYTES:
+        raise CorruptError(f"{what} has {len(data)} bytes, more than {MOST_BYTES}: it is not from tilebase")
+    with understood(what):
+        found = json.loads(data, parse_constant=_refuse, parse_float=_finite)
+        _check_depth(found)
+    return found
+
+
+def _refuse(name: str) -> Any:
+    raise ValueError(f"{name} is not a number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
+
+
+def _check_depth(found: Any) -> None:
+    level = [found] if isinstance(found, dict | list) else []
+    for _ in range(MOST_DEPTH):
+        level = [
+            item
+            for thing in level
+            for item in (thing.values() if isinstance(thing, dict) else thing)
+            if isinstance(item, dict | list)
+        ]
+    if level:
+        raise ValueError(f"it is nested more than {MOST_DEPTH} levels deep")
+
+
+def whole(value: Any, what: str, most: int = (1 << 63) - 1) -> int:
+    """A number that counts something, from 0 to `most`.  Raises `CorruptError`."""
+    if type(value) is not int or not 0 <= value <= most:
+        raise CorruptError(f"{what} is {shown(repr(value), 40)}, but must be a whole number from 0 to {most}")
+    return value
+
+
+def mapping(value: Any, what: str) -> dict[str, Any]:
+    """A JSON object.  Raises `CorruptError`."""
+    if not isinstance(value, dict):
+        raise CorruptError(f"{what} is {shown(repr(value), 40)}, but must be a JSON object")
+    return value
+
+
+def text(value: Any, what: str) -> str:
+    """A text.  Raises `CorruptError`."""
+    if not isinstance(value, str):
+        raise CorruptError(f"{what} is {shown(repr(value), 40)}, but must be text")
+    return value

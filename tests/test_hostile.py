@@ -1,0 +1,733 @@
+"""Files that a stranger wrote: right answers or one sentence, soon, and without gigabytes of memory."""
+
+from __future__ import annotations
+
+import copy as copying
+import gzip
+import hashlib
+import json
+import math
+import os
+import random
+import re
+import resource
+import shutil
+import stat
+import struct
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+
+from tilebase import count, evaluate, solve
+from tilebase.adversary import NAME, Facts
+from tilebase.check import RefusedError, check_certificate
+from tilebase.cli import main
+from tilebase.documents import parse_json, understood
+from tilebase.errors import (
+    CorruptError,
+    MissingLayerError,
+    StorageError,
+    TilebaseError,
+    UsageError,
+    WrongGameError,
+)
+from tilebase.game import Game
+from tilebase.layers.run import verify_run
+from tilebase.notation import fraction_of
+from tilebase.objectives import Objective
+from tilebase.reference import values
+from tilebase.tables.format import (
+    HEADER,
+    MOST_CHUNK_KEYS,
+    VALUE_HEADER,
+    LayerFile,
+    LayerWriter,
+    ValueFile,
+    compress,
+    decode_keys,
+    encode_keys,
+    encode_values,
+)
+from tilebase.tables.probe import open_table
+from tilebase.tables.verify import verify_table
+from tilebase.thinning import thin
+
+TINY = Game("2x2", 16)
+MOST_SECONDS = 30.0
+"""Far more than any of these takes, for machines that do much else; a hang lasts for ever."""
+COMPILING = 300.0
+"""Seconds for what may have to compile kernels first."""
+MOST_MEMORY = 1 << 30
+"""Bytes beyond what is there before: less than the gigabytes that some of these files declare."""
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    """Whatever is tested has little memory and little time."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():  # a system that does not say what a process has; the time is bounded anyway
+        yield
+        return
+    used = int(statm.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + MOST_MEMORY, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def soon(ask: Callable[[], Any], seconds: float = MOST_SECONDS) -> Any:
+    """What a call returns, or its error of ours; others are raised, and slowness is one."""
+    since = time.monotonic()
+    try:
+        found = ask()
+    except TilebaseError as error:
+        found = error
+    assert time.monotonic() - since < seconds
+    if isinstance(found, TilebaseError):
+        assert str(found).isprintable()
+        assert len(str(found)) < 1000
+    return found
+
+
+@pytest.fixture
+def folder(solved: Callable[..., Path], tmp_path: Path) -> Path:
+    return Path(shutil.copytree(solved(TINY, "win,lower,upper"), tmp_path / "table"))
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+HUGE = [
+    *("1e-999999999", "1e999999999", "1E-99999", "1e-1001", "1e-9_9_9_9_9_9_9", " 1e+99999999 "),
+    *("0." + "1" * 5000, "1" * 5000, "1/" + "9" * 5000, "nan", "inf", "-inf", "1/0", "", "½"),
+]
+
+
+@pytest.mark.parametrize("text", HUGE, ids=lambda text: text[:20])
+def test_exact_numbers_are_bounded(text):
+    for ask in (
+        lambda: Game("2x2", 16, four=text),
+        lambda: Objective("win", discount=text),  # type: ignore[arg-type]
+        lambda: values(TINY, discount=text),
+    ):
+        assert isinstance(soon(ask), UsageError)
+
+
+def test_exact_numbers_are_exact():
+    for text in ("0.1", "1/10", "1e-1", "10E-2", " 1/10 ", 0.1, Decimal("0.1"), Decimal("1E-1")):
+        assert fraction_of(text) == fraction_of("1/10")
+    assert fraction_of("1e-1000").denominator == 10**1000
+    with pytest.raises(ValueError, match="exponent"):
+        fraction_of(Decimal("1e-999999999"))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "solve 2x2 16 --four 1e-999999999 -q",
+        "solve 2x2 16 --discount 1e-999999999 -q",
+        "graph 2x2 16 --values --discount 1e-999999999",
+        f"solve 2x2 16 --memory {'9' * 400} -q",
+    ],
+)
+def test_command_lines_with_such_numbers(command, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused(command.split(), 2, "is")
+
+
+# -- JSON ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nonsense", "[NaN]", "[Infinity]", "[-Infinity]", "[1e999]", "[" * 17 + "]" * 17, "[" * 100_000,
+     '{"a":' * 100_000, "9" * 5000, '"\ud800', "\0", "[1,]"],
+    ids=lambda text: text[:20],
+)  # fmt: skip
+def test_json_of_strangers(text):
+    with pytest.raises(CorruptError, match="meta is damaged"):
+        parse_json(text.encode("utf-8", "surrogatepass"), "meta")
+
+
+def test_what_cannot_be_read_is_not_called_damaged():
+    for error in (StorageError("the disk fails"), WrongGameError("another game"), MissingLayerError("gone")):
+        with pytest.raises(type(error), match=str(error)), understood("a journal"):
+            raise error
+    sentence = "a journal is damaged, or written otherwise: it lacks 'sum'"
+    with pytest.raises(CorruptError, match=sentence), understood("a journal"):
+        raise KeyError("sum")
+
+
+def nested(depth: int) -> Any:
+    return [] if depth == 0 else [nested(depth - 1)]
+
+
+VALUES: list[Any] = [
+    *(None, True, False, 0, -1, 1, 7, 2**31, 2**63, 2**64, 10**400, -(10**400), 0.5, 1e308, -1e308),
+    *("", "x", "0", "-1", "1e-999999999", "9" * 5000, "../../etc", "a/b", "\0", "\x1b[31m", "x" * 100_000),
+    *("999x999", "2x2x2", "4x4", "32x1", "1x1"),
+    *([], [[]], {}, [0], [1, 2], {"a": 1}, {"": {}}, nested(12), ["1e-999999999"], [10**400, 10**400]),
+    *({"kind": "exact", "value": "x"}, {"kind": "exact", "value": {}}, {"kind": "upper"}),
+    *({"kind": "lower", "bound": "1e-999999999"}, {"kind": "interval", "low": "0", "high": "1"}),
+]
+
+
+def places(thing: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path to each member of a document."""
+    yield path
+    items = thing.items() if isinstance(thing, dict) else enumerate(thing) if isinstance(thing, list) else ()
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+def changed(document: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """The document with another value at a path, or without what is there (`...`)."""
+    if not path:
+        return value
+    result = copying.deepcopy(document)
+    inner = result
+    for key in path[:-1]:
+        inner = inner[key]
+    if value is ...:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return result
+
+
+def signed(document: Any) -> bytes:
+    """A manifest with the checksum that it ought to have."""
+    if isinstance(document, dict):
+        document.pop("check", None)
+        check = zlib.crc32(json.dumps(document, sort_keys=True).encode())
+        document = document | {"check": f"{check:08x}"}
+    return json.dumps(document).encode()
+
+
+def harmless(folder: Path, exact: dict[str, float]) -> None:
+    """A probe of a table gives the right value, or an error of ours."""
+
+    def ask() -> Any:
+        with open_table(folder) as table:
+            table.start()
+            return table.probe("4,4/0,2")
+
+    found = soon(ask)
+    if not isinstance(found, TilebaseError):
+        assert float(found.value) == pytest.approx(exact[found.meaning.split(",")[0]], abs=1e-9)
+
+
+def test_every_member_of_a_manifest(folder):
+    """Each member of the manifest, replaced by each hostile value and left out, and signed again."""
+    file = folder / "manifest.json"
+    good = json.loads(file.read_bytes())
+    worth = float(values(TINY).states[(0, 1, 2, 2)])
+    exact = {"probability to win": worth, "proved lower bound of the probability to win": worth,
+             "proved upper bound of the probability to win": worth}  # fmt: skip
+    draw = random.Random(1)
+    layers = {path for path in places(good) if path[:1] == ("layers",) and len(path) > 2}
+    tried = 0
+    for path in places(good):
+        if path in layers and draw.random() < 0.7:
+            continue
+        for value in [..., *VALUES] if path else VALUES:
+            file.write_bytes(signed(changed(good, path, value)))
+            harmless(folder, exact)
+            tried += 1
+    assert tried > 2000
+    file.write_bytes(signed(good | {"space": "all"}))
+    harmless(folder, exact)
+
+
+def test_games_whose_index_would_be_large(folder):
+    file = folder / "manifest.json"
+    good = json.loads(file.read_bytes())
+    for shape, goal in (("4x4", 2**15), ("3x5", 2**14), ("2x8", 2**15), ("4x4", None), ("1x16", 2**15)):
+        game = Game(shape, goal, largest=None if goal else 2**15).identity
+        for space in ({}, {"space": "all"}):
+            file.write_bytes(signed(good | {"game": game} | space))
+            assert isinstance(soon(lambda: open_table(folder).probe(2)), TilebaseError)
+
+
+@pytest.mark.parametrize("objectives", [{}, [], None, {"win": {}}, {"win": None}, {"": {}}])
+def test_objectives_that_are_none(objectives, folder):
+    file = folder / "manifest.json"
+    file.write_bytes(signed(json.loads(file.read_bytes()) | {"objectives": objectives}))
+    assert isinstance(soon(lambda: open_table(folder).start()), CorruptError)
+    assert main(["verify", str(folder), "-q"]) == 1
+
+
+def test_a_manifest_without_end(folder):
+    os.truncate(folder / "manifest.json", 10**12)  # takes no room on the disk
+    assert isinstance(soon(lambda: open_table(folder)), CorruptError)
+
+
+def test_pipes_in_place_of_files(folder, capsys):
+    for name in ("values/win/000012.val", "manifest.json"):
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+        assert stat.S_ISFIFO((folder / name).stat().st_mode)
+        assert isinstance(soon(lambda: open_table(folder).probe("4,4/0,4")), StorageError)
+        assert main(["verify", str(folder), "-q"]) == 1
+        assert "delete" not in capsys.readouterr().out
+
+
+# -- layer and value files -------------------------------------------------------------------------
+
+META: dict[str, Any] = {"game": TINY.identity, "kind": "afterstates", "lookahead": False, "sum": 12}
+
+
+def chunk_file(
+    path: Path, rows: list[tuple[int, int, bytes, int | None]], meta: Any = META, header: bytes = HEADER,
+    **trailer: int,
+) -> Path:  # fmt: skip
+    """A file with right checksums: rows of first key, keys, frame, and bytes if other than the frame has."""
+    index = b"".join(
+        struct.pack("<QIII", first, keys, len(frame) if size is None else size, zlib.crc32(frame))
+        for first, keys, frame, size in rows
+    )
+    text = meta if isinstance(meta, bytes) else json.dumps(meta).encode()
+    frames = b"".join(frame for _, _, frame, _ in rows)
+    numbers = {"offset": 16 + len(frames), "keys": sum(row[1] for row in rows), "chunks": len(rows),
+               "meta_bytes": len(text)} | trailer  # fmt: skip
+    end = struct.pack("<QQQIII", *numbers.values(), zlib.crc32(index), zlib.crc32(text))
+    end += struct.pack("<I", zlib.crc32(end)) + b"LAYEREND"
+    path.write_bytes(header + frames + index + text + end)
+    return path
+
+
+def frame_of(size: int, data: bytes = b"") -> bytes:
+    """A zstd frame that declares `size` bytes, whatever it holds."""
+    block = struct.pack("<I", len(data) << 3 | 1)[:3] + data
+    return struct.pack("<IBQ", 0xFD2FB528, 0b11100000, size) + block
+
+
+def zeros(size: int) -> bytes:
+    """A zstd frame of zeros that declares no size."""
+    packer = zstandard.ZstdCompressor(write_content_size=False).compressobj()
+    return b"".join(packer.compress(bytes(1 << 20)) for _ in range(size >> 20)) + packer.flush()
+
+
+FRAMES: dict[str, bytes] = {
+    "3 GiB": frame_of(3 << 30),
+    "2^63": frame_of(1 << 63),
+    "2^64 - 2": frame_of((1 << 64) - 2),
+    "64 MiB that are there": zeros(64 << 20)[:1000],
+    "a bomb": zeros(1 << 30)[:1000],
+    "another size than declared": frame_of(9, b"\x01"),
+    "skippable": struct.pack("<II", 0x184D2A50, 4) + b"rest",
+    "window of 2 GiB": struct.pack("<IBB", 0xFD2FB528, 0, 21 << 3) + b"\x01\0\0",
+    "nothing": b"",
+    "garbage": bytes(range(64)),
+    "dictionary": struct.pack("<IBBI", 0xFD2FB528, 0x03, 0x50, 77) + b"\x01\0\0",
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("keys", [2, 16384, MOST_CHUNK_KEYS])
+def test_frames_that_declare_more(name, keys, tmp_path):
+    path = chunk_file(tmp_path / "a.tbl", [(5, keys, FRAMES[name], None)])
+
+    def read() -> None:
+        with LayerFile(path) as layer:
+            layer.verify()
+
+    assert isinstance(soon(read), CorruptError)
+    meta = META | {"objective": Objective("win").identity}
+    path = chunk_file(tmp_path / "a.val", [(5, keys, FRAMES[name], None)], meta, VALUE_HEADER)
+
+    def read_values() -> None:
+        with ValueFile(path) as file:
+            file.verify()
+
+    assert isinstance(soon(read_values), CorruptError)
+
+
+GOOD = (5, 3, zstandard.compress(b"\x01\x02"), None)
+LARGE = {
+    "keys of a chunk": ([(5, 2**32 - 1, GOOD[2], None)], {}),
+    "no keys in a chunk": ([(5, 0, GOOD[2], None)], {}),
+    "bytes of a frame": ([(5, 3, GOOD[2], 2**32 - 1)], {}),
+    "keys in all": ([GOOD], {"keys": 2**64 - 1}),
+    "chunks": ([GOOD], {"chunks": 2**64 - 1}),
+    "chunks that wrap": ([GOOD], {"chunks": 2**64 // 20 + 1}),
+    "meta": ([GOOD], {"meta_bytes": 2**32 - 1}),
+    "offset": ([GOOD], {"offset": 2**64 - 1}),
+    "the same key twice": ([GOOD, GOOD], {}),
+    "a frame beyond the index": ([(5, 3, GOOD[2], len(GOOD[2]) + 1)], {}),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_sizes_that_files_declare(name, tmp_path):
+    rows, trailer = LARGE[name]
+    path = chunk_file(tmp_path / "a.tbl", rows, META, HEADER, **trailer)
+    assert isinstance(soon(lambda: LayerFile(path)), CorruptError)
+
+
+@pytest.mark.parametrize(("chunks", "meta"), [(10**8, 0), (0, 2**32 - 1), (2**31, 2**31)])
+def test_sizes_that_files_have(chunks, meta, tmp_path):
+    """A file of zeros is as large as it says, and takes no room on the disk."""
+    path = chunk_file(
+        tmp_path / "a.tbl", [], b"{}", HEADER, offset=16, keys=0, chunks=chunks, meta_bytes=meta
+    )
+    data = path.read_bytes()
+    with path.open("r+b") as file:
+        file.truncate(16)
+        file.seek(16 + 20 * chunks + meta)
+        file.write(data[-48:])
+    assert isinstance(soon(lambda: LayerFile(path)), CorruptError)
+
+
+@pytest.mark.parametrize(
+    "deltas", [b"\x80" * 1000 + b"\x01", b"\xff" * 10 + b"\x01", b"\0", b"\xff" * 9 + b"\x01" + b"\x01" * 1]
+)
+def test_differences_that_no_writer_writes(deltas):
+    from tilebase.layers import store
+
+    keys = sum(byte < 0x80 for byte in deltas) + 1
+    for decode in (decode_keys, store.decode):
+        with pytest.raises(CorruptError):
+            decode(1 << 63, deltas, keys)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])
+def test_meta_of_strangers(value, tmp_path, folder):
+    """Meta that is something else, or whose members are, in the place of a layer of a table."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    for kind, name, header in (("tbl", "afterstates", HEADER), ("val", "values/win", VALUE_HEADER)):
+        path = folder / name / f"000012.{kind}"
+        with (LayerFile if kind == "tbl" else ValueFile)(path) as file:
+            meta, rows = (
+                file.meta,
+                [
+                    (int(row["first"]), int(row["keys"]), file._source.read(int(at), int(row["bytes"])), None)
+                    for row, at in zip(file.index, file._offsets, strict=False)
+                ],
+            )
+        good = path.read_bytes()
+        # Whether states were collapsed says nothing about the values of afterstates.
+        members = sorted(meta.keys() - {"lookahead"})
+        for document in [value, *(meta | {member: value} for member in members)]:
+            chunk_file(path, rows, document, header)
+            crc = f"{struct.unpack('<I', path.read_bytes()[-12:-8])[0]:08x}"
+            label = name.rpartition("/")[2]
+            more = changed(manifest, ("layers", "12", label), crc)
+            (folder / "manifest.json").write_bytes(signed(more))
+            found = soon(lambda: open_table(folder).probe("4,4/0,4", "win"))
+            assert isinstance(found, CorruptError) or document == meta
+            assert soon(lambda: verify_table(folder, sample=10)).wrong or document == meta
+        path.write_bytes(good)
+        (folder / "manifest.json").write_bytes(signed(manifest))
+
+
+def test_mutated_files_give_no_wrong_value(folder):
+    """Bytes changed, cut, repeated and inserted in all files of a table."""
+    good = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.suffix in (".tbl", ".val")}
+    draw = random.Random(2)
+    worth = float(values(TINY).states[(0, 1, 2, 2)])
+    for _ in range(400):
+        path = draw.choice(list(good))
+        path.write_bytes(mutated(good[path], draw))
+        found = soon(lambda: open_table(folder).probe("4,4/0,2", "win"))
+        assert isinstance(found, TilebaseError) or float(found.value) == pytest.approx(worth, abs=1e-12)
+        soon(lambda: verify_table(folder, sample=3))
+        path.write_bytes(good[path])
+
+
+def mutated(data: bytes, draw: random.Random) -> bytes:
+    found = bytearray(data)
+    at, size = draw.randrange(len(found)), draw.choice((1, 1, 2, 4, 8, 40))
+    how = draw.randrange(4)
+    if how == 0:
+        found[at : at + size] = draw.randbytes(size)
+    elif how == 1:
+        del found[at : at + size]
+    elif how == 2:
+        found[at:at] = found[at : at + size]
+    else:
+        found[at : at + size] = draw.choice((b"\0", b"\xff", b"\x7f")) * size
+    return bytes(found)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_values_that_are_no_numbers(bad, tmp_path):
+    meta = META | {"objective": Objective("win").identity}
+    with LayerWriter(tmp_path / "a.val", VALUE_HEADER) as writer:
+        writer.add(compress(5, 2, encode_values(np.array([0.5, bad]), False)))
+        writer.finish(meta, durable=False)
+    with ValueFile(tmp_path / "a.val") as file, pytest.raises(CorruptError, match="not finite"):
+        file.values(0)
+
+
+# -- keys that lead kernels astray -----------------------------------------------------------------
+
+
+def with_keys(folder: Path, total: int, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Other keys in a layer, their values and checksums fitting."""
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    path = folder / "afterstates" / f"{total:06d}.tbl"
+    with LayerFile(path) as layer:
+        keys, meta = np.sort(change(np.concatenate(list(layer)))), layer.meta
+    with LayerWriter(path) as writer:
+        writer.add(compress(int(keys[0]), len(keys), encode_keys(keys)))
+        writer.finish(meta, durable=False)
+    with LayerFile(path) as layer:
+        manifest["layers"][str(total)]["afterstates"] = layer.checksum
+    for label in manifest["objectives"]:
+        path = folder / "values" / label / f"{total:06d}.val"
+        with ValueFile(path) as file:
+            stored, meta, bits = file.values(0), file.meta, file.dtype == "bit"
+        with LayerWriter(path, VALUE_HEADER) as writer:
+            writer.add(compress(int(keys[0]), len(keys), encode_values(np.resize(stored, len(keys)), bits)))
+            writer.finish(meta, durable=False)
+        with ValueFile(path) as file:
+            manifest["layers"][str(total)][label] = file.checksum
+    (folder / "manifest.json").write_bytes(signed(manifest))
+
+
+CHANGES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "of any kind": lambda keys: (
+        np.arange(len(keys), dtype=np.uint64) * np.uint64(0x123456789ABCD) + np.uint64(1)
+    ),
+    "of another sum": lambda keys: keys + np.uint64(1),
+    "of tiles that cannot be": lambda keys: keys | np.uint64(0xF000),
+    "too long": lambda keys: keys | np.uint64(1 << 63),
+    "not canonical": lambda _: np.array([0x3200], dtype=np.uint64),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_keys_that_are_no_boards(name, folder):
+    with_keys(folder, 12, CHANGES[name])
+    found = soon(lambda: verify_table(folder, sample=None))
+    assert isinstance(found, CorruptError) or found.wrong
+    for ask in (
+        lambda: evaluate(folder, "random"),
+        lambda: thin(folder, folder.parent / "thin", above=0.0),
+        lambda: evaluate(folder, folder),
+    ):
+        assert isinstance(soon(ask, COMPILING), CorruptError)
+
+
+def test_a_run_that_goes_on_from_foreign_keys(tmp_path):
+    count(TINY, folder=tmp_path / "run", keep="afterstates", up_to=12, threads=1)
+    for total in (10, 12):
+        path = tmp_path / "run" / "afterstates" / f"{total:06d}.tbl"
+        with LayerFile(path) as layer:
+            keys, meta = np.concatenate(list(layer)), layer.meta
+        keys = keys | np.uint64(1 << 40)
+        with LayerWriter(path) as writer:
+            writer.add(compress(int(keys[0]), len(keys), encode_keys(keys)))
+            writer.finish(meta, durable=False)
+    found = soon(lambda: count(TINY, folder=tmp_path / "run", keep="afterstates", threads=1), COMPILING)
+    assert isinstance(found, CorruptError)
+
+
+# -- zip files -------------------------------------------------------------------------------------
+
+
+def zipped(folder: Path, target: Path) -> Path:
+    with zipfile.ZipFile(target, "w") as archive:
+        for path in sorted(folder.rglob("*")):
+            archive.write(path, str(path.relative_to(folder)))
+    return target
+
+
+def test_mutated_zip_files(folder, tmp_path):
+    path = zipped(folder, tmp_path / "a.zip")
+    good = path.read_bytes()
+    draw = random.Random(3)
+    worth = float(values(TINY).states[(0, 1, 2, 2)])
+    directory = good.index(b"PK\1\2")
+    for number in range(600):
+        data = mutated(good[directory:] if number % 3 else good, draw)
+        path.write_bytes(good[:directory] + data if number % 3 else data)
+        found = soon(lambda: open_table(path).probe("4,4/0,2", "win"))
+        assert isinstance(found, TilebaseError) or float(found.value) == pytest.approx(worth, abs=1e-12)
+
+
+def test_zip64_sizes(folder, tmp_path):
+    """Members that say they are larger than the file, in fields of 64 bits too."""
+    path = zipped(folder, tmp_path / "a.zip")
+    good = path.read_bytes()
+    entry = good.index(b"PK\1\2")
+    entries = [match.start() for match in re.finditer(b"PK\1\2", good)]
+    manifest = next(at for at in entries if good[at + 46 :].startswith(b"manifest.json"))
+    for size in (2**20, 2**31, 2**32 - 2):
+        data = bytearray(good)
+        data[manifest + 20 : manifest + 28] = struct.pack("<II", size, size)
+        path.write_bytes(data)
+        assert isinstance(soon(lambda: open_table(path)), CorruptError)
+    for size in (2**33, 2**40, 2**63, 2**64 - 1):
+        extra = struct.pack("<HHQQ", 1, 16, size, size)
+        name = manifest + 46 + len("manifest.json")
+        data = bytearray(good)
+        data[manifest + 20 : manifest + 28] = b"\xff" * 8
+        data[manifest + 30 : manifest + 32] = struct.pack("<H", len(extra))
+        data[name:name] = extra
+        end = data.rindex(b"PK\5\6")
+        length = struct.unpack("<I", data[end + 12 : end + 16])[0]
+        data[end + 12 : end + 16] = struct.pack("<I", length + len(extra))
+        path.write_bytes(data)
+        assert isinstance(soon(lambda: open_table(path)), CorruptError)
+    end = good.rindex(b"PK\5\6")
+    for length in (2**31, 2**32 - 1):
+        data = bytearray(good)
+        data[end + 12 : end + 16] = struct.pack("<I", length)
+        path.write_bytes(data)
+        assert isinstance(soon(lambda: open_table(path)), CorruptError)
+    with path.open("wb") as file:  # a list of members of 3 GiB, which takes no room on the disk
+        file.seek(3 << 30)
+        file.write(struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 9999, 9999, 3 << 30, 0, 0))
+    assert isinstance(soon(lambda: open_table(path)), CorruptError)
+    assert entry
+
+
+# -- runs, journals, searches, certificates --------------------------------------------------------
+
+
+def test_every_member_of_a_run(tmp_path, capsys):
+    """``run.json`` and a line of each journal, each member replaced by each hostile value."""
+    run = tmp_path / "run"
+    solve(TINY, "win", table=run, threads=1)
+    (run / "manifest.json").unlink()
+    for name in ("run.json", "counts.jsonl", "values/win/layers.jsonl"):
+        file = run / name
+        good = file.read_bytes()
+        lines = good.splitlines(keepends=True)
+        one = json.loads(good) if name == "run.json" else json.loads(lines[1].rpartition(b"\t")[0])
+        for path in list(places(one)):
+            for value in [..., *VALUES[::3]] if path else VALUES[::3]:
+                document = changed(one, path, value)
+                if name == "run.json":
+                    file.write_bytes(signed(document))
+                else:
+                    text = json.dumps(document).encode()
+                    file.write_bytes(
+                        b"".join([lines[0], b"%b\t%08x\n" % (text, zlib.crc32(text)), *lines[2:]])
+                    )
+                soon(lambda: verify_run(run))
+                if name != "run.json":
+                    soon(lambda: solve(TINY, "win", table=run, threads=1, down_to=4), COMPILING)
+                assert main(["verify", str(run)]) in (0, 1, 2)
+        file.write_bytes(good)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("which", [0, -1], ids=["layer", "checkpoint"])
+def test_every_member_of_the_journal_of_a_dense_pass(which, tmp_path):
+    """A pass over all boards that goes on from a journal of a stranger."""
+    game, run = Game("2x2", 32, limits="16,16/16,8"), tmp_path / "run"
+    solve(game, "lower", folder=run, space="all", threads=1, down_to=10)
+    file = run / "values" / "lower" / "layers.jsonl"
+    good = file.read_bytes()
+    kept = {path: path.read_bytes() for path in file.parent.iterdir()}
+    lines = good.splitlines(keepends=True)
+    one = json.loads(lines[which].rpartition(b"\t")[0])
+    assert ("saved" in one) == bool(which)
+    exact = solve(game, "lower", space="all", threads=1).value
+    for path in list(places(one)):
+        for value in [..., *VALUES[::4]] if path else VALUES[::4]:
+            for name, data in kept.items():
+                name.write_bytes(data)
+            text = json.dumps(changed(one, path, value)).encode()
+            lines[which] = b"%b\t%08x\n" % (text, zlib.crc32(text))
+            file.write_bytes(b"".join(lines))
+            found = soon(lambda: solve(game, "lower", folder=run, space="all", threads=1), COMPILING)
+            if not isinstance(found, TilebaseError) and path[:1] != ("starts",):
+                assert found.value == exact
+
+
+HEADERS = [
+    "{'descr': '<u8', 'fortran_order': False, 'shape': (99999999999,), }",
+    "{'descr': '<u8', 'fortran_order': False, 'shape': (1024, 1024), }",
+    "{'descr': '|O', 'fortran_order': False, 'shape': (1024,), }",
+    "{'descr': '<u8', 'fortran_order': False, 'shape': (-1,), }",
+    "{'descr': '<u8'",
+    "(" * 5000,
+    "\n\t 'x",
+    "",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda header: header[:50])
+@pytest.mark.parametrize("member", ["table", "layout", "entered"])
+def test_arrays_with_broken_headers(header, member, tmp_path):
+    facts = Facts(1 << 22)
+    facts.save(tmp_path / NAME)
+    Facts(1 << 22).load(tmp_path / NAME)
+    with zipfile.ZipFile(tmp_path / NAME) as stored:
+        members = {name: stored.read(name) for name in stored.namelist()}
+    name = f"{member}.npy"
+    begin = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header))
+    members[name] = begin + header.encode() + members[name][128:]
+    with zipfile.ZipFile(tmp_path / NAME, "w") as stored:
+        for other, data in members.items():
+            stored.writestr(other, data)
+    assert isinstance(soon(lambda: Facts(1 << 22).load(tmp_path / NAME)), CorruptError)
+
+
+def certificate(header: Any, boards: bytes = b"") -> bytes:
+    body = gzip.compress(json.dumps(header).encode() + b"\n") + gzip.compress(boards)
+    return f"tilebase certificate 1 {hashlib.sha256(body).hexdigest()}\n".encode() + body
+
+
+def test_certificates_of_strangers(tmp_path):
+    good = {
+        "shape": "2x2",
+        "goal": 8,
+        "drops": [2, 4],
+        "limits": None,
+        "starts": [],
+        "claim": "forced",
+        "boards": 1,
+    }
+    shapes = ["99999x99999", "9999999999x1", "2x" * 1000 + "2", "0x5", "-2x-2", "x", "2", "2x2x2x2", "1e9x2"]
+    path = tmp_path / "a.cert"
+    for place in places(good):
+        for value in [*VALUES, *(shapes if place == ("shape",) else [])]:
+            path.write_bytes(certificate(changed(good, place, value), b"0000\n"))
+            since = time.monotonic()
+            with pytest.raises(RefusedError):
+                check_certificate(path)
+            assert time.monotonic() - since < MOST_SECONDS
+    path.write_bytes(certificate(good, b"0000\n" * 100_000))
+    with pytest.raises(RefusedError):
+        check_certificate(path)
+
+
+# -- the reader of the format page -----------------------------------------------------------------
+
+
+def test_the_reader_of_the_format_page(tmp_path):
+    """It is as careful: an assertion fails, soon and without much memory."""
+    text = (Path(__file__).parents[1] / "docs" / "format.md").read_text("utf-8")
+    code = re.search(r"^```python.*?\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    assert code
+    names: dict[str, Any] = {}
+    exec(code[1], names)
+
+    def read(path: Path) -> None:
+        since = time.monotonic()
+        with pytest.raises((AssertionError, ValueError, zstandard.ZstdError, RecursionError)):
+            list(names["read_layer"](path)[2])
+        assert time.monotonic() - since < MOST_SECONDS
+
+    for frame in FRAMES.values():
+        read(chunk_file(tmp_path / "a.tbl", [(5, MOST_CHUNK_KEYS, frame, None)]))
+    for rows, trailer in LARGE.values():
+        read(chunk_file(tmp_path / "a.tbl", rows, META, HEADER, **trailer))
+    bomb = zstandard.compress(b"\x80" * 10_000_000)
+    read(chunk_file(tmp_path / "a.tbl", [(5, MOST_CHUNK_KEYS, bomb, None)]))
+    read(chunk_file(tmp_path / "a.tbl", [GOOD], b"[" * 100_000))
+    read(chunk_file(tmp_path / "a.tbl", [((1 << 64) - 1, *GOOD[1:])]))

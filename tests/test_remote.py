@@ -1,0 +1,461 @@
+"""Tables behind servers: right values or one sentence, whether the servers behave or not."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from tilebase.board import Board
+from tilebase.cli import main
+from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, UsageError
+from tilebase.game import Game
+from tilebase.reference import values
+from tilebase.tables import remote
+from tilebase.tables.probe import open_table
+from tilebase.tables.verify import verify_table
+
+TINY = Game("2x2", 16)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """A server of one folder that understands ranges; `how` may do something else instead."""
+
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, folder: Path, how: Callable[[Any, bytes], bool], seen: list[str], *rest: Any) -> None:
+        self.folder, self.how, self.seen = folder, how, seen
+        super().__init__(*rest)
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        self.seen.append(self.path)
+        file = self.folder / self.path.split("?")[0].lstrip("/")
+        data = file.read_bytes() if file.is_file() else None
+        if self.how(self, data or b""):
+            return
+        if data is None:
+            self.answer(404, b"no such file")
+            return
+        if not data:
+            self.answer(416, b"", {"Content-Range": "bytes */0"})
+            return
+        first, last = self.range(len(data))
+        self.answer(206, data[first : last + 1], {"Content-Range": f"bytes {first}-{last}/{len(data)}"})
+
+    def range(self, size: int) -> tuple[int, int]:
+        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+        return int(first), min(int(last), size - 1)
+
+    def answer(self, status: int, data: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Length": str(len(data))} | (headers or {})).items():
+            if value:
+                self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+
+class QuietServer(ThreadingHTTPServer):
+    """One whose clients may leave in the middle, and whose threads nobody waits for."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def handle_error(self, *_: Any) -> None:
+        """A client that has left is no error."""
+
+
+@contextmanager
+def serving(
+    folder: Path, how: Callable[[Any, bytes], Any] = lambda *_: False
+) -> Iterator[tuple[str, list[str]]]:
+    """A server of a folder: its URL, and what was requested of it."""
+    seen: list[str] = []
+    server = QuietServer(("127.0.0.1", 0), partial(Handler, folder, how, seen))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", seen
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def all_values(table: Any) -> list[Any]:
+    return [table.probe(Board(TINY, state)).value for state in values(TINY).states]
+
+
+# -- servers that behave ---------------------------------------------------------------------------
+
+
+def whole_files(handler: Handler, data: bytes) -> bool:
+    """As Python's own http.server does."""
+    if data:
+        handler.answer(200, data)
+    return bool(data)
+
+
+def by_redirection(handler: Handler, _: bytes) -> bool:
+    moved = "?" not in handler.path
+    if moved:
+        handler.answer(302, b"", {"Location": f"{handler.path}?here"})
+    return moved
+
+
+@pytest.mark.parametrize(
+    "how", [lambda *_: False, whole_files, by_redirection], ids=["ranges", "whole", "moved"]
+)
+def test_tables_over_http(how, solved):
+    with open_table(solved(TINY)) as local, serving(solved(TINY), how) as (url, _):
+        for place in (url, f"{url}/", f"{url}?token=1" if how is not by_redirection else url):
+            with open_table(place) as table:
+                assert all_values(table) == all_values(local)
+        found = verify_table(url, sample=None)
+        assert (found.wrong, found.unread) == ((), ())
+
+
+def test_a_small_file_takes_one_request(solved):
+    """Sixteen layers of a hundred bytes took four hundred requests."""
+    with serving(solved(TINY)) as (url, seen):
+        layers = verify_table(url, sample=None).layers
+        assert len(seen) == 1 + 2 * layers
+        assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("size", [0, 1, remote.FIRST - 1, remote.FIRST, remote.FIRST + 1, 5_000_000])
+def test_ranges_of_a_file(size, tmp_path):
+    data = bytes(i * i >> 3 & 0xFF for i in range(size))
+    (tmp_path / "file").write_bytes(data)
+    with serving(tmp_path) as (url, seen):
+        location = remote.open_url(url)
+        file = location.open("file")
+        assert file.size == size
+        for offset, length in (
+            (0, 16),
+            (max(size - 48, 0), 48),
+            (size // 3, 20_000),
+            (size // 2, 1),
+            (0, size),
+        ):
+            if offset + length <= size:
+                assert file.read(offset, length) == data[offset : offset + length]
+            else:
+                with pytest.raises(CorruptError, match="ends too early"):
+                    file.read(offset, length)
+        del seen[:]
+        again = remote.open_url(url).open("file")
+        for offset in range(0, size - 9_999, 10_000):
+            assert again.read(offset, 10_000) == data[offset : offset + 10_000]
+        assert len(seen) <= 5 + size // remote.MOST_AT_ONCE + 6
+
+
+def test_names_and_passwords(solved):
+    asked = []
+
+    def how(handler: Handler, _: bytes) -> bool:
+        asked.append(handler.headers["Authorization"])
+        return False
+
+    with serving(solved(TINY), how) as (url, _):
+        with open_table(url.replace("//", "//me:secret@")) as table:
+            assert table.start()
+        assert asked[0] == "Basic bWU6c2VjcmV0"
+        with pytest.raises(MissingLayerError) as error:
+            open_table(url.replace("//", "//me:secret@") + "/none")
+        assert "secret" not in str(error.value)
+
+
+# -- servers that do not ---------------------------------------------------------------------------
+
+
+def status(number: int) -> Callable[[Handler, bytes], bool]:
+    def how(handler: Handler, _: bytes) -> bool:
+        handler.answer(number, b"sorry")
+        return True
+
+    return how
+
+
+def raw(text: bytes) -> Callable[[Handler, bytes], bool]:
+    """Send these bytes and hang up."""
+
+    def how(handler: Handler, _: bytes) -> bool:
+        handler.wfile.write(text)
+        handler.close_connection = True
+        return True
+
+    return how
+
+
+def ranged(**changes: Any) -> Callable[[Handler, bytes], bool]:
+    """An answer with a range in which something is wrong: {first}, {last}, {size} are the right numbers."""
+
+    def how(handler: Handler, data: bytes) -> bool:
+        first, last = handler.range(len(data))
+        body = data[first : last + 1]
+        headers = {
+            "Content-Range": changes.get("range", "bytes {first}-{last}/{size}"),
+            **changes.get("more", {}),
+        }
+        numbers = {"first": first, "last": last, "size": len(data), "after": last + 1, "short": last - 1}
+        headers = {name: value.format(**numbers) for name, value in headers.items()}
+        handler.close_connection = True
+        handler.answer(changes.get("status", 206), changes.get("body", lambda found: found)(body), headers)
+        return True
+
+    return how
+
+
+def hang(handler: Handler, _: bytes) -> bool:
+    time.sleep(3)
+    handler.close_connection = True
+    return True
+
+
+def drip(handler: Handler, _: bytes) -> bool:
+    """A byte now and then, so that no single wait is long."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(30):
+        handler.wfile.write(b"{")
+        time.sleep(0.1)
+    handler.close_connection = True
+    return True
+
+
+def endless(handler: Handler, _: bytes) -> bool:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 1_000_000)
+    handler.close_connection = True
+    return True
+
+
+def in_circles(handler: Handler, _: bytes) -> bool:
+    handler.answer(302, b"", {"Location": handler.path})
+    return True
+
+
+ELSEWHERE = "unknown url type: ftp|302|not allowed"
+FAILURES: dict[str, tuple[Callable[[Handler, bytes], Any], str]] = {
+    "500": (status(500), "the server answered 500 Internal Server Error"),
+    "503": (status(503), "the server answered 503 Service Unavailable"),
+    "403": (status(403), "the server answered 403 Forbidden"),
+    "416": (raw(b"HTTP/1.1 416 No\r\nContent-Length: 0\r\n\r\n"), "the server answered 416 No"),
+    "204": (raw(b"HTTP/1.1 204 No Content\r\n\r\n"), "the server answered 204 No Content"),
+    "escape": (raw(b"HTTP/1.1 500 \x1b[31mred\r\nContent-Length: 0\r\n\r\n"), r"500 \[31mred"),
+    "no length": (raw(b"HTTP/1.1 200 OK\r\n\r\n{}"), "does not say how long it is"),
+    "length of letters": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n{}"), "does not say how long"),
+    "large": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n{}"), "sends no ranges"),
+    "endless": (endless, "does not say how long it is"),
+    "truncated": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}"), "the server sent 2 of 99 bytes"),
+    "nothing": (raw(b""), "closed connection without response"),
+    "garbage": (raw(b"\0\xff" * 99 + b"\r\n"), "cannot read"),
+    "long line": (raw(b"HTTP/1.1 200 " + b"x" * 99_999 + b"\r\n\r\n"), "cannot read"),
+    "many headers": (raw(b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 999 + b"\r\n"), "cannot read"),
+    "short range": (ranged(body=lambda data: data[:-1], more={"Content-Length": ""}), "the server sent"),
+    "no range": (ranged(range=""), "does not say which range"),
+    "other range": (ranged(range="bytes 1-{after}/{size}"), "the server sends bytes 1-"),
+    "shorter range": (ranged(range="bytes {first}-{short}/{size}"), "the server sends bytes 0-"),
+    "no size": (ranged(range="bytes {first}-{last}/*"), "does not say which range"),
+    "huge size": (ranged(range="bytes {first}-{last}/99999999999999999999"), "does not say which range"),
+    "larger size": (ranged(range="bytes {first}-{last}/999999999"), "the server sends bytes 0-"),
+    "compressed": (ranged(more={"Content-Encoding": "gzip"}), "compresses it"),
+    "circles": (in_circles, "redirect error"),
+    "elsewhere": (raw(b"HTTP/1.1 302 Go\r\nLocation: ftp://x/\r\nContent-Length: 0\r\n\r\n"), ELSEWHERE),
+    "to a file": (raw(b"HTTP/1.1 302 Go\r\nLocation: file:///x\r\nContent-Length: 0\r\n\r\n"), ELSEWHERE),
+    "hang": (hang, "TILEBASE_TIMEOUT|in time"),
+    "drip": (drip, "TILEBASE_TIMEOUT|in time"),
+}
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEBASE_TIMEOUT", "0.5")
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures_at_the_first_request(name, solved, impatient):
+    how, sentence = FAILURES[name]
+    with serving(solved(TINY), how) as (url, _):
+        since = time.monotonic()
+        with pytest.raises((StorageError, CorruptError), match=sentence) as error:
+            open_table(url)
+        assert time.monotonic() - since < 2.5
+        assert "holds no finished table" not in str(error.value)
+        assert str(error.value).isprintable()
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures_later(name, solved, impatient):
+    """Values stay right, and what cannot be read is neither damaged nor missing."""
+    how, sentence = FAILURES[name]
+    exact = values(TINY)
+    failing = []
+
+    def later(handler: Handler, data: bytes) -> bool:
+        return bool(failing) and how(handler, data)
+
+    with serving(solved(TINY), later) as (url, _), open_table(url) as table:
+        board = Board(TINY, (2, 2, 0, 1))
+        assert float(table.probe(board).value) == pytest.approx(float(exact.states[(0, 1, 2, 2)]), abs=1e-12)
+        failing.append(True)
+        with pytest.raises((StorageError, CorruptError), match=sentence):
+            table.probe("2,2/0,0")
+        assert float(table.probe(board).value) == pytest.approx(float(exact.states[(0, 1, 2, 2)]), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in FAILURES if name not in ("hang", "drip")])
+def test_verify_says_what_the_server_said(name, solved, impatient, capsys):
+    how, _ = FAILURES[name]
+
+    def later(handler: Handler, data: bytes) -> bool:
+        return "manifest" not in handler.path and how(handler, data)
+
+    with serving(solved(TINY), later) as (url, seen):
+        assert main(["verify", url, "-q"]) == 1
+        printed = capsys.readouterr()
+        assert "delete" not in printed.out + printed.err
+        assert "damaged" not in printed.out + printed.err
+        assert printed.out.endswith("not all of it could be read, so verify again when it can be\n")
+        assert printed.out.count("cannot read") == 3
+        assert len(seen) <= 3 * 6 + 1
+
+
+def test_a_file_that_is_missing_is_damage(solved):
+    with serving(solved(TINY), lambda handler, _: "000012" in handler.path and status(404)(handler, b"")) as (
+        url,
+        _,
+    ):
+        found = verify_table(url)
+        assert len(found.wrong) == 1
+        assert found.unread == ()
+
+
+def test_no_server_and_no_table(solved):
+    with serving(solved(TINY)) as (url, _):
+        assert float(open_table(url).start()) > 0
+    for number in (404, 410):
+        with (
+            serving(solved(TINY), status(number)) as (other, _),
+            pytest.raises(MissingLayerError, match=r"holds no finished table.* -o FOLDER"),
+        ):
+            open_table(other)
+    with pytest.raises(StorageError, match="refused"):
+        open_table(url)
+    for wrong in ("http://", "http://[::1", "http://127.0.0.1:99999", "http://a b/", "http://\0/"):
+        with pytest.raises(StorageError, match="cannot read"):
+            open_table(wrong)
+
+
+def test_a_file_that_changes_at_the_server(solved):
+    sizes = iter(range(10))
+
+    def how(handler: Handler, data: bytes) -> bool:
+        if "tbl" not in handler.path:
+            return False
+        size = len(data) + next(sizes)
+        first, last = handler.range(size)
+        body = data.ljust(size, b"\0")[first : last + 1]
+        handler.answer(206, body, {"Content-Range": f"bytes {first}-{last}/{size}"})
+        return True
+
+    with serving(solved(TINY), how) as (url, _):
+        location = remote.open_url(url)
+        location.open("afterstates/000012.tbl")
+        location.blocks.clear()
+        with pytest.raises(StorageError, match="bytes at the server before"):
+            location.open("afterstates/000012.tbl").read(0, 16)
+
+
+@pytest.mark.parametrize("text", ["soon", "0", "-1", "nan", "inf", "1e99"])
+def test_time_limits_that_are_none(text, monkeypatch):
+    monkeypatch.setenv("TILEBASE_TIMEOUT", text)
+    with pytest.raises(UsageError, match="TILEBASE_TIMEOUT"):
+        open_table("http://127.0.0.1:1")
+
+
+# -- fsspec ----------------------------------------------------------------------------------------
+
+
+class Failing:
+    """A file system that fails in some way."""
+
+    def __init__(self, size: Any, data: Any = b"") -> None:
+        self._size, self._data = size, data
+
+    def size(self, _: str) -> Any:
+        return self._do(self._size)
+
+    def cat_file(self, *_: Any, **__: Any) -> Any:
+        return self._do(self._data)
+
+    def _do(self, what: Any) -> Any:
+        if isinstance(what, BaseException):
+            raise what
+        return what() if callable(what) else what
+
+
+class ServerError(Exception):
+    """As aiohttp's: no OSError, with a status."""
+
+    status = 500
+
+
+def missing(cause: BaseException | None) -> FileNotFoundError:
+    error = FileNotFoundError("http://x")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("system", "error", "sentence"),
+    [
+        (Failing(missing(None)), MissingLayerError, "holds no finished table"),
+        (Failing(missing(FileNotFoundError())), MissingLayerError, "holds no finished table"),
+        (Failing(missing(ServerError("500, message='broken'"))), StorageError, "500, message='broken'"),
+        (Failing(missing(ConnectionRefusedError(111, "Connection refused"))), StorageError, "refused"),
+        (Failing(ServerError("broken")), StorageError, "broken"),
+        (Failing(TimeoutError()), StorageError, "in time"),
+        (Failing(None), StorageError, "does not say how long"),
+        (Failing("7"), StorageError, "does not say how long"),
+        (Failing(7, b"too much of it"), StorageError, "sent 14 bytes of the 65536 asked for"),
+        (Failing(7, None), StorageError, "cannot read"),
+        (Failing(10**12, b""), StorageError, "sent 0 bytes"),
+        (Failing(lambda: time.sleep(2)), StorageError, "no answer within 0.5 seconds"),
+    ],
+)
+def test_file_systems_that_fail(system, error, sentence, monkeypatch, impatient):
+    monkeypatch.setattr(fsspec.core, "url_to_fs", lambda _: (system, "table"))
+    with pytest.raises(error, match=sentence):
+        open_table("other://table")
+
+
+def test_errors_are_ours(solved, impatient):
+    """Whatever a server sends in place of one file, a probe raises an error of ours."""
+    for bad in (b"", b"{}", b"\0" * 300, b"tilebaseLAYER\1\0\0" + b"\xff" * 200):
+
+        def how(handler: Handler, data: bytes, bad: bytes = bad) -> bool:
+            return "tbl" in handler.path and not handler.answer(200, bad)
+
+        with (
+            serving(solved(TINY), how) as (url, _),
+            open_table(url) as table,
+            pytest.raises(TilebaseError),
+        ):
+            table.probe("4,4/0,2")
