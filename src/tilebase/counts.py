@@ -158,7 +158,13 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
     for row in rows:
         tile = index(row["max"])  # 1 for a board without tiles in files of before
         cell = place[row["sum"]], max(tile.bit_length() - 1, 0)
-        if tile < 0 or tile & (tile - 1) or cell[1] > game.max_code or cell in cells:
+        if (
+            tile < 0
+            or tile & (tile - 1)
+            or (tile < 2) != (row["sum"] == 0)
+            or cell[1] > game.max_code
+            or cell in cells
+        ):
             raise ValueError(f"largest tile {tile} in sum {row['sum']} cannot be, or stands there twice")
         cells.add(cell)
         for name in STORED:
