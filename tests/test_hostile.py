@@ -27,7 +27,7 @@ import pytest
 import zstandard
 
 from tilebase import count, evaluate, solve
-from tilebase.adversary import NAME, Facts
+from tilebase.adversary import Facts
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli import main
 from tilebase.documents import parse_json, understood
@@ -40,7 +40,7 @@ from tilebase.errors import (
     WrongGameError,
 )
 from tilebase.game import Game
-from tilebase.layers.run import verify_run
+from tilebase.layers.run import DECIDED, verify_run
 from tilebase.notation import fraction_of
 from tilebase.objectives import Objective
 from tilebase.reference import values
@@ -664,17 +664,17 @@ HEADERS = [
 @pytest.mark.parametrize("member", ["table", "layout", "entered"])
 def test_arrays_with_broken_headers(header, member, tmp_path):
     facts = Facts(1 << 22)
-    facts.save(tmp_path / NAME)
-    Facts(1 << 22).load(tmp_path / NAME)
-    with zipfile.ZipFile(tmp_path / NAME) as stored:
+    facts.save(tmp_path / DECIDED)
+    Facts(1 << 22).load(tmp_path / DECIDED)
+    with zipfile.ZipFile(tmp_path / DECIDED) as stored:
         members = {name: stored.read(name) for name in stored.namelist()}
     name = f"{member}.npy"
     begin = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header))
     members[name] = begin + header.encode() + members[name][128:]
-    with zipfile.ZipFile(tmp_path / NAME, "w") as stored:
+    with zipfile.ZipFile(tmp_path / DECIDED, "w") as stored:
         for other, data in members.items():
             stored.writestr(other, data)
-    assert isinstance(soon(lambda: Facts(1 << 22).load(tmp_path / NAME)), CorruptError)
+    assert isinstance(soon(lambda: Facts(1 << 22).load(tmp_path / DECIDED)), CorruptError)
 
 
 def certificate(header: Any, boards: bytes = b"") -> bytes:

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from operator import index
+from operator import index, le
 from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
@@ -608,7 +608,12 @@ class Game:
 
         Boards that hold the goal are refused, and so is a tile too large for a packed key.
         """
-        return self._check_cells(cells, [min(top, self.max_code) for top in self.highest])
+        return self._check_cells(cells, self._readable)
+
+    @cached_property
+    def _readable(self) -> tuple[int, ...]:
+        """The largest exponent on each cell of a board that is read: allowed, and with a packed key."""
+        return tuple(min(top, self.max_code) for top in self.highest)
 
     def check_after(self, cells: Sequence[int]) -> Cells:
         """As `check`, but boards that only a slide makes are accepted too.
@@ -622,7 +627,9 @@ class Game:
         return self._check_cells(cells, [0 if cell in self.obstacles else most for cell in range(self.cells)])
 
     def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
-        board = tuple(int(e) for e in cells)
+        board = tuple(map(int, cells))
+        if len(board) == len(most) and not self.unmergeable and min(board) >= 0 and all(map(le, board, most)):
+            return board
         if len(board) != self.cells:
             raise BoardError(f"{count_of(len(board), 'cell')}; a {self.shape_text} board has {self.cells}")
         for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
@@ -677,6 +684,8 @@ class Game:
 
     def sum(self, cells: Sequence[int]) -> int:
         """The sum of all tiles; unmergeable tiles add nothing."""
+        if not self.unmergeable:
+            return sum([1 << e for e in cells if e])
         return sum(2**e for e in cells if e and not self._is_x(e))
 
     def max_exponent(self, cells: Sequence[int]) -> int:

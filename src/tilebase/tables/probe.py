@@ -376,6 +376,7 @@ class Table:
         self.manifest = manifest
         self.location = location
         checks = {total: dict(files) for total, files in manifest.layers.items()}
+        self._slacks = {one.dtype: _slack(manifest.game, one.dtype) for one in manifest.objectives}
         thinned = manifest.thinned is not None
         question = (location, manifest.game, manifest.objectives, checks)
         self.prober = DenseProber(*question) if self.dense else Prober(*question, thinned=thinned)
@@ -461,10 +462,7 @@ class Table:
         ``2 * sqrt(n) * eps`` where n is the number of layers that the limits leave room for: no proof
         but a margin, of which a quarter was needed where exact values are known (docs/solving.md).
         """
-        if not objective.dtype.startswith("float"):
-            return 0.0
-        layers = sum(2**top for top in self.game.tops if top) // 2
-        return 2 * math.sqrt(layers) * float(np.finfo(objective.dtype).eps)
+        return self._slacks[objective.dtype]
 
     def objective(self, label: str | None = None) -> Objective:
         """The objective of a label or name; the first if there is none.  Raises `UsageError`."""
@@ -496,6 +494,13 @@ class Table:
         best = tuple(direction for direction, _, _, worth in found if least is not None and worth >= least)
         value = as_value(objective, nothing(objective) if most is None else most)
         return Answer(board, _meaning(objective), value, slides, best)
+
+
+def _slack(game: Game, dtype: str) -> float:
+    if not dtype.startswith("float"):
+        return 0.0
+    layers = sum(2**top for top in game.tops if top) // 2
+    return 2 * math.sqrt(layers) * float(np.finfo(dtype).eps)
 
 
 def _meaning(objective: Objective) -> str:
