@@ -1,0 +1,48 @@
+"""Other numbers of threads, other memory: identical files."""
+
+from __future__ import annotations
+
+from attack.case import Case
+from attack.processes import contents, run
+from attack.random_games import random_question
+from attack.workloads import BATCHED, plain, small_memory
+
+MEMORIES = ("401MiB", "450MiB", "1GiB", "4GiB")
+
+
+def attack(case: Case) -> None:
+    """One question twice, with different threads and memory."""
+    rng = case.rng
+    if rng.random() < 0.5:
+        question = random_question(rng, 2_000).command
+    else:
+        question = rng.choice((["3x3", "32"], ["2x4", "32"], ["3x3", "64", "--start", "empty"], [*BATCHED]))
+    command = rng.choice(
+        (
+            ["count", *question, "--keep", "states", "--work", "w"],
+            ["count", *question, "--keep", "afterstates", "--work", "w", "--lookahead"],
+            ["solve", *question, "--objective", "moves,longest", "-o", "w"],
+            ["solve", *question, "--objective", "score:float32,survival", "-o", "w", "--lean"],
+            ["solve", *BATCHED, "--objective", "lower,guaranteed", "--space", "all", "-o", "w"],
+        )
+    )
+    found = []
+    for number in range(2):
+        memory = rng.choice(MEMORIES)
+        if "all" in command and number:
+            memory = small_memory()
+        options = ["--threads", str(rng.choice((1, 2, 3, 5, 8))), "--memory", memory, "-q"]
+        folder = case.folder / str(number) / "here"
+        done = run(folder, [*command, *options], seconds=300)
+        lines = f"tilebase {' '.join([*command, *options])}"
+        if done.status or done.complaint:
+            case.fail(f"{command[0]}: does not end well", f"{done.complaint} {done.sentence}", lines)
+            return
+        found.append((plain(done.out), contents(folder), lines))
+    case.done["pairs"] += 1
+    (out, files, first), (other_out, others, second) = found
+    case.expect(
+        out == other_out, f"{command[0]}: another answer", f"{out!r} and {other_out!r}", f"{first}\n{second}"
+    )
+    differ = sorted(name for name in files.keys() | others.keys() if files.get(name) != others.get(name))
+    case.expect(not differ, f"{command[0]}: other files", ", ".join(differ[:5]), f"{first}\n{second}")
