@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from attack.processes import Run, contents, put, run
 from tilebase.check import RefusedError, check_certificate
@@ -146,9 +148,17 @@ def differences(work: Workload, folder: Path) -> list[str]:
     sentences += [
         f"{name} is not the same"
         for name in sorted(found.keys() & wanted.keys())
-        if found[name] != wanted[name] and not name.startswith(own)
+        if plain_file(name, found[name]) != plain_file(name, wanted[name]) and not name.startswith(own)
     ]
     return sentences + unproved(folder)
+
+
+def plain_file(name: str, data: bytes) -> Any:
+    """What a file says; of a journal of values the lines of layers, without those of checkpoints."""
+    if not name.endswith("/layers.jsonl"):
+        return data
+    lines = [json.loads(line.rpartition(b"\t")[0]) for line in data.splitlines()]
+    return [line for line in lines if "sum" in line]
 
 
 def unproved(folder: Path) -> list[str]:
