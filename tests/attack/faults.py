@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attack import workloads
 from attack.case import Case
+from attack.kills import goes_on
 from attack.processes import run
 from attack.zygote import ERRORS
 
@@ -16,12 +17,7 @@ def attack(case: Case) -> None:
     folder = case.folder / "here"
     workloads.place(work, folder)
     point, error = rng.randint(1, max(whole.points, 1)), rng.choice(ERRORS)
-    lines = f"tilebase {' '.join(work.args)}, with {error} at point {point} of {whole.points}"
-    for before in reversed(work.before):
-        lines = f"tilebase {' '.join(before)}\n{lines}"
-    name = " ".join(
-        work.args[:1] + tuple(word for word in work.args if word in ("all", "-o", "--work", "-c"))
-    )
+    lines, name = f"{work.lines}, with {error} at point {point} of {whole.points}", work.name
     failed = run(folder, work.args, point=point, action=error)
     case.done["faults"] += 1
     if failed.complaint:
@@ -37,12 +33,4 @@ def attack(case: Case) -> None:
         case.expect(not wrong, f"{name}: blames the output", failed.sentence, lines)
     for sentence in workloads.half_written(work, folder):
         case.fail(f"{name}: after the fault", sentence, lines)
-    again = run(folder, work.args, seconds=300)
-    if again.complaint or again.status:
-        case.fail(f"{name}: does not go on", f"{again.complaint or again.sentence}", lines)
-        return
-    if workloads.plain(again.out) != whole.out:
-        case.fail(f"{name}: another answer", f"{again.out!r} instead of {whole.out!r}", lines)
-    sentences = workloads.differences(work, folder)
-    if sentences:
-        case.fail(f"{name}: other files", "; ".join(sentences[:5]), lines)
+    goes_on(case, work, folder, lines)

@@ -248,8 +248,12 @@ def attack_table(case: Case, name: str) -> None:
         "dense": ["dense other", "table"],
         "thin": ["table", "other"],
     }
-    files = dict(made(name))
-    history = [damage(case.rng, files, [made(one) for one in foreign[name]])]
+    files, others = dict(made(name)), [made(one) for one in foreign[name]]
+    if case.rng.random() < 0.4:
+        one = case.rng.choice([one for one in files if one.endswith((".tbl", ".val", ".jsonl"))])
+        history = [exchange(case.rng, files, one, others, whole=case.rng.random() < 0.7)]
+    else:
+        history = [damage(case.rng, files, others)]
     folder = case.folder / "t"
     put(folder, files)
     lines = f"a table ({name}) of 2x3 to 16, {OBJECTIVES}: {', '.join(history)}"

@@ -79,7 +79,7 @@ class Server:
             raise RuntimeError("the process that forks has ended")
         return line
 
-    def run(self, folder: Path, args: Sequence[str], **request: Any) -> Run:
+    def run(self, folder: Path, args: Sequence[str], **request: Any) -> list[Run]:
         """Run a command in `folder`; see `attack.zygote` for what may be asked."""
         assert self._process.stdin is not None
         folder.mkdir(parents=True, exist_ok=True)
@@ -87,9 +87,13 @@ class Server:
         message = request | {"args": list(args), "folder": str(folder)}
         self._process.stdin.write(json.dumps(message) + "\n")
         self._process.stdin.flush()
-        status = json.loads(self._line())["status"]
-        texts = [(folder.parent / name).read_text(errors="replace") for name in ("out.txt", "err.txt")]
-        return Run(status, *texts, int((folder.parent / "points.txt").read_text() or 0))
+        runs = []
+        for copy, status in enumerate(json.loads(self._line())):
+            texts = [
+                (folder.parent / f"{name}{copy}.txt").read_text(errors="replace") for name in ("out", "err")
+            ]
+            runs.append(Run(status, *texts, int((folder.parent / "points.txt").read_text() or 0)))
+        return runs
 
 
 @cache
@@ -100,7 +104,12 @@ def server() -> Server:
 
 def run(folder: Path, args: Sequence[str], **request: Any) -> Run:
     """Run a tilebase command in a folder."""
-    return server().run(folder, args, **request)
+    return server().run(folder, args, **request)[0]
+
+
+def run_together(folder: Path, args: Sequence[str], copies: int) -> list[Run]:
+    """Run the same command in the same folder in several processes at once."""
+    return server().run(folder, args, copies=copies)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -31,6 +31,22 @@ class Workload:
     own: tuple[str, ...] = ()  # files that a search writes: whole, but not always the same
     output: str = ""  # a file that it writes in one go, and that was there before
 
+    @property
+    def name(self) -> str:
+        """By which failures are counted."""
+        telling = ("all", "-o", "--work", "-c")
+        return " ".join((self.args[0], *(word for word in self.args[1:] if word in telling)))
+
+    @property
+    def lines(self) -> str:
+        """What to type, one command a line."""
+        return "\n".join(f"tilebase {' '.join(args)}" for args in (*self.before, self.args))
+
+    @property
+    def takes_no_turns(self) -> bool:
+        """Whether it wants a new folder, and so refuses where another one has been."""
+        return self.args[0] == "thin"
+
 
 def workload(text: str, *before: str, own: str = "", output: str = "") -> Workload:
     """A workload from text."""

@@ -7,10 +7,11 @@ Requests come as lines of JSON on standard input, answers go to standard output,
     alarm             end without a word after so many seconds, as a kill from outside does
     limit             bytes of address space beyond what the child has when it begins
     seconds           kill what takes longer; the status is then null
+    copies            so many processes at once, each with the same command in the same folder
 
 Points are calls that write, flush, rename, open or delete files.  They are seen by a profile function, so
-that nothing of the product is replaced and files in C count too.  The answer has the status (negative for
-a signal) and the number of points.
+that nothing of the product is replaced and files in C count too.  The answer is the list of statuses, negative
+for a signal; what is printed and the number of points lie in files beside the folder.
 """
 
 from __future__ import annotations
@@ -75,8 +76,9 @@ class Points:
         self.count += 1
         if self.count != self._point:
             return
-        if self._action == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self._action in ("SIGKILL", "SIGINT"):
+            os.kill(os.getpid(), getattr(signal, self._action))
+            return
         number = getattr(errno, str(self._action))
         raise OSError(number, os.strerror(number))
 
@@ -99,13 +101,14 @@ class Points:
         return False
 
 
-def child(request: dict[str, Any]) -> None:
+def child(request: dict[str, Any], copy: int) -> None:
     """Run a command in a forked process, and end it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(request["folder"])
     os.chdir(folder)
     os.environ["TILEBASE_RUNS_DIR"] = str(folder / "runs")
     os.environ["HOME"] = str(folder)
-    for stream, name in ((1, "out.txt"), (2, "err.txt")):
+    for stream, name in ((1, f"out{copy}.txt"), (2, f"err{copy}.txt")):
         os.dup2(os.open(folder.parent / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
@@ -164,11 +167,14 @@ def serve() -> None:
     sys.stdout.flush()
     for line in sys.stdin:
         request = json.loads(line)
-        process = os.fork()
-        if not process:
-            child(request)
-        status = wait_for(process, request.get("seconds", 120.0))
-        sys.stdout.write(json.dumps({"status": status}) + "\n")
+        processes = []
+        for copy in range(request.get("copies", 1)):
+            process = os.fork()
+            if not process:
+                child(request, copy)
+            processes.append(process)
+        statuses = [wait_for(process, request.get("seconds", 120.0)) for process in processes]
+        sys.stdout.write(json.dumps(statuses) + "\n")
         sys.stdout.flush()
 
 
