@@ -93,8 +93,7 @@ def check_bound(case: Case, question: Question) -> None:
     size = 1
     for top in game.tops:
         size *= top + 1
-    unlimited = game.goal is None and game.largest is None and game.limits is None
-    if size > 20_000 or unlimited:
+    if size > 20_000 or question.unbounded:
         return
     lines = f"{question.lines}; bound(game)"
     found = case.call("bound", lines, bound, game)

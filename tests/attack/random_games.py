@@ -37,6 +37,11 @@ class Question:
         return f"game = Game({shape!r}, {goal!r}{rest})"
 
     @property
+    def unbounded(self) -> bool:
+        """Whether neither goal nor limits bound the tiles of boards that no play makes."""
+        return self.rules.goal is None and self.rules.largest is None and self.rules.limits is None
+
+    @property
     def command(self) -> list[str]:
         """The game as arguments of the command line."""
         words = [self.options["shape"]]

@@ -10,8 +10,8 @@ Requests come as lines of JSON on standard input, answers go to standard output,
     copies            so many processes at once, each with the same command in the same folder
 
 Points are calls that write, flush, rename, open or delete files.  They are seen by a profile function, so
-that nothing of the product is replaced and files in C count too.  The answer is the list of statuses, negative
-for a signal; what is printed and the number of points lie in files beside the folder.
+that nothing of the product is replaced and files in C count too.  The answer is the list of statuses,
+negative for a signal; what is printed and the number of points lie in files beside the folder.
 """
 
 from __future__ import annotations
