@@ -58,7 +58,8 @@ class Server:
     """The process that forks (`attack.zygote`), kept for all commands of this process."""
 
     def __init__(self) -> None:
-        environment = os.environ | {"PYTHONPATH": str(TESTS), "COLUMNS": "100"}
+        path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
+        environment = os.environ | {"PYTHONPATH": path, "COLUMNS": "100"}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "attack.zygote"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,

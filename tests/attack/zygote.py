@@ -8,6 +8,7 @@ Requests come as lines of JSON on standard input, answers go to standard output,
     limit             bytes of address space beyond what the child has when it begins
     seconds           kill what takes longer; the status is then null
     copies            so many processes at once, each with the same command in the same folder
+    windows           layers are held in two blocks, and the rest is spilled, however small they are
 
 Points are calls that write, flush, rename, open or delete files.  They are seen by a profile function, so
 that nothing of the product is replaced and files in C count too.  The answer is the list of statuses,
@@ -116,6 +117,8 @@ def child(request: dict[str, Any], copy: int) -> None:
     if request.get("limit"):
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + request["limit"],) * 2)
+    if request.get("windows"):
+        hold_little()
     points = Points(request.get("point"), request.get("action"))
     from tilebase.cli import main
 
@@ -138,6 +141,21 @@ def child(request: dict[str, Any], copy: int) -> None:
             except (OSError, ValueError):
                 status = status or 1
         os._exit(status)
+
+
+def hold_little() -> None:
+    """Let counts go window by window, as those do whose layers are larger than memory."""
+    from tilebase import enumerate as engine
+    from tilebase.layers import maps
+    from tilebase.layers.bitset import BitSet
+
+    class TwoBlocks(BitSet):
+        """A set that keeps two blocks in memory and spills the rest."""
+
+        def __init__(self, size: int, storage: Any, folder: Path, name: str) -> None:
+            super().__init__(size, storage[: BitSet.least_words(size)], folder, name)
+
+    maps.SMALL_BITS, engine.KEPT_KEYS, engine.BitSet = 1 << 10, 0, TwoBlocks  # type: ignore[misc]
 
 
 def wait_for(process: int, seconds: float) -> int | None:
