@@ -15,7 +15,7 @@ SEEDS = {
     "commands": (0, 1, 2, 3, 4, 5),
     "certificates": (0, 1),
     "servers": (5,),
-    "threads": (1, 8),
+    "threads": (9, 26),
 }
 CASES = [(name, seed) for name in ATTACKS for seed in SEEDS[name]]
 

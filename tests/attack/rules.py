@@ -216,6 +216,13 @@ class Rules:
 
     # -- what it is worth ------------------------------------------------------------------------
 
+    def set_discount(self, discount: str) -> None:
+        """Another discount; what was computed with the old one is forgotten."""
+        self.discount = Fraction(discount)
+        self._states.clear()
+        self._afters.clear()
+        self.__dict__.pop("value", None)
+
     def state(self, board: Board) -> tuple[Fraction, ...]:
         """The value of a state by each of `MEASURES`."""
         found = self._states.get(board)

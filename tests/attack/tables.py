@@ -28,10 +28,7 @@ MOST_BOARDS, OBJECTIVES = 5_000, 6
 
 def attack(case: Case, question: Question) -> None:
     """Solve in both spaces, and ask."""
-    question.rules.discount = Fraction(case.rng.choice(DISCOUNTS))
-    question.rules._states.clear()
-    question.rules._afters.clear()
-    question.rules.__dict__.pop("value", None)
+    question.rules.set_discount(case.rng.choice(DISCOUNTS))
     for space in ("reachable", "all"):
         boards = 1
         for top in question.game.tops:

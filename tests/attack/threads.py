@@ -41,6 +41,7 @@ def attack(case: Case) -> None:
         folder = case.folder / str(number) / "here"
         done = run(folder, [*command, *options], seconds=300, windows=windows and bool(number))
         lines = f"tilebase {' '.join([*command, *options])}{', two blocks of a layer in memory' * windows}"
+        case.done["runs"] += 1
         if done.status == 1 and "give more memory" in done.err:
             return
         if done.status or done.complaint:
