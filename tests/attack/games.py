@@ -1,0 +1,222 @@
+"""Random games: every engine against the oracle of tilebase and against `attack.rules`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from attack import tables
+from attack.case import REFUSED, Case
+from attack.random_games import Question, large_question, random_board, random_question
+from attack.rules import MEASURES, Rules
+from attack.rules import Board as Cells
+from tilebase import bound, check_pattern, count, force, reference
+from tilebase.board import Board
+from tilebase.check import check_certificate
+from tilebase.tables.slides import Slider
+
+COUNTS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "raw_live")
+
+
+def attack(case: Case) -> None:
+    """One random game, asked in every way."""
+    question = random_question(case.rng)
+    check_counts(case, question)
+    check_bound(case, question)
+    check_slides(case, question)
+    check_slides(case, large_question(case.rng))
+    check_lemma(case, question)
+    check_force(case, question)
+    tables.attack(case, question)
+
+
+# -- counts ---------------------------------------------------------------------------------------
+
+
+def check_counts(case: Case, question: Question) -> None:
+    """All totals, by sum and largest tile, with lookahead or without, of part of the layers too."""
+    lookahead = case.rng.random() < 0.3
+    lines = f"{question.lines}; count(game, lookahead={lookahead}, threads=1)"
+    wanted = plain_counts(question, lookahead)
+    for name, function in (("count", count), ("reference.count", reference.count)):
+        options = {"threads": 1} if function is count else {}
+        result = case.call(name, lines, function, question.game, lookahead=lookahead, **options)
+        if result is not REFUSED:
+            compare_counts(case, name, result, wanted, lines)
+    case.done["counts"] += 1
+    sums = sorted({total for total, _ in wanted})
+    if sums and case.rng.random() < 0.3:
+        up_to = case.rng.choice(sums)
+        part = {key: row for key, row in wanted.items() if key[0] <= up_to}
+        lines = f"{lines[:-1]}, up_to={up_to})"
+        options = {"lookahead": lookahead, "threads": 1, "up_to": up_to}
+        result = case.call("count --up-to", lines, count, question.game, **options)
+        if result is not REFUSED:
+            compare_counts(case, "count --up-to", result, part, lines)
+
+
+def plain_counts(question: Question, lookahead: bool) -> dict[tuple[int, int], Counter[str]]:
+    """By sum and largest tile, by the plain rules."""
+    rules = question.rules
+    states, afters = rules.reachable(lookahead=lookahead)
+    rows: dict[tuple[int, int], Counter[str]] = {}
+    for state in states:
+        row = rows.setdefault((rules.total(state), rules.top(state)), Counter())
+        slides = rules.slides(state).values()
+        size = len(rules.orbit(state))
+        row.update({"states": 1, "live": bool(slides), "losing": not slides, "raw_states": size})
+        row.update({"winning": any(wins for _, wins, _ in slides), "raw_live": size * bool(slides)})
+    for after in afters:
+        rows.setdefault((rules.total(after), rules.top(after)), Counter())["afterstates"] += 1
+    return rows
+
+
+def compare_counts(case: Case, name: str, result: Any, wanted: Any, lines: str) -> None:
+    """Rows that hold nothing are left out on both sides."""
+    # The row of boards without a tile may say 0 or 2**0.
+    found = {(row["sum"], row["max"] if row["max"] > 1 else 0): row for row in result.rows(by=("sum", "max"))}
+    for column in COUNTS:
+        ours = {key: row[column] for key, row in wanted.items() if row[column]}
+        theirs = {key: row[column] for key, row in found.items() if row[column]}
+        if ours != theirs:
+            key = min(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
+            one = f"of (sum, largest tile) {key} {theirs.get(key, 0)}, by the rules {ours.get(key, 0)}"
+            totals = f"in all {sum(theirs.values())}, by the rules {sum(ours.values())}"
+            case.fail(f"{name}: {column}", f"{column} {one}; {totals}", lines)
+
+
+def check_bound(case: Case, question: Question) -> None:
+    """The boards within the limits, with symmetry and without, where they can be listed."""
+    game, rules = question.game, question.rules
+    size = 1
+    for top in game.tops:
+        size *= top + 1
+    if size > 20_000 or question.unbounded:
+        return
+    lines = f"{question.lines}; bound(game)"
+    found = case.call("bound", lines, bound, game)
+    if found is REFUSED:
+        return
+    tops = [1 << top if top else 0 for top in game.tops]
+    boards = [b for b in rules.boards() if all(tile <= top for tile, top in zip(b, tops, strict=True))]
+    orbits = {rules.least(board) for board in boards}
+    numbers = (len(boards), len(orbits))
+    case.done["bounds"] += 1
+    case.expect(
+        (found.boards, found.canonical_boards) == numbers,
+        "bound",
+        f"boards and canonical boards {found.boards}, {found.canonical_boards}; listed: {numbers}",
+        lines,
+    )
+
+
+# -- slides of single boards --------------------------------------------------------------------------
+
+
+def check_slides(case: Case, question: Question, boards: int = 20) -> None:
+    """`Board.slides` and the slides that probing plays by, on random boards."""
+    rules, game, slider = question.rules, question.game, Slider(question.game)
+    for _ in range(boards):
+        plain = random_board(case.rng, question)
+        text = rules.text(plain)
+        lines = f"{question.lines}; Board.parse(game, {text!r}).slides()"
+        board = case.call("Board.parse", lines, Board.parse, game, text)
+        if board is REFUSED:
+            continue
+        slides = case.call("Board.slides", lines, board.slides)
+        if slides is REFUSED:
+            continue
+        wanted = {
+            direction: (won_text(question, after), wins)
+            for direction, (after, wins, _) in rules.slides(plain).items()
+        }
+        found = {direction: (after.text, game.wins(after.cells)) for direction, after in slides.items()}
+        case.expect(found == wanted, "Board.slides", f"{text}: {found}, by the rules {wanted}", lines)
+        quick = {
+            direction: (game.format(after), wins) for direction, after, wins in slider.slides(board.cells)
+        }
+        case.expect(quick == wanted, "Slider.slides", f"{text}: {quick}, by the rules {wanted}", lines)
+        case.done["boards slid"] += 1
+
+
+def won_text(question: Question, after: tuple[int, ...]) -> str:
+    return question.rules.text(after)
+
+
+# -- patterns -----------------------------------------------------------------------------------------
+
+
+def check_lemma(case: Case, question: Question) -> None:
+    """Whether the goal is forced from every board that holds the pattern, and within how many slides."""
+    game, rules = question.game, question.rules
+    size = 1
+    for top in game.tops:
+        size *= top + 1
+    movable = bool(rules.unmergeable) and not rules.fixed
+    if not rules.patterns or rules.goal is None or movable or size > 2_000:
+        return
+    bare = replace(rules, patterns=(), _states={}, _afters={})
+    depths = [forced_depth(bare, board, {}) for board in rules.boards() if rules.matches(board)]
+    lines = f"{question.lines}; check_pattern(game, threads=1)"
+    found = case.call("check_pattern", lines, check_pattern, game, threads=1)
+    if found is REFUSED:
+        return
+    deepest = max(depths, default=0.0)
+    wanted = (deepest < inf, int(deepest) if deepest < inf else None)
+    what = f"holds, slides: {found.holds}, {found.slides}; by the rules {wanted} over {len(depths)} boards"
+    case.expect((found.holds, found.slides) == wanted, "check_pattern", what, lines)
+    case.done["patterns checked"] += 1
+
+
+def forced_depth(rules: Rules, board: Cells, known: dict[Cells, float]) -> float:
+    """Slides within which a win is forced; infinite where none is."""
+    if board not in known:
+        best = inf
+        for after, wins, _ in rules.slides(board).values():
+            following = [
+                forced_depth(rules, state, known) for state, _ in ([] if wins else rules.spawns(after))
+            ]
+            best = min(best, 1 + max(following, default=0.0))
+        known[board] = best
+    return known[board]
+
+
+# -- what can be forced -------------------------------------------------------------------------------
+
+
+def check_force(case: Case, question: Question) -> None:
+    """All three engines, and the certificate."""
+    game = question.game
+    if not game.can_win:
+        return
+    wanted = bool(question.rules.value[MEASURES.index("guaranteed")])
+    for engine in ("search", "dense", "reachable"):
+        lines = f"{question.lines}; force(game, engine={engine!r}, threads=1)"
+        found = case.call(f"force {engine}", lines, force, game, engine=engine, threads=1)
+        if found is not REFUSED:
+            case.expect(
+                found.forced is wanted, f"force {engine}", f"{found.forced}, by the rules {wanted}", lines
+            )
+            case.done["forced"] += 1
+    plain = not (game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None)
+    if plain:
+        check_proof(case, question, wanted)
+
+
+def check_proof(case: Case, question: Question, wanted: bool) -> None:
+    path = case.folder / "proof.cert"
+    lines = (
+        f"{question.lines}; force(game, certificate='proof.cert', threads=1); check_certificate('proof.cert')"
+    )
+    if case.call("certificate", lines, force, question.game, certificate=path, threads=1) is REFUSED:
+        return
+    try:
+        header = check_certificate(path)
+    except Exception as error:
+        case.fail("certificate: refused", f"{type(error).__name__}: {error}", lines)
+        return
+    claim = "forced" if wanted else "not forced"
+    case.expect(header["claim"] == claim, "certificate", f"{header['claim']}, by the rules {claim}", lines)
+    case.done["certificates"] += 1

@@ -1,0 +1,421 @@
+"""Files made by somebody who means harm: every checksum is right, and nothing that they say is sound.
+
+What reads them has to end in time and within memory, with a sentence or an answer: never a traceback.
+What such a file says of values cannot be checked, so answers are not compared.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from attack import flips
+from attack.case import Case
+from attack.processes import put, run
+from tilebase import Game, force
+
+SECONDS, MEMORY = 20.0, 1 << 30
+"""What a command may take, beyond what it has when it begins."""
+TRAILER = struct.Struct("<QQQIIII8s")
+INDEX = struct.Struct("<QIII")
+DEEP = "@deep@"
+Files = dict[str, bytes]
+
+WORDS = (
+    *(
+        "1e-999999999",
+        "1e999999999",
+        "1/3",
+        "1/0",
+        "-1/10",
+        "0",
+        "nan",
+        "inf",
+        "9" * 5000,
+        "1/" + "9" * 4000,
+        "",
+    ),
+    *(
+        "x",
+        "4x4",
+        "99999x99999",
+        "1x1",
+        "win",
+        "\x00",
+        "../../../../etc/hostname",
+        "2,4,8/16",
+        "ä" * 50,
+        "0x" + "f" * 99,
+    ),
+)
+VALUES: tuple[Any, ...] = (
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        2,
+        3,
+        7,
+        31,
+        2**31,
+        2**32,
+        2**63,
+        2**64,
+        -(2**63),
+        10**30,
+        10**400,
+        0.5,
+        1e308,
+    ),
+    *(float("nan"), float("inf"), [], {}, [None], [[]], [1, 2, 3], {"a": 1}, [0] * 1000, "@deep@", *WORDS),
+)
+
+
+def attack(case: Case) -> None:
+    """One hostile file, and one command that reads it."""
+    kind = case.rng.choice(tuple(KINDS))
+    files, history, commands = KINDS[kind](case.rng)
+    folder = case.folder / "here"
+    put(folder, files)
+    args = case.rng.choice(commands).split("|")
+    done = run(folder, args, seconds=SECONDS, limit=MEMORY)
+    case.done["hostile files"] += 1
+    lines = f"{kind}: {history}\ntilebase {' '.join(args)}"
+    if done.complaint:
+        case.fail(f"{args[0]}, {kind}: {done.complaint[:50]}", done.err[-900:] or done.complaint, lines)
+    elif done.status and done.err.strip().count("\n"):
+        case.fail(f"{args[0]}, {kind}: not one sentence", done.err[:600], lines)
+    elif done.status and len(done.err) > 2000:
+        case.fail(f"{args[0]}, {kind}: a very long sentence", done.err[:300], lines)
+
+
+def below(files: Files, folder: str) -> Files:
+    return {f"{folder}/{name}": data for name, data in files.items()}
+
+
+# -- JSON ---------------------------------------------------------------------------------------------
+
+
+def mutate(rng: random.Random, values: Any) -> str:
+    """Change something in a JSON object in place; say what."""
+    path: list[Any] = []
+    here = values
+    while True:
+        keys = list(here) if isinstance(here, dict) else list(range(len(here)))
+        key = rng.choice(keys) if keys else None
+        if key is None:
+            break
+        path.append(key)
+        inner = here[key]
+        if not isinstance(inner, dict | list) or not inner or rng.random() < 0.25:
+            break
+        here = inner
+    if not path:
+        return "nothing"
+    name = ".".join(map(str, path))
+    way = rng.random()
+    if way < 0.1 and isinstance(here, dict):
+        del here[path[-1]]
+        return f"{name} left out"
+    if way < 0.2 and isinstance(here, dict):
+        here[rng.choice(WORDS)] = here[path[-1]]
+        return f"another member beside {name}"
+    value = rng.choice(VALUES)
+    here[path[-1]] = value
+    return f"{name} = {str(value)[:60]!r}"
+
+
+def dump(values: Any, **options: Any) -> str:
+    """JSON, with something deep in place of `DEEP`."""
+    return json.dumps(values, **options).replace(f'"{DEEP}"', "[" * 3000 + "]" * 3000)
+
+
+def check_of(values: Any) -> str:
+    try:
+        return f"{zlib.crc32(json.dumps(json.loads(dump(values)), sort_keys=True).encode()):08x}"
+    except (RecursionError, ValueError):
+        return "00000000"
+
+
+def manifest(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """A table whose manifest says something else."""
+    name = rng.choice(("table", "table", "dense", "thin"))
+    files = dict(flips.made(name))
+    values = json.loads(files["manifest.json"])
+    values.pop("check")
+    sound = json.dumps(values)
+    history = "; ".join(mutate(rng, values) for _ in range(rng.choice((1, 1, 2))))
+    if rng.random() < 0.15:  # fractions, which can be much larger than their text
+        values = json.loads(sound)
+        where = rng.choice((values["game"], *values["objectives"].values()))
+        name, text = rng.choice(("four", "discount")), rng.choice(WORDS)
+        where[name] = text
+        history = f"{name} = {text[:60]}"
+    files["manifest.json"] = dump(values | {"check": check_of(values)}).encode()
+    if rng.random() < 0.05:
+        files["manifest.json"] = rng.choice(
+            (b"[" * 100_000, b"{}", b"null", b"\xff\xfe", b'{"a":' * 5000, b"1" * 6000)
+        )
+        history = f"manifest.json is {files['manifest.json'][:20]!r}..."
+    return below(files, "t"), f"manifest of a table ({name}): {history}", TABLE_COMMANDS
+
+
+TABLE_COMMANDS = [
+    "probe|t|2,4,0/0,0,0",
+    "probe|t|2,4,0/0,0,0|-f|json",
+    "probe|t",
+    "verify|t|-q|--sample|5",
+    "evaluate|t|random|-q|--threads|1",
+    "simulate|t|--games|3|-q",
+    "thin|t|--above|0.1|-o|small|-q",
+    "solve|2x3|16|--objective|win,lower,guaranteed|-o|t|-q|--threads|1",
+]
+
+
+def run_folder(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """A run whose run.json or journal says something else."""
+    files = dict(flips.made("run"))
+    if rng.random() < 0.5:
+        values = json.loads(files["run.json"])
+        values.pop("check")
+        history = mutate(rng, values)
+        files["run.json"] = dump(values | {"check": check_of(values)}).encode()
+    else:
+        lines = files["counts.jsonl"].splitlines()
+        at = rng.randrange(len(lines))
+        values = json.loads(lines[at].rpartition(b"\t")[0])
+        history = f"line {at}: {mutate(rng, values)}"
+        if rng.random() < 0.1:
+            values, history = rng.choice(VALUES), f"line {at} is no object"
+        text = dump(values).encode()
+        lines[at] = text + f"\t{zlib.crc32(text):08x}".encode()
+        files["counts.jsonl"] = b"\n".join(lines) + b"\n"
+    commands = [
+        "count|2x3|16|--keep|states|--work|r|-q|--threads|1",
+        "verify|r",
+        "solve|2x3|16|-o|r|-q|--threads|1",
+    ]
+    return below(files, "r"), f"a run: {history}", commands
+
+
+# -- layer files --------------------------------------------------------------------------------------
+
+
+def rebuild(data: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+    """A layer or value file with something changed and every checksum right."""
+    offset, keys, chunks, _, _, _, _, end = TRAILER.unpack(data[-48:])
+    rows = [list(row) for row in INDEX.iter_unpack(data[offset : offset + 20 * chunks])]
+    frames, at = [], 16
+    for row in rows:
+        frames.append(data[at : at + row[2]])
+        at += row[2]
+    meta = json.loads(data[offset + 20 * chunks : -48])
+    parts: dict[str, Any] = {"header": data[:16], "frames": frames, "rows": rows, "meta": meta, "keys": keys}
+    parts |= {"offset": None, "chunks": None, "meta_bytes": None}
+    change(parts)
+    for frame, row in zip(parts["frames"], parts["rows"], strict=False):
+        row[2], row[3] = len(frame) if row[2] >= 0 else -row[2], zlib.crc32(frame)
+    index = b"".join(
+        INDEX.pack(*(number & mask for number, mask in zip(row, MASKS, strict=True))) for row in parts["rows"]
+    )
+    text = dump(parts["meta"], sort_keys=True, separators=(",", ":")).encode()
+    body = parts["header"] + b"".join(parts["frames"])
+    numbers = (
+        len(body) if parts["offset"] is None else parts["offset"],
+        parts["keys"],
+        len(parts["rows"]) if parts["chunks"] is None else parts["chunks"],
+        len(text) if parts["meta_bytes"] is None else parts["meta_bytes"],
+    )
+    start = struct.pack("<QQQIII", *numbers, zlib.crc32(index), zlib.crc32(text))
+    return body + index + text + start + struct.pack("<I", zlib.crc32(start)) + end
+
+
+MASKS = (2**64 - 1, 2**32 - 1, 2**32 - 1, 2**32 - 1)
+
+
+def bomb(rng: random.Random) -> bytes:
+    """A frame that is not what it says, or a very large one."""
+    way = rng.randrange(6)
+    if way == 0:  # declares 3 GiB
+        return bytes.fromhex("28b52ffd") + b"\xe0" + struct.pack("<Q", 3 << 30) + b"\x01\x00\x00"
+    if way == 1:  # holds 1.5 GiB of zeros
+        return zeros()
+    if way == 2:
+        return zstandard.ZstdCompressor().compress(b"\xff" * 50_000)
+    if way == 3:
+        return zstandard.ZstdCompressor(write_content_size=False).compress(b"\x01" * 100)
+    if way == 4:
+        return b"\x50\x2a\x4d\x18" + struct.pack("<I", 8) + bytes(8)
+    return rng.randbytes(rng.randint(0, 100))
+
+
+@cache
+def zeros() -> bytes:
+    compressor = zstandard.ZstdCompressor(level=1).compressobj(size=3 << 29)
+    pieces = [compressor.compress(bytes(1 << 24)) for _ in range(96)]
+    return b"".join(pieces) + compressor.flush()
+
+
+def change_layer(rng: random.Random, parts: dict[str, Any]) -> str:
+    """One thing in the parts of a layer file."""
+    way = rng.choice(("meta", "meta", "keys", "row", "row", "frame", "frame", "numbers", "split"))
+    if way == "meta":
+        return f"meta: {mutate(rng, parts['meta'])}"
+    if way == "keys":
+        parts["keys"] = rng.choice((0, 1, 2**32, 2**63, 2**64 - 1))
+        return f"keys in the file: {parts['keys']}"
+    if way == "row" and parts["rows"]:
+        row, field = rng.choice(parts["rows"]), rng.randrange(3)
+        row[field] = rng.choice((0, 1, 2**31, 2**32 - 1)) if field else rng.choice((0, 1, 2**64 - 1))
+        if field == 1 and rng.random() < 0.7:
+            parts["keys"] = sum(row[1] for row in parts["rows"])
+        return f"index: {('first', 'keys', 'bytes')[field]} = {row[field]}"
+    if way == "frame" and parts["rows"]:
+        parts["frames"][0] = bomb(rng)
+        if rng.random() < 0.7:
+            parts["rows"][0][1] = parts["keys"] = rng.choice((1, 2**20, 2**28, 2**32 - 1))
+        return f"a frame of {len(parts['frames'][0])} bytes, keys {parts['keys']}"
+    if way == "split" and parts["rows"] and parts["rows"][0][1] > 2:
+        return "nothing"
+    name = rng.choice(("offset", "chunks", "meta_bytes"))
+    parts[name] = rng.choice((0, 16, 2**31, 2**32 - 1))
+    return f"trailer: {name} = {parts[name]}"
+
+
+def layer(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """A table one of whose layer or value files is hostile, with a manifest that names its checksum."""
+    name_of = rng.choice(("table", "table", "dense"))
+    files = dict(flips.made(name_of))
+    name = rng.choice([one for one in files if one.endswith((".tbl", ".val"))])
+    history: list[str] = []
+    files[name] = rebuild(files[name], lambda parts: history.append(change_layer(rng, parts)))
+    values = json.loads(files["manifest.json"])
+    values.pop("check")
+    label = "afterstates" if name.endswith(".tbl") else Path(name).parts[1]
+    values["layers"][str(int(Path(name).stem))][label] = f"{struct.unpack('<I', files[name][-12:-8])[0]:08x}"
+    files["manifest.json"] = dump(values | {"check": check_of(values)}).encode()
+    total = int(Path(name).stem)
+    boards = {4: "2,2,0/0,0,0", 6: "2,4,0/0,0,0", 8: "4,4,0/0,0,0", 10: "2,8,0/0,0,0", 12: "4,8,0/0,0,0"}
+    board = boards.get(total, "2,4,8/2,4,0")
+    commands = [
+        *TABLE_COMMANDS[3:],
+        f"probe|t|{board}|--objective|lower",
+        f"probe|t|{board}",
+        f"verify|t/{name}",
+    ]
+    if name.endswith(".tbl"):
+        commands += [f"export|t/{name}|-o|x.parquet", f"codecs|t/{name}|--codecs|raw,zstd|-q"]
+    return below(files, "t"), f"{name}: {'; '.join(history)}", commands
+
+
+# -- zip files, certificates, work of a search --------------------------------------------------------
+
+
+def zipped(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """A zip file whose records say impossible things."""
+    data = bytearray(flips.made("zip")["t.zip"])
+    signature, fields = rng.choice(
+        ((b"PK\x01\x02", 46), (b"PK\x01\x02", 46), (b"PK\x03\x04", 30), (b"PK\x05\x06", 22))
+    )
+    places = [at for at in range(len(data) - 4) if data[at : at + 4] == signature]
+    at = rng.choice(places)
+    if signature != b"PK\x05\x06" and rng.random() < 0.4:  # the record of the manifest
+        at = next((one for one in places if b"manifest.json" in data[one : one + 80]), at)
+    offset = rng.randrange(4, fields - 3)
+    value = rng.choice((b"\xff\xff\xff\xff", b"\x00\x00\x00\x00", b"\xff\xff\xff\x7f", rng.randbytes(4)))
+    data[at + offset : at + offset + 4] = value
+    commands = ["probe|t.zip|2,4,0/0,0,0", "verify|t.zip|-q|--sample|5", "probe|t.zip"]
+    return {"t.zip": bytes(data)}, f"record at {at}, offset {offset}: {value.hex()}", commands
+
+
+def certificate(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """A certificate with a hostile header or body, signed again."""
+    import gzip
+    import hashlib
+
+    body = flips.made("certificates")["16.cert"].partition(b"\n")[2]
+    text = gzip.decompress(body)
+    head, _, boards = text.partition(b"\n")
+    values = json.loads(head)
+    history = mutate(rng, values)
+    if rng.random() < 0.1:
+        boards, history = b"0" * 200_000_000, "200 MB of zeros without a line break"
+    packed = gzip.compress(dump(values).encode() + b"\n" + boards, 1, mtime=0)
+    line = f"tilebase certificate 1 {hashlib.sha256(packed).hexdigest()}\n".encode()
+    return {"p.cert": line + packed}, f"certificate: {history}", ["check|p.cert|-q"]
+
+
+def search(rng: random.Random) -> tuple[Files, str, list[str]]:
+    """What a search has saved: an archive of arrays."""
+    files = dict(searched())
+    name = next(one for one in files if one.endswith(".npz"))
+    members = {}
+    with zipfile.ZipFile(io.BytesIO(files[name])) as archive:
+        for member in archive.namelist():
+            members[member] = bytearray(archive.read(member))
+    member = rng.choice(list(members))
+    data = members[member]
+    way = rng.randrange(5)
+    if way == 0:
+        place = rng.randrange(min(128, len(data)))
+        data[place] = rng.randrange(256)
+        history = f"byte {place} of {member} is {data[place]}"
+    elif way == 1:
+        end = data.index(b"\n") if b"\n" in data[:200] else 100
+        header = (
+            b"{'descr': '<u8', 'fortran_order': False, 'shape': ("
+            + rng.choice((b"999999999999", b"-1", b"0", b"2,2"))
+            + b",), }"
+        )
+        data[10:end] = header.ljust(end - 10)[: end - 10]
+        history = f"{member} has the header {bytes(header)!r}"
+    elif way == 2:
+        del data[rng.randrange(len(data)) :]
+        history = f"{member} is cut"
+    elif way == 3:
+        del members[member]
+        history = f"{member} is missing"
+    else:
+        for place in range(128, len(data)):
+            data[place] = rng.randrange(256)
+        history = f"{member} holds random bytes"
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        for one, content in members.items():
+            archive.writestr(one, bytes(content))
+    files[name] = raw.getvalue()
+    return below(files, "w"), f"the work of a search: {history}", ["force|2x3|16|--work|w|-q|--threads|1"]
+
+
+@cache
+def searched() -> Files:
+    import tempfile
+
+    from attack.processes import contents
+
+    with tempfile.TemporaryDirectory(prefix="attack-") as temporary:
+        force(Game("2x3", 16, start="empty"), threads=1, folder=Path(temporary) / "w")
+        return contents(Path(temporary) / "w")
+
+
+KINDS: dict[str, Callable[[random.Random], tuple[Files, str, list[str]]]] = {
+    "manifest": manifest,
+    "layer": layer,
+    "run": run_folder,
+    "zip": zipped,
+    "certificate": certificate,
+    "search": search,
+}

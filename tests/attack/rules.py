@@ -1,0 +1,338 @@
+"""The rules of the game once more, written from the documentation alone (docs/game.md, docs/counting.md).
+
+Nothing of tilebase is imported.  A board is a tuple of tiles in row-major order: 0 for an empty cell or a
+wall, -1 for an unmergeable tile.  Values are exact fractions by recursion over boards, reachable or not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+Board = tuple[int, ...]
+NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
+MEASURES = ("win", "guaranteed", "score", "moves", "survival", "longest")
+"""What `Rules.state` and `Rules.after` give, in this order."""
+X = -1
+
+
+class TooLargeError(Exception):
+    """More boards than were allowed."""
+
+
+@dataclass
+class Rules:
+    """A game.  `patterns` hold None where any tile or none will do; `start` is a name or a board."""
+
+    shape: tuple[int, ...]
+    goal: int | None
+    four: Fraction
+    start: str | Board
+    limits: Board | None = None
+    largest: int | None = None
+    walls: frozenset[int] = frozenset()
+    unmergeable: frozenset[int] = frozenset()
+    fixed: bool = False
+    patterns: tuple[tuple[int | None, ...], ...] = ()
+    discount: Fraction = Fraction(1)
+    most: int = 20_000  # boards that may be looked at
+    _states: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
+    _afters: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
+
+    # -- the board -------------------------------------------------------------------------------
+
+    @property
+    def cells(self) -> int:
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @cached_property
+    def places(self) -> list[tuple[int, ...]]:
+        return list(itertools.product(*map(range, self.shape)))
+
+    @cached_property
+    def segments(self) -> dict[str, list[list[int]]]:
+        """For each slide the runs of cells without an obstacle, from the end that tiles move to."""
+        cell_of = {place: cell for cell, place in enumerate(self.places)}
+        stops = self.walls | (self.unmergeable if self.fixed else frozenset())
+        found: dict[str, list[list[int]]] = {}
+        for k, (first, last) in enumerate(NAMES[: len(self.shape)]):
+            axis = len(self.shape) - 1 - k
+            found[first], found[last] = [], []
+            for place in self.places:
+                if place[axis]:
+                    continue
+                run: list[int] = []
+                for step in range(self.shape[axis] + 1):
+                    here = (*place[:axis], step, *place[axis + 1 :])
+                    cell = cell_of.get(here, -1)
+                    if cell >= 0 and cell not in stops:
+                        run.append(cell)
+                    elif run:
+                        found[first].append(run)
+                        found[last].append(run[::-1])
+                        run = []
+        return found
+
+    def limit(self, cell: int) -> float:
+        """The largest tile a board may hold on a cell, as long as the game goes on."""
+        most = float("inf") if self.limits is None else self.limits[cell]
+        if self.largest is not None:
+            most = min(most, self.largest)
+        return most if self.goal is None else min(most, self.goal // 2)
+
+    def total(self, board: Board) -> int:
+        return sum(tile for tile in board if tile > 0)
+
+    def top(self, board: Board) -> int:
+        return max(0, *board)
+
+    # -- slides and spawns -----------------------------------------------------------------------
+
+    def slides(self, board: Board) -> dict[str, tuple[Board, bool, int]]:
+        """By direction, of the slides that are allowed: the board after it, whether it wins, its score."""
+        found = {}
+        for direction, runs in self.segments.items():
+            after, score = list(board), 0
+            for run in runs:
+                score += slide_run(after, run)
+            result = tuple(after)
+            if result == board:
+                continue
+            if self.goal is not None and self.top(result) >= self.goal:
+                found[direction] = (result, True, score)
+            elif all(tile <= self.limit(cell) for cell, tile in enumerate(result)):
+                found[direction] = (result, self.matches(result), score)
+        return found
+
+    def matches(self, board: Board) -> bool:
+        return any(
+            all(want is None or want == tile for want, tile in zip(pattern, board, strict=True))
+            for pattern in self.patterns
+        )
+
+    def spawns(self, after: Board) -> list[tuple[Board, Fraction]]:
+        free = [cell for cell, tile in enumerate(after) if tile == 0 and cell not in self.walls]
+        law = [(2, 1 - self.four), (4, self.four)]
+        return [
+            ((*after[:cell], tile, *after[cell + 1 :]), p / len(free))
+            for cell in free
+            for tile, p in law
+            if p > 0
+        ]
+
+    @cached_property
+    def empty(self) -> Board:
+        return tuple(X if cell in self.unmergeable else 0 for cell in range(self.cells))
+
+    @cached_property
+    def starts(self) -> dict[Board, Fraction]:
+        if not isinstance(self.start, str):
+            return {self.start: Fraction(1)}
+        found: dict[Board, Fraction] = {}
+        for board, p in self.spawns(self.empty):
+            for second, q in self.spawns(board) if self.start == "two-tiles" else [(board, Fraction(1))]:
+                found[second] = found.get(second, Fraction(0)) + p * q
+        return found
+
+    # -- symmetry --------------------------------------------------------------------------------
+
+    @cached_property
+    def images(self) -> list[list[int]]:
+        """The rotations and reflections that keep limits, walls, fixed tiles and patterns."""
+        cell_of = {place: cell for cell, place in enumerate(self.places)}
+        found = []
+        for order in itertools.permutations(range(len(self.shape))):
+            if [self.shape[axis] for axis in order] != list(self.shape):
+                continue
+            for flips in itertools.product((False, True), repeat=len(self.shape)):
+                image = []
+                for place in self.places:
+                    turned = [place[axis] for axis in order]
+                    image.append(
+                        cell_of[
+                            tuple(self.shape[k] - 1 - at if flips[k] else at for k, at in enumerate(turned))
+                        ]
+                    )
+                if image not in found and self._keeps(image):
+                    found.append(image)
+        return found
+
+    def _keeps(self, image: list[int]) -> bool:
+        kept = {tuple(pattern[cell] for cell in image) for pattern in self.patterns} == set(self.patterns)
+        for cell, source in enumerate(image):
+            kept &= (cell in self.walls) == (source in self.walls)
+            if self.fixed:
+                kept &= (cell in self.unmergeable) == (source in self.unmergeable)
+            stop = cell in self.walls or (self.fixed and cell in self.unmergeable)
+            kept &= stop or self.limit(cell) == self.limit(source)
+        return kept
+
+    def orbit(self, board: Board) -> set[Board]:
+        return {tuple(board[cell] for cell in image) for image in self.images}
+
+    def least(self, board: Board) -> Board:
+        return min(tuple(board[cell] for cell in image) for image in self.images)
+
+    # -- what can occur --------------------------------------------------------------------------
+
+    def reachable(self, *, lookahead: bool = False) -> tuple[set[Board], set[Board]]:
+        """States and afterstates up to symmetry.  Raises `TooLargeError`."""
+        states: set[Board] = set()
+        afters = {self.least(self.empty)} if self.start == "empty" else set()
+        waiting = [self.least(board) for board in self.starts]
+        seen = set(waiting)
+        while waiting:
+            if len(seen) > self.most:
+                raise TooLargeError
+            state = waiting.pop()
+            if lookahead and self.decided(state):
+                continue
+            states.add(state)
+            for after, wins, _ in self.slides(state).values():
+                found = self.least(after)
+                if wins or found in afters:
+                    continue
+                afters.add(found)
+                for board, _ in self.spawns(found):
+                    following = self.least(board)
+                    if following not in seen:
+                        seen.add(following)
+                        waiting.append(following)
+        return states, afters
+
+    def decided(self, state: Board) -> bool:
+        """Whether some slide wins, or every slide leaves only losing states."""
+        slides = self.slides(state).values()
+        if any(wins for _, wins, _ in slides):
+            return True
+        return not any(self.slides(board) for after, _, _ in slides for board, _ in self.spawns(after))
+
+    # -- what it is worth ------------------------------------------------------------------------
+
+    def set_discount(self, discount: str) -> None:
+        """Another discount; what was computed with the old one is forgotten."""
+        self.discount = Fraction(discount)
+        self._states.clear()
+        self._afters.clear()
+        self.__dict__.pop("value", None)
+
+    def state(self, board: Board) -> tuple[Fraction, ...]:
+        """The value of a state by each of `MEASURES`."""
+        found = self._states.get(board)
+        if found is None:
+            if len(self._states) > self.most:
+                raise TooLargeError
+            worths = [*self.worths(board).values()]
+            found = tuple(max((worth[k] for worth in worths), default=Fraction(0)) for k in range(6))
+            self._states[board] = found
+        return found
+
+    def worths(self, board: Board) -> dict[str, tuple[Fraction, ...]]:
+        """The same for each slide of a state, discounted."""
+        return {direction: self._worth(*slide) for direction, slide in self.slides(board).items()}
+
+    def _worth(self, after: Board, wins: bool, score: int) -> tuple[Fraction, ...]:
+        one = Fraction(1)
+        here = (one * wins, one * wins, Fraction(score), one, one, one)
+        if not wins:
+            here = tuple(map(Fraction.__add__, here, self.after(after)))
+        d = self.discount
+        return (d * here[0], here[1], d * here[2], d * here[3], here[4], here[5])
+
+    def after(self, board: Board) -> tuple[Fraction, ...]:
+        """The value of an afterstate by each of `MEASURES`."""
+        board = self.least(board)
+        found = self._afters.get(board)
+        if found is None:
+            found = self._afters[board] = self._mean(self.spawns(board))
+        return found
+
+    def _mean(self, spawns: list[tuple[Board, Fraction]]) -> tuple[Fraction, ...]:
+        values = [(self.state(self.least(board)), p) for board, p in spawns]
+        mean = [sum((p * value[k] for value, p in values), Fraction(0)) for k in range(6)]
+        least = [min(value[k] for value, _ in values) for k in range(6)]
+        return (mean[0], least[1], mean[2], mean[3], least[4], max(value[5] for value, _ in values))
+
+    @cached_property
+    def value(self) -> tuple[Fraction, ...]:
+        """The value of the start."""
+        return self._mean([*self.starts.items()])
+
+    # -- policies --------------------------------------------------------------------------------
+
+    def policy(self, choose: Any, measure: str) -> Fraction:
+        """The value of the start under a policy: ``choose(board, slides)`` gives probabilities."""
+        k = MEASURES.index(measure)
+        known: dict[Board, Fraction] = {}
+
+        def of(board: Board) -> Fraction:
+            if board not in known:
+                slides = self.slides(board)
+                value = Fraction(0)
+                for direction, weight in choose(board, slides).items() if slides else ():
+                    after, wins, score = slides[direction]
+                    worth = (Fraction(wins), Fraction(0), Fraction(score), Fraction(1))[k]
+                    if not wins:
+                        worth += sum((p * of(next_one) for next_one, p in self.spawns(after)), Fraction(0))
+                    value += weight * self.discount * worth
+                known[board] = value
+            return known[board]
+
+        return sum((p * of(board) for board, p in self.starts.items()), Fraction(0))
+
+    # -- boards to ask about ---------------------------------------------------------------------
+
+    def boards(self) -> Iterator[Board]:
+        """All boards within the limits, where there are limits on every cell."""
+        choices = []
+        for cell in range(self.cells):
+            if cell in self.walls:
+                choices.append([0])
+            elif self.fixed and cell in self.unmergeable:
+                choices.append([X])
+            else:
+                most = int(min(self.limit(cell), 1 << 20))
+                tiles = [0, *(1 << e for e in range(1, most.bit_length()))]
+                choices.append(tiles if self.fixed or not self.unmergeable else [*tiles, X])
+        for board in itertools.product(*choices):
+            if board.count(X) == len(self.unmergeable):
+                yield board
+
+    def text(self, board: Board) -> str:
+        """As the documentation writes boards."""
+        words = [
+            "#" if cell in self.walls else "x" if tile == X else str(tile) for cell, tile in enumerate(board)
+        ]
+        width = self.shape[-1]
+        return "/".join(",".join(words[at : at + width]) for at in range(0, len(words), width))
+
+    def read(self, text: str) -> Board:
+        """The board of a text."""
+        words = text.replace("/", ",").split(",")
+        return tuple(0 if word == "#" else X if word == "x" else int(word) for word in words)
+
+
+def slide_run(board: list[int], run: list[int]) -> int:
+    """Slide the tiles of some cells towards the first of them, in place; return the score."""
+    tiles = [board[cell] for cell in run if board[cell]]
+    made: list[int] = []
+    score = at = 0
+    while at < len(tiles):
+        if at + 1 < len(tiles) and tiles[at] == tiles[at + 1] != X:
+            made.append(2 * tiles[at])
+            score += made[-1]
+            at += 2
+        else:
+            made.append(tiles[at])
+            at += 1
+    made += [0] * (len(run) - len(made))
+    for cell, tile in zip(run, made, strict=True):
+        board[cell] = tile
+    return score
