@@ -396,6 +396,19 @@ def test_thinned_tables_keep_all_objectives(solved, tmp_path):
                 assert part.probe(Board(SMALL, state), label) == whole.probe(Board(SMALL, state), label)
 
 
+def test_the_same_thinning_again_changes_nothing(solved, tmp_path):
+    folder = solved(SMALL, "win,score")
+    first = thin(folder, tmp_path / "thin", above=0.01)
+    files = {path: path.stat().st_mtime_ns for path in (tmp_path / "thin").rglob("*")}
+    assert thin(folder, tmp_path / "thin", above=0.01) == first
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "thin").rglob("*")} == files
+    for other in ({"above": 0.02}, {"above": 0.01, "objective": "score"}):
+        with pytest.raises(WrongGameError, match="holds files"):
+            thin(folder, tmp_path / "thin", **other)
+    with pytest.raises(WrongGameError, match="holds files"):
+        thin(solved(SMALL), tmp_path / "thin", above=0.01)
+
+
 def test_what_cannot_be_thinned(solved, tmp_path):
     folder = solved(SMALL)
     for above in (-0.1, 2, math.nan):

@@ -40,7 +40,7 @@ from tilebase.documents import text, understood, whole
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.game import Cells, Game
 from tilebase.layers import dense as layers
-from tilebase.layers.bits import Bits
+from tilebase.layers.bits import BitLayer, Bits
 from tilebase.layers.dense import DenseLayer, DenseRules, Law
 from tilebase.layers.run import Journal, check_all, sound_checksum
 from tilebase.layers.store import in_order
@@ -507,12 +507,12 @@ class LayerValues:
         if self._writer is not None:
             self._writer.__exit__(*error)
 
-    def add(self, layer: DenseLayer) -> None:
+    def add(self, layer: DenseLayer | BitLayer) -> None:
         """The next afterstates, in order."""
-        owner = self._owner
-        if owner._summaries:
-            self._pieces += layer.summaries(owner.objective, owner._pool)
-        if self._writer is None:
+        if not self._owner._summaries and self._writer is None:
+            return
+        if isinstance(layer, BitLayer):
+            self._pieces.append(layer.summary())
             return
         values = layer.data
         if len(self._rest):  # no copy of more than a chunk
@@ -520,12 +520,20 @@ class LayerValues:
             self._rest = np.concatenate([self._rest, values[:missing]])
             values = values[missing:]
             if len(self._rest) == CHUNK_KEYS:
-                self._write(self._rest)
+                self._take(self._rest)
                 self._rest = self._rest[:0]
         whole = len(values) // CHUNK_KEYS * CHUNK_KEYS
-        self._write(values[:whole])
+        self._take(values[:whole])
         if whole < len(values):
             self._rest = values[whole:].copy()
+
+    def _take(self, values: Array) -> None:
+        """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""
+        owner = self._owner
+        if owner._summaries:
+            self._pieces += layers.summaries(owner.objective, values, owner._pool)
+        if self._writer is not None:
+            self._write(values)
 
     def _write(self, values: Array) -> None:
         owner, writer = self._owner, self._writer
@@ -546,8 +554,8 @@ class LayerValues:
     def finish(self) -> LayerSummary | None:
         """The summary, if it was asked for; the file is complete."""
         owner = self._owner
+        self._take(self._rest)
         if self._writer is not None:
-            self._write(self._rest)
             self._writer.finish(owner.meta(self._total), durable=self._size > 1 << 17)
             owner.checksums[self._total] = self._writer.checksum
         if not owner._summaries:

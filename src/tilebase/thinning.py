@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.documents import understood
 from tilebase.errors import StorageError, UsageError, WrongGameError
 from tilebase.layers.folds import FIRST, NONE, WON
 from tilebase.layers.reading import LayerReader, Links, ReadLayer, merge_weights
@@ -64,6 +65,8 @@ class Thinning:
         Afterstates stored, and those of the whole table.
     left_out:
         The probability that an optimally played game comes to a state that was not kept.
+    objective, table:
+        The label of the objective whose play counted, and a checksum of the whole table's manifest.
     """
 
     above: float
@@ -72,6 +75,8 @@ class Thinning:
     afterstates: int
     before: int
     left_out: float
+    objective: str
+    table: str
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -115,7 +120,7 @@ def thin(
     table:
         A whole table in a folder on this machine.
     output:
-        A new folder.
+        A new folder, or one in which this call was stopped; one in which it was finished stays as it is.
     above:
         States that are visited with at least this probability are kept, and those that may be, up to
         rounding; 0 for all that can be.
@@ -136,21 +141,31 @@ def thin(
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     sizes = afterstate_counts(opened)
     target, old = Path(output), opened.manifest
-    question = {
-        "format": "tilebase thin",
-        "table": zlib.crc32(old.text.encode()),
-        "objective": chosen.label,
-        "above": above,
-    }
+    question = {"above": above, "objective": chosen.label, "table": f"{zlib.crc32(old.text.encode()):08x}"}
+    found = _finished(target, question)
+    if found is not None:
+        return found
     with _unfinished(target, json.dumps(question)):
         with storage_errors(target, "use"):
             for folder in ("afterstates", *(f"values/{label}" for label in old.labels)):
                 (target / folder).mkdir(parents=True)
-        thinning, checks = _run(opened, reader, chosen, target, above, sizes, progress)
+        thinning, checks = _run(opened, reader, chosen, target, question, sizes, progress)
         sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
         fields = (old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version)
         write_whole(target / "manifest.json", Manifest(*fields).text)
     return thinning
+
+
+def _finished(target: Path, question: Mapping[str, Any]) -> Thinning | None:
+    """What an earlier call with the same question has written; None if there is no such table."""
+    if (target / UNFINISHED).exists() or not (target / "manifest.json").exists():
+        return None
+    with open_table(target) as table:
+        thinned = table.manifest.thinned or {}
+    if any(thinned.get(name) != value for name, value in question.items()):
+        return None
+    with understood(f"{target}/manifest.json"):
+        return Thinning(**thinned)
 
 
 @contextmanager
@@ -166,7 +181,7 @@ def _unfinished(target: Path, question: str) -> Iterator[None]:
             yield
         except BaseException:
             _empty(target)
-            lock.release(delete=True)
+            lock.release(delete=not any(path.name != UNFINISHED for path in target.iterdir()))
             raise
         lock.release(delete=True)
 
@@ -201,12 +216,12 @@ def _run(
     reader: LayerReader,
     objective: Objective,
     target: Path,
-    above: float,
+    question: Mapping[str, Any],
     sizes: dict[int, int],
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Thinning, dict[int, dict[str, str]]]:
     """Write the layers; return what they hold, and the checksums of their files."""
-    flow = _starts(reader)
+    flow, least = _starts(reader), question["above"] * (1 - ROUNDING)
     checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
@@ -215,7 +230,7 @@ def _run(
         total, keys, visit, inside = flow.pop()
         layer = reader.layer(total)
         links = layer.link(keys)
-        stays = visit >= above * (1 - ROUNDING)
+        stays = visit >= least
         states, visited = states + int(stays.sum()), visited + len(keys)
         left_out += float(inside[~stays].sum())
         allowed = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
@@ -228,7 +243,11 @@ def _run(
         share = (total + 1) / (max(sizes, default=total) + 1)
         if pace.due() or share == 1:
             pace.report(total, "thin", visited, share)
-    return Thinning(above, states, visited, kept, sum(sizes.values()), left_out), checks
+    found = Thinning(
+        states=states, visited=visited, afterstates=kept, before=sum(sizes.values()), left_out=left_out,
+        **question,
+    )  # fmt: skip
+    return found, checks
 
 
 def _distinct(slots: Array) -> Array:

@@ -88,7 +88,7 @@ class Points:
         owner = getattr(call, "__self__", None)
         if call.__name__ in ("__exit__", "close", "flush") and not hasattr(owner, "writable"):
             return False
-        if owner in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        if _is_stream(owner):
             return False
         for _ in range(6):
             if frame is None:
@@ -99,6 +99,14 @@ class Points:
             if "/tilebase/" in name and not name.endswith(("cli/progress.py", "_kernels/jit.py")):
                 return True
             frame = frame.f_back
+        return False
+
+
+def _is_stream(owner: Any) -> bool:
+    """Whether it is standard output or standard error, which are no files of the program."""
+    try:
+        return owner.fileno() in (1, 2)
+    except (AttributeError, OSError, TypeError, ValueError):
         return False
 
 

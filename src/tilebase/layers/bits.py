@@ -16,7 +16,6 @@ import numpy.typing as npt
 from tilebase._kernels import bits as kernels
 from tilebase.layers.dense import DenseRules, Half, Memory, half_counts
 from tilebase.layers.threads import DenseWork, Sharing, Tell
-from tilebase.objectives import Objective
 from tilebase.perfect import PerfectIndex
 from tilebase.results import Piece
 from tilebase.symmetry import symmetries
@@ -158,11 +157,10 @@ class BitLayer:
         word = self.words[self.map.at[h] + row * self.map.wide[h] + (column >> 6)]
         return int(word) >> (column & 63) & 1
 
-    def summaries(self, objective: Objective, pool: ThreadPoolExecutor) -> list[Piece]:
+    def summary(self) -> Piece:
         """What is to be known of the values."""
-        del objective, pool
         won, boards = int(kernels.count_ones(self.data)), int(self.map.boards.sum())
-        return [(float(won == boards), float(won > 0), float(won), won, boards - won)]
+        return float(won == boards), float(won > 0), float(won), won, boards - won
 
 
 class Bits:

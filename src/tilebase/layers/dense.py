@@ -358,14 +358,6 @@ class DenseLayer:
         """The value of one board."""
         return self.numpy()[FIRST + rank]
 
-    def summaries(self, objective: Objective, pool: ThreadPoolExecutor) -> list[Piece]:
-        """What is to be known of the values, in pieces."""
-        values, found = self.data, []
-        parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
-        for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
-            found += pieces
-        return found
-
     def take(self, piece: DenseLayer) -> None:
         """Take the values of some of the boards from a piece that has them."""
         values = self.numpy()
@@ -378,6 +370,15 @@ class DenseLayer:
         """Take the values of all boards."""
         if values.base is not self._piece:
             self.values[FIRST:] = values
+
+
+def summaries(objective: Objective, values: Array, pool: ThreadPoolExecutor) -> list[Piece]:
+    """What is to be known of some values, in pieces of `CHUNK_KEYS`."""
+    found: list[Piece] = []
+    parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
+    for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
+        found += pieces
+    return found
 
 
 def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:
