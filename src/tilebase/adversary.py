@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +106,45 @@ def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
     return keys[:n], won[:n]
 
 
+class _Held:
+    """A file that keeps its first error for later, and takes whatever comes after it.
+
+    An archive that cannot be written cannot be closed either, and says so with a traceback.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._at = 0
+        self.error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write, unless something has failed."""
+        self._try(self._file.write, data)
+        self._at += memoryview(data).nbytes
+        return memoryview(data).nbytes
+
+    def tell(self) -> int:
+        """Where the next byte goes."""
+        return self._at
+
+    def seek(self, offset: int) -> int:
+        """Go to a place, counted from the beginning."""
+        self._try(self._file.seek, offset)
+        self._at = offset
+        return offset
+
+    def flush(self) -> None:
+        """Write what is still in memory."""
+        self._try(self._file.flush)
+
+    def _try(self, call: Callable[..., Any], *arguments: Any) -> None:
+        if self.error is None:
+            try:
+                call(*arguments)
+            except OSError as error:
+                self.error = error
+
+
 class Facts:
     """What is decided: afterstates that are won or lost, in a table of fixed size that may forget.
 
@@ -159,11 +198,15 @@ class Facts:
         """Write the table to a file, whole or not at all.  Raises `StorageError`."""
         layout, entered, game = np.int64(kernels.LAYOUT), np.int64(self.entered), np.int64(self.game)
         arrays = {"table": self.table, "layout": layout, "entered": entered, "game": game}
-        # As `np.savez` writes it, which leaves the archive open where the disk is full.
-        with atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asanyarray(array))
+        with atomic_file(path) as file:
+            held = _Held(file)
+            # As NumPy's savez writes it, which closes the archive too late where it fails.
+            with zipfile.ZipFile(held, "w") as archive:  # type: ignore[call-overload]
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.asanyarray(array))
+            if held.error is not None:
+                raise held.error
 
     def load(self, path: Path) -> None:
         """Take the table of a file, if there is one, or what there is room for.  Raises `CorruptError`."""

@@ -18,6 +18,7 @@ negative for a signal; what is printed and the number of points lie in files bes
 from __future__ import annotations
 
 import errno
+import inspect
 import json
 import os
 import resource
@@ -88,7 +89,7 @@ class Points:
         owner = getattr(call, "__self__", None)
         if call.__name__ in ("__exit__", "close", "flush") and not hasattr(owner, "writable"):
             return False
-        if _is_stream(owner):
+        if not inspect.ismodule(owner) and not _is_on_disk(owner):
             return False
         for _ in range(6):
             if frame is None:
@@ -102,10 +103,10 @@ class Points:
         return False
 
 
-def _is_stream(owner: Any) -> bool:
-    """Whether it is standard output or standard error, which are no files of the program."""
+def _is_on_disk(owner: Any) -> bool:
+    """Whether it is a file of the system, and neither standard output nor standard error."""
     try:
-        return owner.fileno() in (1, 2)
+        return owner.fileno() not in (1, 2)
     except (AttributeError, OSError, TypeError, ValueError):
         return False
 
