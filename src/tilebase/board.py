@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 from html import escape
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,11 @@ class Board:
     @classmethod
     def from_key(cls, game: Game, key: int) -> Board:
         """The board of a packed key.  Raises `BoardError` if the game has no such board."""
-        return cls(game, game.check(game.unpack(int(key))))
+        try:
+            number = index(key)
+        except TypeError as error:
+            raise BoardError(f"{key!r} is not a packed key: give a whole number") from error
+        return cls(game, game.check(game.unpack(number)))
 
     @classmethod
     def from_numpy(cls, game: Game, array: npt.ArrayLike, *, exponents: bool = False) -> Board:
@@ -151,8 +156,9 @@ class Board:
 
         Raises `UsageError` if `size` is not positive.
         """
-        if not size > 0:
-            raise UsageError(f"a picture of size {size} cannot be drawn: give a positive number of pixels")
+        wanted: object = size
+        if not isinstance(wanted, int | float) or not 0 < wanted < 1e6:
+            raise UsageError(f"a picture of size {size} cannot be drawn: give 1 to 1,000,000 pixels")
         width, height = _drawing_size(self.game)
         scale = size / max(width, height)
         parts = [_svg_plane(self, plane) for plane in range(_planes(self.game))]

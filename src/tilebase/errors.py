@@ -7,11 +7,26 @@ sentence that says what is wrong and what to do; the command line prints them as
 
 from __future__ import annotations
 
+MOST_TEXT = 1000
+"""Characters of a message: what it quotes may be longer."""
+
 
 class TilebaseError(Exception):
-    """Base of all errors raised on purpose.  `exit_status` is what the command line returns."""
+    """Base of all errors raised on purpose.  `exit_status` is what the command line returns.
+
+    As text it is one line of at most `MOST_TEXT` characters; what is longer is cut in the middle, since
+    the end says what to do.
+    """
 
     exit_status = 1
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        if "\n" in text:
+            text = " ".join(text.split())
+        if len(text) > MOST_TEXT:
+            text = f"{text[: MOST_TEXT // 2]} ... {text[-MOST_TEXT // 3 :]}"
+        return text
 
 
 class UsageError(TilebaseError, ValueError):

@@ -35,7 +35,15 @@ from operator import index, le
 from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
-from tilebase.notation import count_of, exponent_of, integer_of, parse_shape, probability_of, split_cells
+from tilebase.notation import (
+    count_of,
+    exponent_of,
+    integer_of,
+    parse_shape,
+    probability_of,
+    split_cells,
+    tile_text,
+)
 
 Cells: TypeAlias = tuple[int, ...]
 """The exponents of a board in row-major order."""
@@ -132,7 +140,9 @@ class Game:
         put("largest", None if largest is None else integer_of(largest, "largest tile"))
         put("walls", self._cell_set(walls, "wall"))
         put("unmergeable", self._cell_set(unmergeable, "unmergeable tile"))
-        put("fixed", bool(fixed))
+        if not isinstance(fixed, bool):
+            raise GameError(f"fixed is {fixed!r}, but must be true or false")
+        put("fixed", fixed)
         put("limits", self._parse_limits(limits))
         put("start", str(start).strip())
         put("pattern", None if pattern is None else str(pattern).strip().lower())
@@ -626,12 +636,20 @@ class Game:
         most = merge_line([max(self.highest)] * 2, self._x_code)[0]
         return self._check_cells(cells, [0 if cell in self.obstacles else most for cell in range(self.cells)])
 
-    def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
-        board = tuple(map(int, cells))
-        if len(board) == len(most) and not self.unmergeable and min(board) >= 0 and all(map(le, board, most)):
-            return board
+    def cells_of(self, cells: Iterable[int]) -> Cells:
+        """The exponents of a board as a tuple.  Raises `BoardError` unless there is one for each cell."""
+        try:
+            board = tuple(map(index, cells))
+        except (TypeError, ValueError) as error:
+            raise BoardError(f"{cells!r} is not a board: give an exponent for each cell") from error
         if len(board) != self.cells:
             raise BoardError(f"{count_of(len(board), 'cell')}; a {self.shape_text} board has {self.cells}")
+        return board
+
+    def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
+        board = self.cells_of(cells)
+        if not self.unmergeable and min(board) >= 0 and all(map(le, board, most)):
+            return board
         for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
             is_x = self._is_x(exponent)
             if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
@@ -639,7 +657,7 @@ class Game:
             if cell in self.unmergeable and self.fixed:
                 raise BoardError(f"cell {cell} must hold the fixed tile x")
             if is_x or not 0 <= exponent <= top:
-                shown = "x" if is_x else str(2**exponent) if exponent > 0 else str(exponent)
+                shown = "x" if is_x else tile_text(exponent) if exponent > 0 else str(exponent)
                 allowed = f"at most {2**top}" if top else "it stays empty"
                 raise BoardError(f"tile {shown} on cell {cell} is not part of the game {self}: {allowed}")
         if self.unmergeable and board.count(self.x) != len(self.unmergeable):
@@ -660,8 +678,8 @@ class Game:
         if self._is_x(exponent):
             return "x"
         # No tile exceeds the goal, but `merge_line` may have stepped over the code of x.
-        tile = 2**exponent if exponent else 0
-        return str(tile if self.goal is None else min(tile, self.goal))
+        most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
+        return tile_text(most) if most else "0"
 
     def _is_x(self, exponent: int) -> bool:
         return bool(self.unmergeable) and exponent == self.x

@@ -40,6 +40,15 @@ def exponent_of(tile: int, what: str = "tile") -> int:
     return tile.bit_length() - 1
 
 
+def tile_text(exponent: int) -> str:
+    """The tile of an exponent as it is written: its number, or the power where that is too long to read.
+
+    >>> tile_text(11), tile_text(1000)
+    ('2048', '2^1000')
+    """
+    return str(1 << exponent) if 0 <= exponent <= 64 else f"2^{exponent}"
+
+
 def integer_of(value: Any, what: str) -> int:
     """A whole number.  Raises `GameError` on anything else."""
     try:

@@ -92,6 +92,11 @@ class Objective:
     discount: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
+        words: tuple[object, object] = (self.name, self.dtype)
+        if not all(isinstance(word, str) for word in words):
+            raise UsageError(
+                f"an objective has a name and a type as text, not {self.name!r} and {self.dtype!r}"
+            )
         if self.name not in TYPES:
             raise UsageError(f"objective {self.name!r} does not exist: choose one of {', '.join(TYPES)}")
         if not self.dtype:

@@ -39,6 +39,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -249,6 +250,7 @@ class PerfectIndex:
 
     def rank(self, board: Sequence[int]) -> int:
         """The rank of a board among those of its sum.  Raises `BoardError` if it breaks a limit."""
+        board = self.game.cells_of(board)
         kinds, places = zip(*(part.place(board) for part in self.parts), strict=True)
         offset = int(self._layer_of(self.game.sum(board)).offsets[kinds[:3]])
         rank = 0
@@ -258,6 +260,10 @@ class PerfectIndex:
 
     def unrank(self, total: int, rank: int) -> Cells:
         """The board of a sum and a rank.  Raises `UsageError` if the layer has no such rank."""
+        try:
+            total, rank = index(total), index(rank)
+        except TypeError as error:
+            raise UsageError("a sum and a rank are whole numbers") from error
         layer = self._layer_of(total)
         if not 0 <= rank < layer.size:
             raise UsageError(

@@ -470,6 +470,8 @@ class Table:
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:
+            if not isinstance(label, str):
+                raise UsageError(f"{label!r} is not the label of an objective: give one as text")
             found = find_objective(self.objectives, label)
             if found is not None:
                 return (found,)

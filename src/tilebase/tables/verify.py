@@ -159,19 +159,11 @@ def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
             values.check_ranks()
             if any(values.meta.get(name) != expected[name] for name in expected):
                 yield f"{values.path} belongs to another game or sum"
-            yield from _check_objective(table, label, values)
             if len(values) != table.prober.count(total):
                 boards = table.prober.count(total)
                 yield f"{values.path} holds {len(values)} values, but there are {boards} boards"
             if values.checksum != checks.get(label):
                 yield f"{values.path} is not the file that the manifest names"
-
-
-def _check_objective(table: Table, label: str, values: ValueFile) -> Iterator[str]:
-    """A sentence if a file holds the values of another objective than the manifest says."""
-    expected = {objective.label: objective.identity for objective in table.objectives}
-    if values.meta.get("objective") != expected[label]:
-        yield f"{values.path} holds the values of another objective"
 
 
 def _check_starts(table: Table) -> Iterator[str]:
