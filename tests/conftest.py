@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -45,5 +46,15 @@ def solved(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         folder = tmp_path_factory.mktemp("table")
         solve(game, objectives, discount=discount, table=folder, threads=1)
         return folder
+
+    return make
+
+
+@pytest.fixture
+def copy(solved: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """A table of one's own, to damage."""
+
+    def make(*arguments: object) -> Path:
+        return Path(shutil.copytree(solved(*arguments), tmp_path / "copy"))
 
     return make

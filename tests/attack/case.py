@@ -65,11 +65,11 @@ class Case:
         if sum(failure.kind == kind for failure in self.failures) < 3:
             self.failures.append(Failure(self.attack, self.seed, kind, what, lines))
 
-    def expect(self, truth: bool, kind: str, what: str, lines: str) -> bool:
-        """Fail unless `truth`; return it."""
-        if not truth:
+    def expect(self, holds: bool, kind: str, what: str, lines: str) -> bool:
+        """Fail unless `holds`; return it."""
+        if not holds:
             self.fail(kind, what, lines)
-        return truth
+        return holds
 
     def call(self, kind: str, lines: str, function: Callable[..., T], *args: Any, **options: Any) -> T | Any:
         """The result of a call that ought to succeed; `REFUSED` and a failure where it does not."""

@@ -105,7 +105,7 @@ def mutate_header(rng: random.Random, header: dict[str, Any]) -> str:
     return f"{name} = {header[name]}"
 
 
-def truth(header: dict[str, Any]) -> bool | None:
+def is_true(header: dict[str, Any]) -> bool | None:
     """Whether what a header claims is so, by the plain rules; None if that takes too long."""
     shape = tuple(int(size) for size in header["shape"].split("x"))
     drops, limits = header["drops"], header["limits"]
@@ -154,4 +154,4 @@ def attack(case: Case) -> None:
             continue
         case.done["accepted"] += 1
         case.expect(claimed == header, "check: another header", f"{claimed}", shown)
-        case.expect(truth(header) is not False, "check: a false certificate", "it is accepted", shown)
+        case.expect(is_true(header) is not False, "check: a false certificate", "it is accepted", shown)

@@ -152,7 +152,7 @@ class RemoteLocation:
         return f"{self.name.rstrip('/')}/{name}"
 
     def close(self) -> None:
-        """Let go of the blocks."""
+        """Forget the blocks."""
         self.blocks.clear()
         self._sizes.clear()
 
