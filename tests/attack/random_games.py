@@ -38,8 +38,8 @@ class Question:
 
     @property
     def unbounded(self) -> bool:
-        """Whether neither goal nor limits bound the tiles of boards that no play makes."""
-        return self.rules.goal is None and self.rules.largest is None and self.rules.limits is None
+        """Whether slides lead from boards of tiles that play can make to larger tiles."""
+        return not self.game.closed
 
     @property
     def command(self) -> list[str]:

@@ -187,7 +187,9 @@ class Prober:
         try:
             board = self.game.check(self.game.unpack(key))
         except BoardError as error:
-            raise CorruptError(f"{layer.keys.path} holds a key that is not a board of this game: {error}") from error
+            raise CorruptError(
+                f"{layer.keys.path} holds a key that is not a board of this game: {error}"
+            ) from error
         if self.game.sum(board) != total:
             raise CorruptError(f"{layer.keys.path} holds a board of sum {self.game.sum(board)}, not {total}")
         return board
