@@ -255,9 +255,9 @@ def _check_closed(game: Game) -> None:
     if not game.closed:
         most = 2 ** max(game.tops)
         raise UsageError(
-            f"a table of all boards of {game} cannot be made: the boards that are indexed have tiles up to {most}, "
-            f"as many as play from the start can make, and slides lead to larger ones: give {most} as the largest "
-            "tile, or solve the reachable boards"
+            f"a table of all boards of {game} cannot be made: boards are indexed up to the tile {most}, the "
+            f"largest that play from the start can make, and slides lead to larger ones: give {most} as the "
+            "largest tile, or solve the reachable boards"
         )
 
 
