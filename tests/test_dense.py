@@ -326,6 +326,25 @@ def test_an_interruption_where_sums_have_gaps(tmp_path, monkeypatch, layers):
     assert run(tmp_path / "cut", game, "lower").start() == expected
 
 
+def test_a_pass_that_is_killed_after_its_last_layer(tmp_path, monkeypatch):
+    """Its last checkpoint is followed by no layer, and needs none above it."""
+    memory = small_memory(BATCHED, "win")
+    expected = run(tmp_path / "whole", BATCHED, "win", memory=memory, keep=True).start()
+    real = DensePass._clean
+
+    def killed(self: DensePass, keep: set[Path]) -> None:
+        if not keep:
+            raise RuntimeError
+        real(self, keep)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DensePass, "_clean", killed)
+        with pytest.raises(RuntimeError):
+            run(tmp_path / "cut", BATCHED, "win", memory=memory, keep=True)
+    assert '"saved"' in (tmp_path / "cut" / "layers.jsonl").read_text().splitlines()[-1]
+    assert run(tmp_path / "cut", BATCHED, "win", memory=memory, keep=True).start() == expected
+
+
 def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)

@@ -248,9 +248,9 @@ class DensePass:
         last = [line for line in lines if "saved" in line][-1:]
         for line in last:
             saved = {int(total): text(crc, "a checksum") for total, crc in line["saved"].items()}
-            following = max((s for s in self.sizes if s < min(saved, default=0)), default=0)
-            needed = {following + 2**e for e in self.game.spawn_exponents} & layers.keys()
-            if not needed <= saved.keys():
+            following = max((s for s in self.sizes if s < min(saved, default=0)), default=None)
+            needed = {following + 2**e for e in self.game.spawn_exponents} if following is not None else set()
+            if not needed & layers.keys() <= saved.keys():
                 raise CorruptError("its checkpoint lacks a layer")
         return layers, last
 

@@ -120,7 +120,9 @@ class PartFile:
             if self._lock is None:
                 raise StorageError(f"cannot write {path}: another process is writing it")
             self.file = self._lock.file
-            self.file.truncate()
+            # Not a new file: file systems write a truncated one to disk as soon as it is closed.
+            if os.fstat(self.file.fileno()).st_size:
+                self.file.truncate()
 
     def finish(self, *, durable: bool = True) -> None:
         """Give the file its name, in place of an older one; with `durable` it lasts if the power fails."""

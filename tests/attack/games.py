@@ -15,6 +15,7 @@ from attack.rules import Board as Cells
 from tilebase import bound, check_pattern, count, force, reference
 from tilebase.board import Board
 from tilebase.check import check_certificate
+from tilebase.errors import UsageError
 from tilebase.tables.slides import Slider
 
 COUNTS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "raw_live")
@@ -160,6 +161,9 @@ def check_lemma(case: Case, question: Question) -> None:
     bare = replace(rules, patterns=(), _states={}, _afters={})
     depths = [forced_depth(bare, board, {}) for board in rules.boards() if rules.matches(board)]
     lines = f"{question.lines}; check_pattern(game, threads=1)"
+    if not depths:
+        refuse_no_board(case, question, lines)
+        return
     found = case.call("check_pattern", lines, check_pattern, game, threads=1)
     if found is REFUSED:
         return
@@ -168,6 +172,16 @@ def check_lemma(case: Case, question: Question) -> None:
     what = f"holds, slides: {found.holds}, {found.slides}; by the rules {wanted} over {len(depths)} boards"
     case.expect((found.holds, found.slides) == wanted, "check_pattern", what, lines)
     case.done["patterns checked"] += 1
+
+
+def refuse_no_board(case: Case, question: Question, lines: str) -> None:
+    """There is nothing to check where no board holds the pattern: that is said."""
+    try:
+        check_pattern(question.game, threads=1)
+    except UsageError as error:
+        case.expect("holds the pattern" in str(error), "check_pattern: another reason", str(error), lines)
+    else:
+        case.fail("check_pattern: no board holds the pattern", "it is checked", lines)
 
 
 def forced_depth(rules: Rules, board: Cells, known: dict[Cells, float]) -> float:
