@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilebase
 from tilebase import Game, LayerFile, count
 
 ROOT = Path(__file__).parents[1]
@@ -33,6 +34,12 @@ def test_command_line_page_is_what_the_commands_say() -> None:
     script = [sys.executable, "scripts/make-cli-docs", "--check"]
     done = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_public_name_is_on_the_page_of_the_interface() -> None:
+    """`scripts/docs` compares the names of the built page, too."""
+    named = re.findall(r"^::: tilebase\.(\w+)$", (DOCS / "api.md").read_text("utf-8"), flags=re.MULTILINE)
+    assert sorted(named) == [name for name in tilebase.__all__ if name != "__version__"]
 
 
 @pytest.mark.parametrize("name", nav_pages())
