@@ -51,6 +51,11 @@ def test_every_page_is_in_the_navigation() -> None:
     assert {page.relative_to(DOCS).as_posix() for page in PAGES} <= set(nav_pages())
 
 
+def test_the_first_page_links_every_other() -> None:
+    text = (DOCS / "index.md").read_text("utf-8")
+    assert [name for name in nav_pages() if name != "index.md" and f"]({name})" not in text] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_relative_links_resolve(page: Path) -> None:
     targets = re.findall(r"\]\(([^)\s]+)\)", prose(page))

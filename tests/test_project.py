@@ -129,6 +129,11 @@ def test_imports_stay_light(module: str) -> None:
     run("-c", f"import sys, {module}; {show}")
 
 
+def test_the_version_to_cite_is_the_one_that_statements_name() -> None:
+    lines = (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
+    assert f"version: {tilebase.__version__}" in lines
+
+
 def test_public_names_exist() -> None:
     assert [name for name in tilebase.__all__ if not hasattr(tilebase, name)] == []
     assert len(set(tilebase.__all__)) == len(tilebase.__all__)

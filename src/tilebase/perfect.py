@@ -242,7 +242,7 @@ class PerfectIndex:
     def block_sizes(self, total: int) -> Array:
         """Boards in each block of a sum, in the order of ranks."""
         first = (total >> 1) + self._below
-        if total % 2 or first >= len(self._fillings):
+        if total < 0 or total % 2 or first >= len(self._fillings):
             return np.zeros(len(self._three), dtype=np.int64)
         sizes: Array = self._fillings[first - self._three]
         sizes *= self._boards
