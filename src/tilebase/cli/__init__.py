@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Group
 from rich.console import Console
 
 from tilebase._version import __version__
@@ -46,11 +46,22 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,  # main says what becomes of the work
 )
-for command in (
-    count, solve, bound, force, check, index, lemma, limits, probe, play, simulate, evaluate, thin, plot,
-    graph, codecs, reproduce, verify, export, runs,
-):  # fmt: skip
-    app.command(command)
+COMMANDS = {
+    "Solve and count": (solve, count, index),
+    "Prove and force": (bound, force, check, lemma, limits),
+    "Ask a table": (probe, play, simulate, evaluate, thin, verify),
+    "Draw": (plot, graph),
+    "Compare and keep": (reproduce, export, codecs, runs),
+}
+"""The commands by what a user wants, in the order in which the help shows them."""
+for place, (title, commands) in enumerate(COMMANDS.items()):
+    group = Group(title, sort_key=place)
+    for command in commands:
+        if isinstance(command, App):
+            command.group = group
+            app.command(command)
+        else:
+            app.command(command, group=group)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
