@@ -338,7 +338,7 @@ def optimal_visits(question: Question, table: Any, objective: Objective) -> dict
             visits[board] = chance
             worths = {direction: worth[k] for direction, worth in rules.worths(board).items()}
             best = max(worths.values(), default=Fraction(0))
-            near = Fraction(1e-13) * max(1, best)
+            near = Fraction(1e-13) * best  # a discount makes small values of all
             tied = [direction for direction, worth in worths.items() if worth >= best - near]
             slides = rules.slides(board)
             for direction in tied:
