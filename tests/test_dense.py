@@ -142,6 +142,19 @@ def test_boards_below_the_start(tmp_path: Path) -> None:
     assert verify_table(tmp_path, sample=None).wrong == ()
 
 
+def test_another_objective_of_a_table_without_low_sums(tmp_path: Path) -> None:
+    """Tables of the first version begin with the sum of the start."""
+    solve(LIMITED, "win", space="all", table=tmp_path)
+    path = tmp_path / "manifest.json"
+    old = Manifest.parse(path.read_bytes(), "manifest")
+    path.write_text(replace(old, layers={s: files for s, files in old.layers.items() if s >= 4}).text)
+    solve(LIMITED, "score", space="all", table=tmp_path)
+    assert verify_table(tmp_path, sample=100).wrong == ()
+    with open_table(tmp_path) as table:
+        assert set(table.manifest.layers) == {s for s in PerfectIndex(LIMITED).sizes() if s >= 4}
+        assert table.probe("2,2,0/0,0,0", "score").best
+
+
 def test_boards_that_no_play_makes():
     """The value of any afterstate follows from those after it, by the bare rules."""
     game = Game("2x2", 16, start="empty", limits="8,8,4,4")

@@ -227,10 +227,12 @@ def _solve_all(
     files: dict[int, dict[str, str]] = {}
     with RunFolder(path, Question(game, keep="counts")):
         before = read_before(path, game, "all")
+        # Another objective of a table has the layers that the table has: all, unless it is an old one.
+        lowest = min(before.layers, default=0) if before is not None else 0
         for one in objectives:
             with DensePass(
                 path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
-                progress=progress, index=index, down_to=down_to, lowest=0 if keep else None,
+                progress=progress, index=index, down_to=down_to, lowest=lowest if keep else None,
             ) as dense:  # fmt: skip
                 found = dense.run()
             least = 0 if down_to is None else down_to
