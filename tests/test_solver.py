@@ -11,7 +11,7 @@ import pytest
 import tilebase.solver as engine
 from judging import check, objectives_of
 from strategies import SMALL_GAMES
-from tilebase import backward, reference, solve
+from tilebase import backward, reference, remove_run, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.game import Game
 from tilebase.layers.folds import as_floats, summarise
@@ -257,7 +257,7 @@ def test_folders(tmp_path):
     with pytest.raises(WrongGameError, match="holds other files"):
         solve(SMALL, table=tmp_path)
     with pytest.raises(WrongGameError, match="no sound"):
-        engine.remove_solution(tmp_path)
+        remove_run(tmp_path)
 
 
 def test_too_little_memory(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from tilebase.dense import DensePass
 from tilebase.enumerate import count_in
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.game import Game
-from tilebase.layers.run import Question, RunFolder, delete_run, is_counted
+from tilebase.layers.run import Question, RunFolder, is_counted
 from tilebase.layers.spaces import Reachable
 from tilebase.layers.stored import StoredValues
 from tilebase.objectives import Objective, parse_objectives
@@ -27,10 +27,10 @@ from tilebase.perfect import PerfectIndex
 from tilebase.progress import Progress
 from tilebase.resources import check_resources
 from tilebase.results import LayerSummary, Solution
-from tilebase.storage import storage_errors, sync_files, write_whole
+from tilebase.storage import sync_files, write_whole
 from tilebase.tables.manifest import Manifest, file_name
 from tilebase.tables.probe import Prober
-from tilebase.tables.source import Folder
+from tilebase.tables.source import Folder, read_file
 from tilebase.values import Value, as_value
 
 
@@ -288,8 +288,7 @@ def read_before(path: Path, game: Game, space: str) -> Manifest | None:
     if not file.exists():
         return None
     try:
-        with storage_errors(file, "read"):
-            before = Manifest.parse(file.read_bytes(), str(file))
+        before = Manifest.parse(read_file(file), str(file))
     except CorruptError:
         return None
     if (before.game, before.space) != (game, space) or before.thinned is not None:
@@ -324,11 +323,3 @@ def write_manifest(
     sync_files(path / file_name(label, total) for total, names in files.items() for label in names)
     manifest = Manifest(game, counts, tuple(known.values()), starts, layers, space=space)
     write_whole(path / "manifest.json", manifest.text)
-
-
-def remove_solution(folder: Path | str) -> None:
-    """Delete the folder of a finished pass that is no table.
-
-    Raises `WrongGameError` if it is no run, `StorageError` if it holds other files: then nothing is deleted.
-    """
-    delete_run(Path(folder))

@@ -225,7 +225,7 @@ def _run(
     checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
-    pace = Pace(progress, "states")
+    pace, slack = Pace(progress, "states"), table.slack(objective)
     while flow:
         total, keys, visit, inside = flow.pop()
         layer = reader.layer(total)
@@ -238,7 +238,6 @@ def _run(
         if len(wanted):
             checks[total] = _write(table, target, total, wanted)
             kept += len(wanted)
-        slack = table.slack(objective)
         _advance(reader, objective, slack, layer, links, visit, np.where(stays, inside, 0.0), flow)
         share = (total + 1) / (max(sizes, default=total) + 1)
         if pace.due() or share == 1:

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
+from tilebase.values import byte_text
 
 
 def runs(
@@ -39,7 +40,7 @@ def runs(
         {
             "run": run.name,
             "question": run.question,
-            "size": _size(run.nbytes),
+            "size": byte_text(run.nbytes),
             "last written": _age(time.time() - run.changed),
             "": "deleted" if remove else "in use" if run.in_use else "unfinished",
         }
@@ -51,13 +52,6 @@ def runs(
     data = [run.as_dict() for run in found]
     write_rows(data if chosen in ("csv", "parquet") else rows, data, chosen, output)
     return 0
-
-
-def _size(nbytes: int) -> str:
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if nbytes >= factor:
-            return f"{nbytes / factor:.1f} {unit}"
-    return f"{nbytes} bytes"
 
 
 def _age(seconds: float) -> str:
