@@ -11,7 +11,7 @@ import pytest
 
 from tilebase import solve
 from tilebase.cli import main
-from tilebase.game import Game
+from tilebase.game.game import Game
 
 
 @pytest.fixture

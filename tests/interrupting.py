@@ -6,7 +6,7 @@ from collections.abc import Container
 
 import pytest
 
-from tilebase.dense import DensePass
+from tilebase.dense.passes import DensePass
 
 
 def stop_at(

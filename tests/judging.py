@@ -7,8 +7,8 @@ import zlib
 from fractions import Fraction
 from pathlib import Path
 
-from tilebase.game import Game
-from tilebase.objectives import Objective
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 
 
 def objectives_of(game: Game) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tilebase.game import Cells, Game
+from tilebase.game.game import Cells, Game
 
 SMALL_GAMES = (
     Game("2x2", 32),

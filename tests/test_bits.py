@@ -13,18 +13,23 @@ from hypothesis import strategies as st
 
 from interrupting import stop_at
 from strategies import SMALL_GAMES
-from tilebase import dense, estimates, force, forcing, plans, reference
+from tilebase import force
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
-from tilebase.dense import DensePass
-from tilebase.game import Game
-from tilebase.layers import bits
-from tilebase.layers.bits import Matrices
-from tilebase.objectives import Objective
-from tilebase.perfect import PerfectIndex
-from tilebase.plans import Plan
-from tilebase.resources import OVERHEAD
-from tilebase.results import LayerSummary
+from tilebase.counting import estimates
+from tilebase.dense import passes as dense
+from tilebase.dense import plan as plans
+from tilebase.dense.executors import bits
+from tilebase.dense.executors.bits import Matrices
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import DensePass
+from tilebase.dense.plan import Plan
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import LayerSummary
+from tilebase.questions import force as forcing
+from tilebase.runtime.resources import OVERHEAD
+from tilebase.small import oracle
 
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 Summaries = dict[int, LayerSummary | None]
@@ -66,7 +71,7 @@ def test_bits_are_the_bytes(game, tmp_path):
 
 def test_the_start_is_what_the_oracle_says(tmp_path):
     for k, game in enumerate(game for game in SMALL_GAMES if game.can_win):
-        assert solved(tmp_path / str(k), game)[0] == reference.values(game, "guaranteed").start
+        assert solved(tmp_path / str(k), game)[0] == oracle.values(game, "guaranteed").start
 
 
 @settings(max_examples=25, deadline=None)
@@ -194,7 +199,7 @@ def test_a_checkpoint_of_bits_is_none_of_bytes(tmp_path, monkeypatch):
 def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
     """2x6 to 64: a second of search does not decide it, and the pass takes about as long."""
     monkeypatch.undo()
-    monkeypatch.setattr("tilebase.forcing.FIRST_PATIENCE", 0.0)
+    monkeypatch.setattr("tilebase.questions.force.FIRST_PATIENCE", 0.0)
     found = force(Game("2x5", 64, start="empty"), memory=1 << 30)
     assert (found.forced, found.engine) == (False, "dense")
     assert found.positions == 6**10

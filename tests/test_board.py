@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import GAMES, games_and_boards
-from tilebase import board as drawing
-from tilebase.board import Board
 from tilebase.errors import BoardError, UsageError
-from tilebase.game import Cells, Game
+from tilebase.game import board as drawing
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
 
 SMALL = Game("2x2", 32)
 BOX = Game("2x2x3", 64, walls=[0], unmergeable=[5])

@@ -10,16 +10,17 @@ from fractions import Fraction
 
 import pytest
 
-from tilebase import prove, reference, solve
-from tilebase.bounds import ProvedBound
+from tilebase import prove, solve
 from tilebase.cli import main
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.plan import Machine, estimate, rows
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
-from tilebase.game import Game
-from tilebase.limits import _Bench, least_limits, search_limits, with_limits
-from tilebase.objectives import Objective
-from tilebase.patterns import check_pattern
-from tilebase.perfect import PerfectIndex
-from tilebase.plans import Machine, estimate, rows
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.questions.lemma import check_pattern
+from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
+from tilebase.questions.prove import ProvedBound
+from tilebase.small import oracle
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 
@@ -30,7 +31,7 @@ GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 @pytest.mark.parametrize("space", ["all", "reachable"])
 @pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
 def test_bounds_hold_and_are_near(space: str, dtype: str) -> None:
-    exact = reference.values(GAME).start
+    exact = oracle.values(GAME).start
     low = prove(GAME, dtype=dtype, space=space)
     high = prove(GAME, dtype=dtype, space=space, direction="upper")
     assert isinstance(low, ProvedBound)
@@ -43,7 +44,7 @@ def test_bounds_hold_and_are_near(space: str, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
 def test_what_rounding_takes_is_bounded(dtype):
     for game in (GAME, Game("2x2", 32), Game("2x3", 64, limits="32,16,4/8,8,4", pattern="lemma1")):
-        exact = reference.values(game).start
+        exact = oracle.values(game).start
         low, high = (prove(game, dtype=dtype, direction=direction) for direction in ("lower", "upper"))
         assert exact - low.bound <= low.loss
         assert high.bound - exact <= high.loss
@@ -81,7 +82,7 @@ def test_fillings_leave_fixed_tiles_alone():
 
 def test_limits_only_take_away():
     """A bound within limits holds without them, and more room never hurts."""
-    free = reference.values(Game("2x3", 32, start="empty")).start
+    free = oracle.values(Game("2x3", 32, start="empty")).start
     values = [
         prove(Game("2x3", 32, limits=limits, start="empty"), space="all").bound
         for limits in ("16,16,4/4,4,4", "16,16,8/8,8,8", "16,16,16/16,16,16")
@@ -215,9 +216,7 @@ def test_a_pattern_that_is_not_won_is_refuted():
     assert not found.holds
     assert found.slides is None
     assert game.matches(found.board)
-    assert (
-        reference.values(Game("3x3", 32, start=Game("3x3", 32).format(found.board)), "guaranteed").start == 0
-    )
+    assert oracle.values(Game("3x3", 32, start=Game("3x3", 32).format(found.board)), "guaranteed").start == 0
 
 
 def test_wins_within_some_slides_need_fewer_boards():
@@ -321,8 +320,8 @@ def test_patterns_that_cannot_be(pattern, words):
 def test_a_pair_is_worth_what_the_goal_is():
     """Two neighbours that merge to the goal win with the next slide at the latest."""
     for shape, goal in (("2x2", 16), ("2x3", 16), ("1x4", 16)):
-        tile = reference.values(Game(shape, goal)).start
-        assert reference.values(Game(shape, goal, pattern="pair")).start == tile
+        tile = oracle.values(Game(shape, goal)).start
+        assert oracle.values(Game(shape, goal, pattern="pair")).start == tile
         assert Fraction(solve(Game(shape, goal, pattern="pair"), "lower").value.bound) <= tile
 
 

@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from facts import Fact, facts
-from tilebase import reference
-from tilebase.certificates import hitting_set
 from tilebase.check import RefusedError
 from tilebase.check import check_certificate as check
 from tilebase.cli import main
 from tilebase.errors import StorageError
-from tilebase.forcing import force, four_of
-from tilebase.game import Game
+from tilebase.game.game import Game
+from tilebase.questions.force import force, four_of
+from tilebase.search.certificates import hitting_set
+from tilebase.small import oracle
 
 MEMORY = 1 << 30
 GAMES = (
@@ -64,7 +64,7 @@ def rewrite(path: Path, change: Callable[[list[str]], list[str]]) -> None:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_what_is_found_is_proved(game: Game, tmp_path: Path) -> None:
     header = check(certify(game, tmp_path))
-    forced = reference.values(game, "guaranteed").start == 1 if game.cells < 7 else game.goal == 32
+    forced = oracle.values(game, "guaranteed").start == 1 if game.cells < 7 else game.goal == 32
     assert header["claim"] == ("forced" if forced else "not forced")
     assert (header["shape"], header["goal"]) == (game.shape_text, game.goal)
     assert header["drops"] == [2**e for e in game.spawn_exponents]
@@ -210,7 +210,7 @@ def test_a_header_that_is_changed_and_accepted_is_true(change, tmp_path):
         return
     four = four_of(",".join(map(str, header["drops"])))
     other = Game(header["shape"], header["goal"], limits=header["limits"], four=four, start="empty")
-    assert reference.values(other, "guaranteed").start == 0
+    assert oracle.values(other, "guaranteed").start == 0
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"tilebase certificate 1 ", b"\x00" * 300, b"{}"])
@@ -252,7 +252,7 @@ def test_hitting_sets_hit(lists):
 
 def test_what_the_table_has_forgotten_is_found_again(tmp_path, monkeypatch):
     """A certificate does not depend on what the search still knows."""
-    from tilebase import forcing as engines
+    from tilebase.questions import force as engines
 
     decide = engines.decide_starts
 

@@ -12,7 +12,7 @@ import pytest
 
 from tilebase.cli import main
 from tilebase.cli import progress as shown
-from tilebase.enumerate import ForwardPass
+from tilebase.sparse.forward import ForwardPass
 
 
 def test_count_prints_totals(capsys):

@@ -13,14 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import reference, solve, thinning
+from tilebase import solve
 from tilebase.cli import main
-from tilebase.game import Game
-from tilebase.symmetry import canonical
+from tilebase.game.game import Game
+from tilebase.game.symmetry import canonical
+from tilebase.questions import thinning
+from tilebase.small import oracle
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
-VALUE = f"{float(reference.values(SMALL).start):.12g}"
+VALUE = f"{float(oracle.values(SMALL).start):.12g}"
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +68,7 @@ def test_solve_prints_the_value(folder, printed):
 
 def test_solve_by_sum(folder, printed):
     rows = list(csv.DictReader(io.StringIO(printed("solve", "2x2", 32, "-q", "--by", "sum", "-f", "csv"))))
-    exact = reference.values(SMALL)
+    exact = oracle.values(SMALL)
     for row in rows:
         worths = [w for after, w in exact.afterstates.items() if SMALL.sum(after) == int(row["sum"])]
         assert row["objective"] == "win"
@@ -79,7 +81,7 @@ def test_solve_by_sum(folder, printed):
 
 def test_solve_as_json_and_csv(folder, printed):
     document = json.loads(printed("solve", "2x2", 32, "-q", "--objective", "lower,upper", "-f", "json"))
-    exact = reference.values(SMALL).start
+    exact = oracle.values(SMALL).start
     assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
     assert document["complete"]
     rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
@@ -96,7 +98,7 @@ def test_solve_saves_rows(folder, printed):
 def test_solve_with_a_discount(folder, printed):
     out = printed("solve", "2x2", 32, "-q", "--discount", "0.99", "--objective", "win,guaranteed")
     assert "discount 99/100" in out
-    assert f"{float(reference.values(SMALL, discount='0.99').start):.12g}" in out
+    assert f"{float(oracle.values(SMALL, discount='0.99').start):.12g}" in out
     assert out.splitlines()[-1].split() == ["whether", "a", "win", "can", "be", "forced", "no"]
 
 
@@ -115,7 +117,7 @@ def test_solve_makes_a_table_and_stops_on_the_way(folder, capsys):
 
 def test_probe_in_text(table, printed):
     lines = printed("probe", "t", "8,16/0,8", "--objective", "win").splitlines()
-    exact = reference.values(SMALL)
+    exact = oracle.values(SMALL)
     board = SMALL.parse("8,16/0,8")
     best = max(exact.afterstates[canonical(SMALL, after)] for after in SMALL.slides(board).values())
     assert "│" in lines[1]
@@ -142,7 +144,7 @@ def test_probe_in_json(table, printed):
 def test_probe_the_start(table, printed):
     assert printed("probe", "t", "--objective", "win") == f"start of 2x2, to 32: {VALUE}\n"
     found = json.loads(printed("probe", "t", "-f", "json"))
-    assert Fraction(found["low"]) <= reference.values(SMALL).start <= Fraction(found["high"])
+    assert Fraction(found["low"]) <= oracle.values(SMALL).start <= Fraction(found["high"])
 
 
 # -- play ------------------------------------------------------------------------------------------

@@ -17,12 +17,12 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilebase import codecs, plots
 from tilebase.cli import main
-from tilebase.codecs import LEVELS, CodecRow, Keys, compare, frontier
 from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, UsageError
-from tilebase.game import Game
-from tilebase.tables.format import CHUNK_KEYS, compress, encode_keys, write_layer
+from tilebase.files.format import CHUNK_KEYS, compress, encode_keys, write_layer
+from tilebase.game.game import Game
+from tilebase.questions import codecs, plots
+from tilebase.questions.codecs import LEVELS, CodecRow, Keys, compare, frontier
 
 KEYS = np.cumsum(np.random.default_rng(2048).integers(1, 5000, 3 * CHUNK_KEYS + 100)).astype(np.uint64)
 WAYS = {(codec, level, delta) for codec in LEVELS for level in LEVELS[codec] for delta in (False, True)}

@@ -10,11 +10,11 @@ import pytest
 
 from facts import Fact, facts
 from strategies import GAMES, SMALL_GAMES
-from tilebase.combinatorics import boards_by_sum, boards_by_sum_and_max, bound
+from tilebase.counting.combinatorics import boards_by_sum, boards_by_sum_and_max, bound
 from tilebase.errors import BoardError
-from tilebase.game import Cells, Game
-from tilebase.reference import reachable
-from tilebase.symmetry import canonical, images
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical, images
+from tilebase.small.oracle import reachable
 
 
 def is_board(game: Game, cells: Cells) -> bool:

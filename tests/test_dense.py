@@ -15,22 +15,24 @@ import pytest
 from interrupting import stop_at
 from judging import check, objectives_of
 from strategies import CLOSED_GAMES, SMALL_GAMES
-from tilebase import dense, open_table, prove, reference, solve, verify_table
-from tilebase.board import Board
+from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
-from tilebase.dense import DensePass
+from tilebase.dense import passes as dense
+from tilebase.dense import stores
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import DensePass
+from tilebase.dense.plan import Plan
 from tilebase.errors import CorruptError, MissingBoardError, ResourceError, StorageError, UsageError
-from tilebase.game import Cells, Game
-from tilebase.layers import stores
-from tilebase.objectives import ONE, Objective, parse_objectives
-from tilebase.perfect import PerfectIndex
-from tilebase.plans import Plan
-from tilebase.resources import OVERHEAD
-from tilebase.symmetry import canonical
-from tilebase.tables.format import ValueFile
-from tilebase.tables.manifest import Manifest
+from tilebase.files.format import ValueFile
+from tilebase.files.manifest import Manifest
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
+from tilebase.objectives.objective import ONE, Objective, parse_objectives
+from tilebase.objectives.values import Lower, Upper, read_number
+from tilebase.runtime.resources import OVERHEAD
+from tilebase.small import oracle
 from tilebase.tables.probe import Table
-from tilebase.values import Lower, Upper, read_number
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
 BATCHED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
@@ -48,7 +50,7 @@ def test_starts_are_worth_what_the_oracle_says(game: Game) -> None:
     assert everything.positions >= reachable.positions
     for objective, value, other in zip(everything.objectives, everything.start, reachable.start, strict=True):
         name = "win" if objective.is_bound else objective.name
-        check(objective, number_of(value), reference.values(game, name).start)
+        check(objective, number_of(value), oracle.values(game, name).start)
         if objective.dtype in ("uint64", "bit", "int32"):
             assert value == other
 
@@ -69,7 +71,7 @@ def test_every_board_is_worth_what_the_oracle_says(game: Game, tmp_path: Path) -
     """Not only those that play makes: each board as a start of its own."""
     solution = solve(game, "win,lower,guaranteed,score,moves,survival,longest", space="all", table=tmp_path)
     for objective in solution.objectives:
-        exact = reference.values(game, "win" if objective.is_bound else objective.name).afterstates
+        exact = oracle.values(game, "win" if objective.is_bound else objective.name).afterstates
         values = stored(tmp_path, game, objective)
         for board, value in values.items():
             if canonical(game, board) in exact:
@@ -135,7 +137,7 @@ def test_boards_below_the_start(tmp_path: Path) -> None:
     """A table of all boards holds those of smaller sums than the start's, too."""
     game = Game("2x2", 16, start="8,4/4,4")
     solve(game, space="all", table=tmp_path)
-    exact = reference.values(game.changed(start="empty"))
+    exact = oracle.values(game.changed(start="empty"))
     with open_table(tmp_path) as table:
         for board in exact.states:
             check(table.objectives[0], number_of(table.probe(Board(game, board)).value), exact.states[board])
@@ -193,7 +195,7 @@ def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, caps
     solve(LIMITED, "win,lower,upper,guaranteed", table=tmp_path / "sparse")
     with open_table(dense_table) as everything, open_table(tmp_path / "sparse") as sparse:
         assert everything.start() == sparse.start()
-        for state in list(reference.values(LIMITED).states)[::7]:
+        for state in list(oracle.values(LIMITED).states)[::7]:
             text = LIMITED.format(state)
             for label in ("lower", "upper", "guaranteed"):
                 assert everything.probe(text, label) == sparse.probe(text, label)
@@ -425,8 +427,8 @@ def simulate_cuda(code: str, *arguments: str) -> list[list[str]]:
 def test_the_simulator_of_cuda_gives_the_same(tmp_path):
     code = (
         "from tilebase import Game\n"
-        "from tilebase.dense import DensePass\n"
-        "from tilebase.objectives import parse_objectives\n"
+        "from tilebase.dense.passes import DensePass\n"
+        "from tilebase.objectives.objective import parse_objectives\n"
         "import pathlib, sys\n"
         "game = Game('2x2', 16, limits='8,8/4,4', start='empty', pattern='8,4/*,*')\n"
         "for text in ('lower:uint32', 'guaranteed', 'win:float32'):\n"
@@ -451,9 +453,9 @@ def test_batches_on_the_device_have_their_own_blocks(tmp_path):
     """Without the kernels, for which the simulator takes minutes: each gets the blocks of its piece."""
     code = (
         "from tilebase import Game\n"
-        "from tilebase.dense import DensePass\n"
-        "from tilebase.layers.cuda import Cuda\n"
-        "from tilebase.objectives import Objective\n"
+        "from tilebase.dense.passes import DensePass\n"
+        "from tilebase.dense.executors.cuda import Cuda\n"
+        "from tilebase.objectives.objective import Objective\n"
         "import numpy as np, pathlib, sys\n"
         "listed, right, launched = Cuda._listed, [], []\n"
         "def watched(self, blocks):\n"

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilebase import enumerate as engine
-from tilebase import reference
-from tilebase.counts import STORED, CountResult
-from tilebase.enumerate import Work, count
+from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import GameError, ResourceError, UsageError
-from tilebase.game import Game
-from tilebase.layers import maps
-from tilebase.layers.bitset import BitSet
-from tilebase.progress import Progress
+from tilebase.game.game import Game
+from tilebase.questions.count import count
+from tilebase.runtime.progress import Progress
+from tilebase.small import oracle
+from tilebase.sparse import forward as engine
+from tilebase.sparse import maps
+from tilebase.sparse.bitset import BitSet
+from tilebase.sparse.forward import Work
 
 GAMES = [
     Game("1x1", start="empty"),
@@ -64,7 +65,7 @@ def assert_equal(ours: CountResult, oracle: CountResult) -> None:
 @pytest.mark.parametrize("lookahead", [False, True], ids=["plain", "lookahead"])
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_equals_the_oracle(game, lookahead):
-    assert_equal(count(game, lookahead=lookahead, threads=1), reference.count(game, lookahead=lookahead))
+    assert_equal(count(game, lookahead=lookahead, threads=1), oracle.count(game, lookahead=lookahead))
 
 
 @settings(max_examples=25, deadline=None)
@@ -89,7 +90,7 @@ def test_equals_the_oracle_on_any_small_game(shape, four, start, data):
     goal = data.draw(st.sampled_from([None, 8, 16] if max(bounded.tops) >= 4 else [None, 8]))
     game = Game(shape, goal, pattern=data.draw(patterns(Game(shape, goal, **options))), **options)
     lookahead = data.draw(st.booleans())
-    assert_equal(count(game, lookahead=lookahead, threads=1), reference.count(game, lookahead=lookahead))
+    assert_equal(count(game, lookahead=lookahead, threads=1), oracle.count(game, lookahead=lookahead))
 
 
 def patterns(game):

@@ -15,18 +15,28 @@ from hypothesis import strategies as st
 
 from facts import Fact, facts
 from strategies import SMALL_GAMES
-from tilebase import borders, forcing, reference
 from tilebase._kernels import force as kernels
-from tilebase.adversary import Facts, Search
-from tilebase.borders import find_border
 from tilebase.check import check_certificate
 from tilebase.cli import main
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
-from tilebase.forcing import ENGINES, force, force_starts, forced_table, four_of, largest_forced, table_shapes
-from tilebase.game import Game
-from tilebase.notation import parse_shape, split_cells
-from tilebase.perfect import PerfectIndex
-from tilebase.symmetry import canonical, symmetries
+from tilebase.game.game import Game
+from tilebase.game.notation import parse_shape, split_cells
+from tilebase.game.symmetry import canonical, symmetries
+from tilebase.questions import borders
+from tilebase.questions import force as forcing
+from tilebase.questions.borders import find_border
+from tilebase.questions.force import (
+    ENGINES,
+    force,
+    force_starts,
+    forced_table,
+    four_of,
+    largest_forced,
+    table_shapes,
+)
+from tilebase.search.search import Facts, Search
+from tilebase.small import oracle
 
 MEMORY = 1 << 30
 WINNABLE = [game for game in SMALL_GAMES if game.can_win]
@@ -37,7 +47,7 @@ WINNABLE = [game for game in SMALL_GAMES if game.can_win]
 
 @pytest.mark.parametrize("game", WINNABLE, ids=str)
 def test_all_engines_say_what_the_oracle_says(game: Game) -> None:
-    exact = reference.values(game, "guaranteed").start
+    exact = oracle.values(game, "guaranteed").start
     for engine in ENGINES:
         found = force(game, engine=engine, memory=MEMORY)
         assert found.forced == (exact == 1), engine
@@ -46,7 +56,7 @@ def test_all_engines_say_what_the_oracle_says(game: Game) -> None:
 
 @pytest.mark.parametrize("game", WINNABLE, ids=str)
 def test_every_afterstate_is_decided_as_the_oracle_says(game: Game) -> None:
-    values = reference.values(game, "guaranteed")
+    values = oracle.values(game, "guaranteed")
     search = Search(game, memory=MEMORY, threads=2)
     for after, value in values.afterstates.items():
         assert search.decide(game.pack(after)) == (value == 1), game.format(after)
@@ -63,7 +73,7 @@ def test_any_small_game(data: st.DataObject) -> None:
     limits = data.draw(st.lists(st.sampled_from([4, 8]), min_size=cells, max_size=cells))
     start = data.draw(st.sampled_from(["empty", "two-tiles"]))
     game = Game(shape, goal, four=four, limits=limits, start=start)
-    exact = reference.values(game, "guaranteed").start
+    exact = oracle.values(game, "guaranteed").start
     assert force(game, memory=MEMORY, threads=1, engine="search").forced == (exact == 1)
 
 
@@ -361,7 +371,7 @@ def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatc
         raise KeyboardInterrupt
 
     game = Game("2x4", 64, start="empty")
-    monkeypatch.setattr("tilebase.forcing.write_certificate", fail)
+    monkeypatch.setattr("tilebase.questions.force.write_certificate", fail)
     with pytest.raises(KeyboardInterrupt):
         force(game, folder=tmp_path / "run", memory=MEMORY, certificate=tmp_path / "a.cert")
     monkeypatch.undo()
@@ -372,8 +382,8 @@ def test_what_is_decided_is_kept_when_the_certificate_fails(tmp_path, monkeypatc
 
 def test_the_dense_pass_follows_a_search_that_takes_longer(monkeypatch):
     game = Game("3x3", 32, limits="16,16,16/16,16,4/16,8,16", start="empty")
-    monkeypatch.setattr("tilebase.forcing.FIRST_PATIENCE", -1.0)
-    monkeypatch.setattr("tilebase.forcing.patience_for", lambda *_: -1.0)
+    monkeypatch.setattr("tilebase.questions.force.FIRST_PATIENCE", -1.0)
+    monkeypatch.setattr("tilebase.questions.force.patience_for", lambda *_: -1.0)
     assert force(game, memory=MEMORY).engine == "dense"
     monkeypatch.undo()
     assert force(game, memory=MEMORY).engine in ("search", "dense")
@@ -397,7 +407,7 @@ def test_each_start_on_its_own(game):
     assert sum(one.boards for one in starts) == len(every)
     for one in starts:
         alone = game.changed(start=game.format(one.board))
-        assert one.forced == (reference.values(alone, "guaranteed").start == 1)
+        assert one.forced == (oracle.values(alone, "guaranteed").start == 1)
 
 
 def test_4x4_has_480_starts():

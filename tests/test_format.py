@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilebase.enumerate import count
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError
-from tilebase.game import Game
-from tilebase.layers import store
-from tilebase.layers.exchange import cells_of, export_parquet, import_parquet
-from tilebase.layers.store import write_keys
-from tilebase.tables import format as layer_format
-from tilebase.tables.format import CHUNK_KEYS, Chunk, LayerFile, compress, decode_keys, encode_keys
+from tilebase.files import format as layer_format
+from tilebase.files import keys as store
+from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, compress, decode_keys, encode_keys
+from tilebase.files.keys import write_keys
+from tilebase.files.parquet import cells_of, export_parquet, import_parquet
+from tilebase.game.game import Game
+from tilebase.questions.count import count
 
 TOP = (1 << 64) - 1
 META = {"game": Game("2x2", 32).identity, "kind": "afterstates", "lookahead": False, "sum": 8}
@@ -207,7 +207,7 @@ def test_limit_of_file_size_leaves_no_part(tmp_path):
         import pathlib, resource, sys
         import numpy as np
         from tilebase.errors import StorageError
-        from tilebase.layers.store import write_keys
+        from tilebase.files.keys import write_keys
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
         keys = np.cumsum(np.random.default_rng(1).integers(1, 1 << 20, 9000, dtype=np.uint64))
         try:

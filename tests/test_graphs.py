@@ -12,12 +12,12 @@ import pytest
 
 from facts import Fact, facts
 from strategies import SMALL_GAMES
-from tilebase import reference
 from tilebase.cli import main
 from tilebase.errors import MissingExtraError, StorageError, TilebaseError, UsageError
-from tilebase.game import Cells, Game
-from tilebase.graphs import Node, render_svg, state_graph, to_dot
-from tilebase.symmetry import canonical
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
+from tilebase.small import oracle
+from tilebase.small.graphs import Node, render_svg, state_graph, to_dot
 
 SMALL = Game("2x2", 32)
 GAMES = [game for game in SMALL_GAMES if game.cells < 8 and game != Game("1x2x3", 16)]
@@ -51,13 +51,13 @@ def folded(game: Game) -> set[tuple[Cells, Node]]:
     def node(end: Node) -> Node:
         return end if isinstance(end, str) else canonical(game, end)
 
-    return {(canonical(game, state), node(end)) for state, _, end in reference.transitions(game)}
+    return {(canonical(game, state), node(end)) for state, _, end in oracle.transitions(game)}
 
 
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_graph_is_the_oracle_s(game: Game) -> None:
     graph = state_graph(game, specials=True)
-    layers = reference.reachable(game).values()
+    layers = oracle.reachable(game).values()
     live = {state for layer in layers for state in layer.states if game.slides(state)}
     assert set(graph.states) == live
     assert set(graph.edges) == folded(game)
@@ -67,7 +67,7 @@ def test_graph_is_the_oracle_s(game: Game) -> None:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_lookahead_is_the_oracle_s(game: Game) -> None:
     graph = state_graph(game, lookahead=True)
-    layers = reference.reachable(game, lookahead=True).values()
+    layers = oracle.reachable(game, lookahead=True).values()
     assert set(graph.states) == {state for layer in layers for state in layer.states}
 
 
@@ -77,7 +77,7 @@ def test_specials_are_left_out_unless_asked_for() -> None:
     ends = [after for _, after in special.edges if isinstance(after, str)]
     assert plain.edges == tuple(edge for edge in special.edges if not isinstance(edge[1], str))
     assert (ends.count("win"), ends.count("lose")) == (3, 33)
-    winning = reference.count(SMALL).total("winning")
+    winning = oracle.count(SMALL).total("winning")
     assert ends.count("win") == winning
 
 

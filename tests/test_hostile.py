@@ -28,10 +28,8 @@ import zstandard
 
 from judging import without_promises
 from tilebase import count, evaluate, solve
-from tilebase.adversary import Facts
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli import main
-from tilebase.documents import parse_json, understood
 from tilebase.errors import (
     CorruptError,
     MissingLayerError,
@@ -40,12 +38,7 @@ from tilebase.errors import (
     UsageError,
     WrongGameError,
 )
-from tilebase.game import Game
-from tilebase.layers.run import DECIDED, verify_run
-from tilebase.notation import fraction_of
-from tilebase.objectives import Objective
-from tilebase.reference import values
-from tilebase.tables.format import (
+from tilebase.files.format import (
     HEADER,
     MOST_CHUNK_KEYS,
     VALUE_HEADER,
@@ -57,9 +50,16 @@ from tilebase.tables.format import (
     encode_keys,
     encode_values,
 )
+from tilebase.files.run import DECIDED, verify_run
+from tilebase.game.game import Game
+from tilebase.game.notation import fraction_of
+from tilebase.objectives.objective import Objective
+from tilebase.questions.thinning import thin
+from tilebase.runtime.documents import parse_json, understood
+from tilebase.search.search import Facts
+from tilebase.small.oracle import values
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
-from tilebase.thinning import thin
 
 TINY = Game("2x2", 16)
 MOST_SECONDS = 30.0
@@ -393,7 +393,7 @@ def test_sizes_that_files_have(chunks, meta, tmp_path):
     "deltas", [b"\x80" * 1000 + b"\x01", b"\xff" * 10 + b"\x01", b"\0", b"\xff" * 9 + b"\x01" + b"\x01" * 1]
 )
 def test_differences_that_no_writer_writes(deltas):
-    from tilebase.layers import store
+    from tilebase.files import keys as store
 
     keys = sum(byte < 0x80 for byte in deltas) + 1
     for decode in (decode_keys, store.decode):

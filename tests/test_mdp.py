@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from quantecon.markov import DiscreteDP
 
-from tilebase import reference, solve, to_mdp
-from tilebase.diagrams import Diagram, decision_diagram, diagram_to_dot, number
+from tilebase import solve, to_mdp
 from tilebase.errors import UsageError
-from tilebase.game import Cells, Game
-from tilebase.symmetry import canonical, images
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical, images
+from tilebase.small import oracle
+from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
 
 DISCOUNT = Fraction(99, 100)
 GAMES = [
@@ -55,7 +56,7 @@ def test_published_size():
 def test_arrays_are_consistent(game, merge, symmetric):
     mdp = to_mdp(game, symmetric=symmetric, merge=merge)
     mdp.assert_consistent()
-    layers = reference.reachable(game, symmetric=symmetric).values()
+    layers = oracle.reachable(game, symmetric=symmetric).values()
     assert set(mdp.states) == {state for layer in layers for state in layer.states if game.slides(state)}
     assert list(mdp.states) == sorted(mdp.states, key=lambda state: (game.sum(state), game.pack(state)))
     assert mdp.symmetric == symmetric
@@ -102,7 +103,7 @@ def test_a_public_solver_agrees(game, method, symmetric):
         mdp.rewards, mdp.transitions.tocsr(), float(DISCOUNT), mdp.pair_states, mdp.action_numbers
     )
     found = process.solve(method=method, epsilon=1e-13, max_iter=10_000)
-    exact = reference.values(game, "win", discount=DISCOUNT)
+    exact = oracle.values(game, "win", discount=DISCOUNT)
     ours = DISCOUNT * found.v[: len(mdp.states)]
     theirs = [float(exact.states[canonical(game, state)]) for state in mdp.states]
     assert np.abs(ours.astype(float) - theirs).max() < 1e-12
@@ -116,7 +117,7 @@ def test_a_public_solver_agrees(game, method, symmetric):
 
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_ours_agrees_with_the_oracle(game):
-    exact = reference.values(game, "win", discount="0.99").start
+    exact = oracle.values(game, "win", discount="0.99").start
     assert float(solve(game, "win", discount="0.99", threads=1).value) == pytest.approx(
         float(exact), abs=1e-12
     )
@@ -135,7 +136,7 @@ def test_games_that_are_no_process():
 # -- diagrams --------------------------------------------------------------------------------------
 
 
-def check_diagram(diagram: Diagram, exact: reference.Values) -> None:
+def check_diagram(diagram: Diagram, exact: oracle.Values) -> None:
     game = diagram.game
     for state, actions in diagram.actions.items():
         most = exact.states[state]
@@ -159,7 +160,7 @@ def successor(game: Game, board: Cells) -> object:
 @pytest.mark.parametrize("discount", ["1", "0.9"])
 @pytest.mark.parametrize("game", WITH_GOAL, ids=str)
 def test_diagrams_equal_the_oracle(game, discount):
-    exact = reference.values(game, discount=discount)
+    exact = oracle.values(game, discount=discount)
     whole = decision_diagram(game, discount=discount)
     assert set(whole.actions) == {state for state in exact.states if game.slides(state)}
     check_diagram(whole, exact)

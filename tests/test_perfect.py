@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import SMALL_GAMES
-from tilebase.combinatorics import boards_by_sum
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import BoardError, ResourceError, UsageError
-from tilebase.game import Cells, Game
-from tilebase.perfect import PerfectIndex
+from tilebase.game.game import Cells, Game
 
 SHAPES = ("1x2", "1x4", "4x1", "2x2", "2x3", "3x2", "1x2x3", "2x2x2", "2x1x3")
 

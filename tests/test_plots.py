@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tilebase import plots, reference
 from tilebase.cli import main
-from tilebase.counts import FIELDS, CountResult
+from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
-from tilebase.game import Game
-from tilebase.plots import bands, plot_counts
+from tilebase.game.game import Game
+from tilebase.questions import plots
+from tilebase.questions.plots import bands, plot_counts
+from tilebase.small import oracle
 
 GAMES = [
     Game("2x2", 32),
@@ -27,7 +28,7 @@ GAMES = [
     Game("2x3", 8, unmergeable=[0, 5], start="empty"),
     Game("2x3", 32, limits="16,8,8/8,8,8", unmergeable=[3]),
 ]
-SMALL = reference.count(GAMES[0])
+SMALL = oracle.count(GAMES[0])
 
 
 def made_up(layers: int) -> CountResult:
@@ -54,7 +55,7 @@ def comments(file: Path) -> str:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 @pytest.mark.parametrize("lookahead", [False, True])
 def test_counts_are_read_back(game: Game, lookahead: bool) -> None:
-    result = reference.count(game, lookahead=lookahead)
+    result = oracle.count(game, lookahead=lookahead)
     values = json.loads(json.dumps(result.as_dict()))
     again = CountResult.from_dict(values)
     assert (again.game, again.lookahead, again.complete) == (game, lookahead, True)
@@ -121,7 +122,7 @@ def test_layers_without_states_are_gaps() -> None:
     drawn = bands(SMALL, "live")
     assert drawn.sums.tolist() == list(range(4, 42, 2))
     assert drawn.total[drawn.sums == 30] == 0
-    assert bands(reference.count(Game("2x2", 32, four=1)), "live").step == 4
+    assert bands(oracle.count(Game("2x2", 32, four=1)), "live").step == 4
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])
@@ -129,7 +130,7 @@ def test_layers_without_states_are_gaps() -> None:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_every_game_is_drawn(game: Game, kind: str, suffix: str, tmp_path: Path) -> None:
     file = tmp_path / f"counts.{suffix}"
-    plot_counts(reference.count(game), file, kind=kind)
+    plot_counts(oracle.count(game), file, kind=kind)
     if suffix == "svg":
         assert "<!-- sum of tiles -->" in comments(file)
     else:
@@ -187,7 +188,7 @@ def test_bad_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="'wins' was not counted"):
         plot_counts(SMALL, tmp_path / "counts.svg", field="wins")
     with pytest.raises(UsageError, match="no live states were counted"):
-        plot_counts(reference.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
+        plot_counts(oracle.count(Game("1x1", start="empty")), tmp_path / "counts.svg", field="live")
     with pytest.raises(UsageError, match="no codec was measured"):
         plots.plot_pareto([], tmp_path / "pareto.svg")
     with pytest.raises(StorageError, match=r"cannot write .*: the folder .* does not exist"):

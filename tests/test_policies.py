@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from strategies import SMALL_GAMES
-from tilebase import evaluate, policies, reference, simulate, solve, thin
-from tilebase.board import Board
+from tilebase import evaluate, simulate, solve, thin
 from tilebase.cli import main
 from tilebase.errors import MissingBoardError, ResourceError, TilebaseError, UsageError, WrongGameError
-from tilebase.game import Cells, Game
-from tilebase.symmetry import canonical
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
+from tilebase.questions import policies
+from tilebase.small import oracle
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 
@@ -40,7 +42,7 @@ def greediest(board: Board) -> dict[str, float]:
     """All slides that make most, by the sum of the tiles that merges make."""
 
     def made(after: Board) -> int:
-        return reference._potential(board.game, after.cells) - reference._potential(board.game, board.cells)
+        return oracle._potential(board.game, after.cells) - oracle._potential(board.game, board.cells)
 
     gains = {direction: made(after) for direction, after in board.slides().items()}
     best = [direction for direction, gain in gains.items() if gain == max(gains.values())]
@@ -262,7 +264,7 @@ def test_survival_is_survived(solved):
     folder = solved(CONTINUED, "survival")
     with open_table(folder) as table:
         forced = int(float(table.start()))
-    assert forced == reference.values(CONTINUED, "survival").start
+    assert forced == oracle.values(CONTINUED, "survival").start
     assert simulate(folder, 300).slides >= 300 * forced
 
 
@@ -304,7 +306,7 @@ def test_games_that_do_not_fit_into_memory(solved):
 @cache
 def visits(game: Game, objective: str) -> tuple[dict[Cells, Fraction], dict[Cells, dict[Cells, Fraction]]]:
     """By canonical board: the probability of a visit, and where optimal play goes from there."""
-    exact = reference.values(game, objective)
+    exact = oracle.values(game, objective)
     moves: dict[Cells, dict[Cells, Fraction]] = {}
     visit: dict[Cells, Fraction] = {}
     for board, p in game.starts():
@@ -316,7 +318,7 @@ def visits(game: Game, objective: str) -> tuple[dict[Cells, Fraction], dict[Cell
         waiting.remove(state)
         moves[state] = {}
         worths = {
-            after: reference._worth(game, exact.objective, state, after)
+            after: oracle._worth(game, exact.objective, state, after)
             + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
             for after in game.slides(state).values()
         }
@@ -373,7 +375,7 @@ def test_thinned_tables(game, objective, above, solved, tmp_path):
     }
     assert found.afterstates == len(stored)
     with open_table(folder) as whole, open_table(tmp_path / "thin") as part:
-        assert found.before == len(reference.values(game, objective).afterstates)
+        assert found.before == len(oracle.values(game, objective).afterstates)
         assert part.manifest.thinned == found.as_dict()
         for state in kept:
             assert part.probe(Board(game, state)) == whole.probe(Board(game, state))
@@ -462,7 +464,7 @@ def corner(board):
 
 def test_too_many_states_are_refused_early(solved, monkeypatch):
     monkeypatch.setattr(policies, "TRIAL_STATES", 500)
-    monkeypatch.setattr("tilebase.progress.OFTEN", 0.0)
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
     game = Game("3x3", 64)
     seen = []
     with pytest.raises(
@@ -511,7 +513,7 @@ def test_games_that_a_function_cannot_play(solved):
 
 
 def test_the_progress_of_a_function(solved, monkeypatch):
-    monkeypatch.setattr("tilebase.progress.OFTEN", 0.0)
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
     seen = []
     policies.evaluate(solved(Game("2x3", 32)), corner, progress=seen.append)
     assert [one.fraction for one in seen] == sorted(one.fraction for one in seen)

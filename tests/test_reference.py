@@ -11,11 +11,11 @@ import pytest
 
 from facts import Fact, facts
 from strategies import SMALL_GAMES
-from tilebase.counts import CountResult
+from tilebase.counting.counts import CountResult
 from tilebase.errors import GameError, UsageError
-from tilebase.game import Cells, Game
-from tilebase.reference import Objective, count, decided, reachable, transitions, values
-from tilebase.symmetry import canonical, images
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical, images
+from tilebase.small.oracle import Objective, count, decided, reachable, transitions, values
 
 
 def fact_of(quantity: str, board: str, goal: str) -> Fact:

@@ -14,12 +14,12 @@ from typing import Any
 import fsspec
 import pytest
 
-from tilebase.board import Board
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, UsageError
-from tilebase.game import Game
-from tilebase.reference import values
-from tilebase.tables import remote
+from tilebase.files import remote
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.small.oracle import values
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from tilebase.errors import UsageError
-from tilebase.game import Game
-from tilebase.reference import values
-from tilebase.reproduce import Fact, agrees, judge, read_facts, reproduce, summary
+from tilebase.game.game import Game
+from tilebase.questions.reproduce import Fact, agrees, judge, read_facts, reproduce, summary
+from tilebase.small.oracle import values
 
 
 @pytest.mark.parametrize("source", ["lees-miller", "slizkov", "edixhoven"])

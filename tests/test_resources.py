@@ -13,18 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import borders, count, estimates, forcing, limits, progress, prove, resources, solve
-from tilebase import enumerate as engine
+from tilebase import count, prove, solve
 from tilebase.cli import main, output
+from tilebase.counting import estimates
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.plan import Plan
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game import Game
-from tilebase.layers import maps
-from tilebase.layers.index import Index
-from tilebase.objectives import Objective
-from tilebase.patterns import check_pattern
-from tilebase.perfect import PerfectIndex
-from tilebase.plans import Plan
-from tilebase.progress import Pace, Progress
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.questions import borders, limits
+from tilebase.questions import force as forcing
+from tilebase.questions.lemma import check_pattern
+from tilebase.runtime import progress, resources
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.sparse import forward as engine
+from tilebase.sparse import maps
+from tilebase.sparse.index import Index
 
 FACTS = Path(__file__).parent / "facts/state_counts.tsv"
 WIN = [Objective("win")]
@@ -526,7 +530,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("enumerate.count", "solver.solve", "bounds.prove", "graphs.state_graph"):
         monkeypatch.setattr(f"tilebase.{name}", work)
-    monkeypatch.setattr("tilebase.forcing.searching", work)
+    monkeypatch.setattr("tilebase.questions.force.searching", work)
 
 
 @pytest.mark.usefixtures("idle", "folder")

@@ -12,11 +12,11 @@ import zlib
 
 import pytest
 
-from tilebase.enumerate import count, remove_run
 from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
-from tilebase.game import Game
-from tilebase.layers.run import Question, RunFolder, digest_of, read_journal, verify_run
-from tilebase.tables.format import LayerFile
+from tilebase.files.format import LayerFile
+from tilebase.files.run import Question, RunFolder, digest_of, read_journal, verify_run
+from tilebase.game.game import Game
+from tilebase.questions.count import count, remove_run
 
 SMALL = Game("2x2", 32)
 LARGER = Game("3x3", 128)
@@ -52,8 +52,8 @@ def start(folder, limit=None):
     """Another process that counts the larger game, slowly enough to be killed in between."""
     script = """if True:
         import sys, time
-        from tilebase.enumerate import ForwardPass, count
-        from tilebase.game import Game
+        from tilebase.sparse.forward import ForwardPass, count
+        from tilebase.game.game import Game
         layer = ForwardPass._layer
         def slow(self, total):
             time.sleep(0.002)
@@ -94,7 +94,7 @@ def test_interruption_at_every_step(keep, tmp_path, monkeypatch):
     """Stop after every number of reports: whatever is left, the continued run ends the same."""
     run(tmp_path / "whole", keep=keep)
     whole = contents(tmp_path / "whole")
-    from tilebase.enumerate import ForwardPass
+    from tilebase.sparse.forward import ForwardPass
 
     for stop in range(0, 36, 3):
         calls = 0

@@ -17,12 +17,12 @@ from tilebase import (
     force,
     largest_forced,
     prove,
-    reference,
-    reproduce,
     solve,
 )
-from tilebase.enumerate import count
-from tilebase.game import Game
+from tilebase.game.game import Game
+from tilebase.questions import reproduce
+from tilebase.questions.count import count
+from tilebase.small import oracle
 
 pytestmark = pytest.mark.slow
 
@@ -64,7 +64,7 @@ def test_lemma_1_fails_on_3x4_for_some_fillings():
     assert not found.holds
     game = Game("3x4", 64)
     start = Game("3x4", 64, start=game.format(found.board))
-    assert reference.values(start, "guaranteed").start == 0
+    assert oracle.values(start, "guaranteed").start == 0
     fillings = "32,16,8,8/8,4,4,8/8,8,8,8"
     assert check_pattern(Game("3x4", 64, pattern="lemma1"), fillings=fillings).slides == 12
     limited = Game("3x4", 128, pattern="lemma1", limits="64,64,64,64/64,64,64,64/16,16,16,16")

@@ -8,17 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tilebase.solver as engine
+import tilebase.questions.solve as engine
 from judging import check, objectives_of
 from strategies import SMALL_GAMES
-from tilebase import backward, reference, remove_run, solve
+from tilebase import remove_run, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
-from tilebase.game import Game
-from tilebase.layers.folds import as_floats, summarise
-from tilebase.objectives import ONE, Objective, parse_objectives
-from tilebase.tables.format import LayerFile, ValueFile
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import as_floats, summarise
+from tilebase.objectives.objective import ONE, Objective, parse_objectives
+from tilebase.objectives.values import Exact, Lower, Upper, read_number
+from tilebase.small import oracle
+from tilebase.sparse import backward
 from tilebase.tables.probe import open_table
-from tilebase.values import Exact, Lower, Upper, read_number
 
 SMALL = Game("2x2", 32)
 
@@ -42,7 +44,7 @@ def test_equals_the_oracle(game: Game, tmp_path: Path) -> None:
     assert solution.complete
     for objective, start in zip(solution.objectives, solution.start, strict=True):
         name = "win" if objective.is_bound else objective.name
-        exact = reference.values(game, name)
+        exact = oracle.values(game, name)
         values = stored(tmp_path, game, objective)
         assert values.keys() == exact.afterstates.keys()
         for board, value in values.items():
@@ -64,7 +66,7 @@ def test_discount(discount: str, tmp_path: Path) -> None:
     solution = solve(SMALL, "win,lower,upper,score,moves", discount=discount, table=tmp_path)
     for objective, start in zip(solution.objectives, solution.start, strict=True):
         name = "win" if objective.is_bound else objective.name
-        exact = reference.values(SMALL, name, discount=discount).start
+        exact = oracle.values(SMALL, name, discount=discount).start
         check(objective, start.bound if isinstance(start, Lower | Upper) else start.value, exact)
 
 
@@ -144,7 +146,7 @@ def test_a_table_gains_objectives(tmp_path):
     with open_table(tmp_path) as table:
         assert [objective.label for objective in table.objectives] == ["win", "guaranteed"]
         assert table.start("guaranteed") == Exact(False)
-        assert float(table.start("win")) == pytest.approx(float(reference.values(SMALL).start), abs=1e-15)
+        assert float(table.start("win")) == pytest.approx(float(oracle.values(SMALL).start), abs=1e-15)
 
 
 def test_down_to(tmp_path):

@@ -14,17 +14,18 @@ from pathlib import Path
 import pytest
 
 from judging import without_promises
-from tilebase import LeftRun, list_runs, read_sums, remove_runs, storage, table_sums, verify_table
+from tilebase import LeftRun, list_runs, read_sums, remove_runs, table_sums, verify_table
 from tilebase.cli import main
-from tilebase.enumerate import count
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
-from tilebase.forcing import force
-from tilebase.game import Game
-from tilebase.layers.run import DECIDED, Question, RunFolder, delete_run
-from tilebase.runs import work_folder
-from tilebase.solver import solve
-from tilebase.storage import FileLock, atomic_file, is_locked, part_path, sync_files, write_whole
-from tilebase.tables.format import LayerFile, LayerWriter, ValueFile
+from tilebase.files.format import LayerFile, LayerWriter, ValueFile
+from tilebase.files.run import DECIDED, Question, RunFolder, delete_run
+from tilebase.files.work_folders import work_folder
+from tilebase.game.game import Game
+from tilebase.questions.count import count
+from tilebase.questions.force import force
+from tilebase.questions.solve import solve
+from tilebase.runtime import storage
+from tilebase.runtime.storage import FileLock, atomic_file, is_locked, part_path, sync_files, write_whole
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)

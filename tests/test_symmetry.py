@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from strategies import GAMES, games_and_boards
-from tilebase.game import Cells, Game
-from tilebase.symmetry import canonical, images, orbit_size, symmetries
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical, images, orbit_size, symmetries
 
 
 @pytest.mark.parametrize(

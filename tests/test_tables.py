@@ -22,8 +22,7 @@ import pytest
 from hypothesis import given
 
 from strategies import SMALL_GAMES, games_and_boards
-from tilebase import evaluate, reference, solve
-from tilebase.board import Board
+from tilebase import evaluate, solve
 from tilebase.errors import (
     BoardError,
     CorruptError,
@@ -33,13 +32,15 @@ from tilebase.errors import (
     TilebaseError,
     UsageError,
 )
-from tilebase.game import Cells, Game
-from tilebase.symmetry import canonical, images
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical, images
+from tilebase.objectives.values import Exact, Interval, Lower, Upper, Value
+from tilebase.small import oracle
 from tilebase.tables import probe as probing
 from tilebase.tables.probe import Answer, Table, open_table
 from tilebase.tables.slides import Slider
 from tilebase.tables.verify import verify_table
-from tilebase.values import Exact, Interval, Lower, Upper, Value
 
 SMALL = Game("2x2", 32)
 TINY = Game("2x2", 16)
@@ -63,14 +64,14 @@ def agrees(value: Value, exact: Fraction) -> bool:
     return value.value == exact
 
 
-def check(answer: Answer, exact: reference.Values, board: Cells) -> None:
+def check(answer: Answer, exact: oracle.Values, board: Cells) -> None:
     """Everything that an answer says of a board."""
     game = exact.game
     afters = game.slides(board)
     worths = {
         direction: exact.discount
         * (
-            reference._worth(game, exact.objective, board, after)
+            oracle._worth(game, exact.objective, board, after)
             + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
         )
         for direction, after in afters.items()
@@ -108,7 +109,7 @@ def test_probes_equal_the_oracle(game, solved):
     asked = ("win", "lower", "upper", "guaranteed") if game.goal else CONTINUED
     with open_table(solved(game, ",".join(asked))) as table:
         for label in asked:
-            exact = reference.values(game, "win" if label in ("lower", "upper") else label)
+            exact = oracle.values(game, "win" if label in ("lower", "upper") else label)
             assert agrees(table.start(label), exact.start)
             for state in exact.states:
                 board = images(game, state)[-1]
@@ -122,7 +123,7 @@ def test_probes_equal_the_oracle(game, solved):
 
 @pytest.mark.parametrize("objective", ["score", "moves", "survival", "longest"])
 def test_other_objectives_with_a_goal(objective, solved):
-    exact = reference.values(SMALL, objective)
+    exact = oracle.values(SMALL, objective)
     with open_table(solved(SMALL, objective)) as table:
         for state in exact.states:
             check(table.probe(Board(SMALL, state)), exact, state)
@@ -137,7 +138,7 @@ def test_discounts(solved):
         ("score", "score"),
         (None, "win"),
     ):
-        exact = reference.values(SMALL, name, discount="0.9")
+        exact = oracle.values(SMALL, name, discount="0.9")
         with open_table(folder) as table:
             assert agrees(table.start(label), exact.start)
             for state in exact.states:
@@ -150,16 +151,16 @@ def test_discounts(solved):
     ("dtype", "tolerance"), [("win:float32", 1e-6), ("win:float16", 5e-3), ("lower:uint32", 1e-8)]
 )
 def test_smaller_types(dtype, tolerance, solved):
-    exact = reference.values(SMALL)
+    exact = oracle.values(SMALL)
     with open_table(solved(SMALL, dtype)) as table:
         for state, worth in exact.states.items():
             assert float(table.probe(Board(SMALL, state)).value) == pytest.approx(float(worth), abs=tolerance)
 
 
 def test_every_board_of_an_orbit(solved):
-    exact = reference.values(SMALL)
+    exact = oracle.values(SMALL)
     with open_table(solved(SMALL)) as table:
-        for layer in reference.reachable(SMALL, symmetric=False).values():
+        for layer in oracle.reachable(SMALL, symmetric=False).values():
             for state in layer.states:
                 check(table.probe(Board(SMALL, state)), exact, state)
 
@@ -178,7 +179,7 @@ def test_every_board_of_an_orbit(solved):
 )
 def test_boards_that_no_play_makes(game, objective, exponents, solved):
     """A board is answered if the table holds all that its slides lead to, and only then."""
-    exact = reference.values(game, objective)
+    exact = oracle.values(game, objective)
     answered = refused = 0
     with open_table(solved(game, objective)) as table:
         for board in itertools.product(range(exponents), repeat=4):
@@ -198,7 +199,7 @@ def test_boards_that_no_play_makes(game, objective, exponents, solved):
                 assert answer == table.probe(Board(game, board))
                 assert {slide.direction: slide.after.cells for slide in answer.slides} == slides
                 worths = [
-                    reference._worth(game, objective, board, after)
+                    oracle._worth(game, objective, board, after)
                     + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
                     for after in slides.values()
                 ]
@@ -225,11 +226,11 @@ def test_slides_that_differ_by_rounding_are_ties(solved, monkeypatch):
 @pytest.mark.parametrize("game", [Game("2x3", 32, four="1/3"), Game("2x4", 16)], ids=str)
 @pytest.mark.parametrize("objective", ["win", "score", "moves"])
 def test_exactly_the_best_slides_are_starred(game, objective, solved):
-    exact = reference.values(game, objective)
+    exact = oracle.values(game, objective)
     with open_table(solved(game, objective)) as table:
         for state in exact.states:
             worths = {
-                name: reference._worth(game, objective, state, after)
+                name: oracle._worth(game, objective, state, after)
                 + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
                 for name, after in game.slides(state).items()
             }
@@ -279,7 +280,7 @@ def test_slider_equals_the_rules(drawn):
     ]
     assert rules.canonical(board) == canonical(game, board)
     assert rules.key(board) == game.pack(board)
-    assert rules.potential(board) == reference._potential(game, board)
+    assert rules.potential(board) == oracle._potential(game, board)
 
 
 FORMS = [
@@ -371,7 +372,7 @@ def test_boards_that_are_none_of_the_game(solved):
 
 
 def all_answers(table: Table) -> list[Answer]:
-    states = reference.values(table.game).states
+    states = oracle.values(table.game).states
     return [table.probe(Board(table.game, state)) for state in states]
 
 
@@ -580,7 +581,7 @@ def little_room(monkeypatch):
 
 
 def test_threads_share_a_table(solved, little_room):
-    exact = reference.values(SMALL)
+    exact = oracle.values(SMALL)
     states = list(exact.states)
     with open_table(solved(SMALL)) as table:
 
@@ -611,7 +612,7 @@ def test_a_probe_loads_neither_kernels_nor_the_solver(solved):
         "import sys, tilebase\n"
         f"table = tilebase.open_table({str(solved(SMALL))!r})\n"
         "table.probe('2,2/0,0'), table.start()\n"
-        "loaded = [n for n in sys.modules if n.startswith(('numba', 'llvmlite', 'tilebase.solver', "
+        "loaded = [n for n in sys.modules if n.startswith(('numba', 'llvmlite', 'tilebase.questions.solve', "
         "'tilebase._kernels', 'tilebase.layers'))]\n"
         "sys.exit(' '.join(loaded) or 0)\n"
     )

@@ -14,14 +14,12 @@ import numpy as np
 import pytest
 
 from judging import without_promises
-from tilebase import evaluate, reference, simulate, solve, thin
-from tilebase.board import Board
+from tilebase import evaluate, simulate, solve, thin
 from tilebase.cli import main
 from tilebase.errors import (
     StorageError,
 )
-from tilebase.game import Game
-from tilebase.tables.format import (
+from tilebase.files.format import (
     HEADER,
     VALUE_HEADER,
     LayerFile,
@@ -31,7 +29,10 @@ from tilebase.tables.format import (
     encode_keys,
     encode_values,
 )
-from tilebase.tables.manifest import Manifest
+from tilebase.files.manifest import Manifest
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.small import oracle
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 
@@ -176,7 +177,7 @@ def test_chunks_of_another_size(cut, copy, solved, tmp_path):
     cut_anew(folder, CUTS[cut])
     found = verify_table(folder, sample=200)
     assert (found.wrong, found.unread, found.skipped) == ((), (), 0)
-    boards = [Board(CUT, cells) for cells in list(reference.values(CUT).states)[::7]]
+    boards = [Board(CUT, cells) for cells in list(oracle.values(CUT).states)[::7]]
     for lean, more in ((False, "score"), (True, "upper")):
         solution = solve(CUT, more, table=folder, threads=2, lean=lean)
         assert verify_table(folder, sample=200).wrong == ()

@@ -15,19 +15,12 @@ from typing import TYPE_CHECKING, Any
 from tilebase._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from tilebase.board import Board as Board
-    from tilebase.borders import Border as Border
-    from tilebase.borders import find_border as find_border
-    from tilebase.bounds import ProvedBound as ProvedBound
-    from tilebase.bounds import prove as prove
     from tilebase.check import RefusedError as RefusedError
     from tilebase.check import check_certificate as check_certificate
-    from tilebase.combinatorics import BoundResult as BoundResult
-    from tilebase.combinatorics import bound as bound
-    from tilebase.counts import CountResult as CountResult
-    from tilebase.enumerate import Work as Work
-    from tilebase.enumerate import count as count
-    from tilebase.enumerate import remove_run as remove_run
+    from tilebase.counting.combinatorics import BoundResult as BoundResult
+    from tilebase.counting.combinatorics import bound as bound
+    from tilebase.counting.counts import CountResult as CountResult
+    from tilebase.dense.index import PerfectIndex as PerfectIndex
     from tilebase.errors import BoardError as BoardError
     from tilebase.errors import CorruptError as CorruptError
     from tilebase.errors import GameError as GameError
@@ -39,38 +32,51 @@ if TYPE_CHECKING:
     from tilebase.errors import TilebaseError as TilebaseError
     from tilebase.errors import UsageError as UsageError
     from tilebase.errors import WrongGameError as WrongGameError
-    from tilebase.forcing import Forced as Forced
-    from tilebase.forcing import Largest as Largest
-    from tilebase.forcing import StartVerdict as StartVerdict
-    from tilebase.forcing import force as force
-    from tilebase.forcing import force_starts as force_starts
-    from tilebase.forcing import forced_table as forced_table
-    from tilebase.forcing import largest_forced as largest_forced
-    from tilebase.game import Game as Game
-    from tilebase.limits import Search as Search
-    from tilebase.limits import search_limits as search_limits
-    from tilebase.mdp import MDP as MDP
-    from tilebase.mdp import to_mdp as to_mdp
-    from tilebase.objectives import Objective as Objective
-    from tilebase.patterns import PatternCheck as PatternCheck
-    from tilebase.patterns import check_pattern as check_pattern
-    from tilebase.perfect import PerfectIndex as PerfectIndex
-    from tilebase.policies import Evaluation as Evaluation
-    from tilebase.policies import evaluate as evaluate
-    from tilebase.progress import Progress as Progress
-    from tilebase.results import LayerSummary as LayerSummary
-    from tilebase.results import Solution as Solution
-    from tilebase.runs import LeftRun as LeftRun
-    from tilebase.runs import list_runs as list_runs
-    from tilebase.runs import remove_runs as remove_runs
-    from tilebase.simulation import Simulation as Simulation
-    from tilebase.simulation import simulate as simulate
-    from tilebase.solver import solve as solve
-    from tilebase.symmetry import canonical as canonical
-    from tilebase.symmetry import orbit_size as orbit_size
-    from tilebase.symmetry import symmetries as symmetries
-    from tilebase.tables.format import LayerFile as LayerFile
-    from tilebase.tables.format import ValueFile as ValueFile
+    from tilebase.files.format import LayerFile as LayerFile
+    from tilebase.files.format import ValueFile as ValueFile
+    from tilebase.files.work_folders import LeftRun as LeftRun
+    from tilebase.files.work_folders import list_runs as list_runs
+    from tilebase.files.work_folders import remove_runs as remove_runs
+    from tilebase.game.board import Board as Board
+    from tilebase.game.game import Game as Game
+    from tilebase.game.symmetry import canonical as canonical
+    from tilebase.game.symmetry import orbit_size as orbit_size
+    from tilebase.game.symmetry import symmetries as symmetries
+    from tilebase.objectives.objective import Objective as Objective
+    from tilebase.objectives.results import LayerSummary as LayerSummary
+    from tilebase.objectives.results import Solution as Solution
+    from tilebase.objectives.values import Exact as Exact
+    from tilebase.objectives.values import Interval as Interval
+    from tilebase.objectives.values import Lower as Lower
+    from tilebase.objectives.values import Upper as Upper
+    from tilebase.questions.borders import Border as Border
+    from tilebase.questions.borders import find_border as find_border
+    from tilebase.questions.count import count as count
+    from tilebase.questions.count import remove_run as remove_run
+    from tilebase.questions.force import Forced as Forced
+    from tilebase.questions.force import Largest as Largest
+    from tilebase.questions.force import StartVerdict as StartVerdict
+    from tilebase.questions.force import force as force
+    from tilebase.questions.force import force_starts as force_starts
+    from tilebase.questions.force import forced_table as forced_table
+    from tilebase.questions.force import largest_forced as largest_forced
+    from tilebase.questions.lemma import PatternCheck as PatternCheck
+    from tilebase.questions.lemma import check_pattern as check_pattern
+    from tilebase.questions.limits import Search as Search
+    from tilebase.questions.limits import search_limits as search_limits
+    from tilebase.questions.policies import Evaluation as Evaluation
+    from tilebase.questions.policies import evaluate as evaluate
+    from tilebase.questions.prove import ProvedBound as ProvedBound
+    from tilebase.questions.prove import prove as prove
+    from tilebase.questions.simulation import Simulation as Simulation
+    from tilebase.questions.simulation import simulate as simulate
+    from tilebase.questions.solve import solve as solve
+    from tilebase.questions.thinning import Thinning as Thinning
+    from tilebase.questions.thinning import thin as thin
+    from tilebase.runtime.progress import Progress as Progress
+    from tilebase.small.mdp import MDP as MDP
+    from tilebase.small.mdp import to_mdp as to_mdp
+    from tilebase.sparse.forward import Work as Work
     from tilebase.tables.probe import Answer as Answer
     from tilebase.tables.probe import SlideAnswer as SlideAnswer
     from tilebase.tables.probe import Table as Table
@@ -80,21 +86,18 @@ if TYPE_CHECKING:
     from tilebase.tables.sums import table_sums as table_sums
     from tilebase.tables.verify import Verification as Verification
     from tilebase.tables.verify import verify_table as verify_table
-    from tilebase.thinning import Thinning as Thinning
-    from tilebase.thinning import thin as thin
-    from tilebase.values import Exact as Exact
-    from tilebase.values import Interval as Interval
-    from tilebase.values import Lower as Lower
-    from tilebase.values import Upper as Upper
 
 _HOMES = {
-    "board": ("Board",),
-    "borders": ("Border", "find_border"),
-    "bounds": ("ProvedBound", "prove"),
-    "check": ("RefusedError", "check_certificate"),
-    "combinatorics": ("BoundResult", "bound"),
-    "counts": ("CountResult",),
-    "enumerate": ("Work", "count", "remove_run"),
+    "check": (
+        "RefusedError",
+        "check_certificate",
+    ),
+    "counting.combinatorics": (
+        "BoundResult",
+        "bound",
+    ),
+    "counting.counts": ("CountResult",),
+    "dense.index": ("PerfectIndex",),
     "errors": (
         "BoardError",
         "CorruptError",
@@ -108,7 +111,42 @@ _HOMES = {
         "UsageError",
         "WrongGameError",
     ),
-    "forcing": (
+    "files.format": (
+        "LayerFile",
+        "ValueFile",
+    ),
+    "files.work_folders": (
+        "LeftRun",
+        "list_runs",
+        "remove_runs",
+    ),
+    "game.board": ("Board",),
+    "game.game": ("Game",),
+    "game.symmetry": (
+        "canonical",
+        "orbit_size",
+        "symmetries",
+    ),
+    "objectives.objective": ("Objective",),
+    "objectives.results": (
+        "LayerSummary",
+        "Solution",
+    ),
+    "objectives.values": (
+        "Exact",
+        "Interval",
+        "Lower",
+        "Upper",
+    ),
+    "questions.borders": (
+        "Border",
+        "find_border",
+    ),
+    "questions.count": (
+        "count",
+        "remove_run",
+    ),
+    "questions.force": (
         "Forced",
         "Largest",
         "StartVerdict",
@@ -117,25 +155,52 @@ _HOMES = {
         "forced_table",
         "largest_forced",
     ),
-    "game": ("Game",),
-    "limits": ("Search", "search_limits"),
-    "mdp": ("MDP", "to_mdp"),
-    "objectives": ("Objective",),
-    "patterns": ("PatternCheck", "check_pattern"),
-    "perfect": ("PerfectIndex",),
-    "policies": ("Evaluation", "evaluate"),
-    "progress": ("Progress",),
-    "results": ("LayerSummary", "Solution"),
-    "runs": ("LeftRun", "list_runs", "remove_runs"),
-    "simulation": ("Simulation", "simulate"),
-    "solver": ("solve",),
-    "symmetry": ("canonical", "orbit_size", "symmetries"),
-    "tables.format": ("LayerFile", "ValueFile"),
-    "tables.probe": ("Answer", "SlideAnswer", "Table", "open_table"),
-    "tables.sums": ("compare_sums", "read_sums", "table_sums"),
-    "tables.verify": ("Verification", "verify_table"),
-    "thinning": ("Thinning", "thin"),
-    "values": ("Exact", "Interval", "Lower", "Upper"),
+    "questions.lemma": (
+        "PatternCheck",
+        "check_pattern",
+    ),
+    "questions.limits": (
+        "Search",
+        "search_limits",
+    ),
+    "questions.policies": (
+        "Evaluation",
+        "evaluate",
+    ),
+    "questions.prove": (
+        "ProvedBound",
+        "prove",
+    ),
+    "questions.simulation": (
+        "Simulation",
+        "simulate",
+    ),
+    "questions.solve": ("solve",),
+    "questions.thinning": (
+        "Thinning",
+        "thin",
+    ),
+    "runtime.progress": ("Progress",),
+    "small.mdp": (
+        "MDP",
+        "to_mdp",
+    ),
+    "sparse.forward": ("Work",),
+    "tables.probe": (
+        "Answer",
+        "SlideAnswer",
+        "Table",
+        "open_table",
+    ),
+    "tables.sums": (
+        "compare_sums",
+        "read_sums",
+        "table_sums",
+    ),
+    "tables.verify": (
+        "Verification",
+        "verify_table",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -22,9 +22,9 @@ import numpy as np
 
 from attack.case import Case
 from tilebase import Board, Game, Objective, PerfectIndex, Table, canonical, open_table, orbit_size, solve
-from tilebase.combinatorics import bound
+from tilebase.counting.combinatorics import bound
 from tilebase.errors import TilebaseError
-from tilebase.objectives import parse_objectives
+from tilebase.objectives.objective import parse_objectives
 
 CALLS = 2000
 """Calls in a case."""

@@ -13,12 +13,13 @@ from typing import Any
 
 from attack.case import Case
 from attack.processes import contents, put
-from tilebase import Game, count, force, open_table, reference, solve, thin, verify_table
+from tilebase import Game, count, force, open_table, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import TilebaseError
-from tilebase.layers.exchange import export_parquet, import_parquet
-from tilebase.layers.run import verify_run
-from tilebase.tables.format import LayerFile
+from tilebase.files.format import LayerFile
+from tilebase.files.parquet import export_parquet, import_parquet
+from tilebase.files.run import verify_run
+from tilebase.small import oracle
 
 GAME = Game("2x3", 16)
 OTHER = Game("2x3", 16, four="1/5")
@@ -196,7 +197,7 @@ def answers(name: str) -> dict[tuple[str, str], Any]:
         put(Path(temporary), made(name))
         place = Path(temporary) / "t.zip" if name == "zip" else Path(temporary)
         with open_table(place) as table:
-            states = [s for layer in reference.reachable(GAME).values() for s in layer.states]
+            states = [s for layer in oracle.reachable(GAME).values() for s in layer.states]
             for state in states:
                 for label in table.manifest.labels:
                     found[GAME.format(state), label] = table.get(GAME.format(state), None, label)
@@ -311,7 +312,7 @@ def attack_run(case: Case, name: str) -> None:
     case.expect(noticed or not changed, "verify a run", "nothing is said to be wrong", lines)
     result, error = quietly(lambda: count(GAME, folder=folder, keep="states", threads=1))
     if not refused(case, "count again", error, lines):
-        wanted = reference.count(GAME).totals
+        wanted = oracle.count(GAME).totals
         case.expect(
             result.totals == wanted,
             "count again: another answer",

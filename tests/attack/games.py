@@ -12,10 +12,11 @@ from attack.case import REFUSED, Case
 from attack.random_games import Question, large_question, random_board, random_question
 from attack.rules import MEASURES, Rules
 from attack.rules import Board as Cells
-from tilebase import bound, check_pattern, count, force, reference
-from tilebase.board import Board
+from tilebase import bound, check_pattern, count, force
 from tilebase.check import check_certificate
 from tilebase.errors import UsageError
+from tilebase.game.board import Board
+from tilebase.small import oracle
 from tilebase.tables.slides import Slider
 
 COUNTS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "raw_live")
@@ -41,7 +42,7 @@ def check_counts(case: Case, question: Question) -> None:
     lookahead = case.rng.random() < 0.3
     lines = f"{question.lines}; count(game, lookahead={lookahead}, threads=1)"
     wanted = plain_counts(question, lookahead)
-    for name, function in (("count", count), ("reference.count", reference.count)):
+    for name, function in (("count", count), ("oracle.count", oracle.count)):
         options = {"threads": 1} if function is count else {}
         result = case.call(name, lines, function, question.game, lookahead=lookahead, **options)
         if result is not REFUSED:

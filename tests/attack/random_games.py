@@ -9,7 +9,7 @@ from typing import Any
 
 from attack.rules import Board, Rules, TooLargeError, X
 from tilebase.errors import GameError
-from tilebase.game import Game
+from tilebase.game.game import Game
 
 SHAPES = (
     *("1x2", "1x3", "1x4", "4x1", "1x5", "1x6", "1x7", "2x2", "2x2", "2x2", "2x3", "2x3", "3x2"),

@@ -12,7 +12,7 @@ from attack.random_games import Question, random_board
 from attack.rules import MEASURES, Board, TooLargeError
 from tilebase import MissingBoardError, Objective, evaluate, open_table, prove, solve, thin, verify_table
 from tilebase.errors import UsageError
-from tilebase.values import Exact, Lower, Upper
+from tilebase.objectives.values import Exact, Lower, Upper
 
 DISCOUNTS = ("1", "1", "99/100", "1/3", "0.9")
 UNITS = {"uint16": Fraction(1, 1 << 16), "uint32": Fraction(1, 1 << 32), "uint64": Fraction(1, 1 << 52)}

@@ -13,10 +13,10 @@ from typing import Any
 
 from attack.processes import Run, contents, put, run
 from tilebase.check import RefusedError, check_certificate
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError
-from tilebase.game import Game
-from tilebase.objectives import Objective
-from tilebase.perfect import PerfectIndex
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 
 BATCHED = ("3x3", "64", "--limits", "32,32,16/16,16,16/8,8,8", "--start", "empty")
 OLD = "what was there before\n"
@@ -58,7 +58,7 @@ def workload(text: str, *before: str, own: str = "", output: str = "") -> Worklo
 @cache
 def small_memory() -> str:
     """Memory in which a pass over `BATCHED` goes in batches."""
-    from tilebase.plans import OVERHEAD, Plan
+    from tilebase.dense.plan import OVERHEAD, Plan
 
     index = PerfectIndex(Game(BATCHED[0], int(BATCHED[1]), limits=BATCHED[3], start="empty"))
     whole = Plan.of(index, Objective("lower"), 1 << 40, 1, bits=False)

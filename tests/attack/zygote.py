@@ -18,6 +18,7 @@ negative for a signal; what is printed and the number of points lie in files bes
 from __future__ import annotations
 
 import errno
+import importlib
 import inspect
 import json
 import os
@@ -154,9 +155,9 @@ def child(request: dict[str, Any], copy: int) -> None:
 
 def hold_little() -> None:
     """Let counts go window by window, as those do whose layers are larger than memory."""
-    from tilebase import enumerate as engine
-    from tilebase.layers import maps
-    from tilebase.layers.bitset import BitSet
+    from tilebase.sparse import forward as engine
+    from tilebase.sparse import maps
+    from tilebase.sparse.bitset import BitSet
 
     class TwoBlocks(BitSet):
         """A set that keeps two blocks in memory and spills the rest."""
@@ -184,7 +185,12 @@ def wait_for(process: int, seconds: float) -> int | None:
 def serve() -> None:
     """Answer requests until standard input ends."""
     import tilebase.cli
-    from tilebase import borders, bounds, dense, forcing, patterns, policies, simulation, solver, thinning  # noqa: F401
+
+    for module in (
+        "dense.passes", "questions.borders", "questions.force", "questions.lemma", "questions.policies",
+        "questions.prove", "questions.simulation", "questions.solve", "questions.thinning",
+    ):  # fmt: skip
+        importlib.import_module(f"tilebase.{module}")
 
     tilebase.count(tilebase.Game("2x2", 16), threads=1)
     tilebase.solve(tilebase.Game("2x2", 16), "win,lower,guaranteed", threads=1)

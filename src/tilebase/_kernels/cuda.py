@@ -1,4 +1,4 @@
-"""The kernels of the dense passes for CUDA; see `layers.cuda`, which is where they are called from.
+"""The kernels of the dense passes for CUDA; see `dense.executors.cuda`, which is where they are called from.
 
 They are the loops of `_kernels.dense` for one board a thread.  Numba's simulator runs a kernel as
 plain Python and finds ``cuda`` in the globals of its module, hence this module of its own, which is only

@@ -1,4 +1,4 @@
-"""Kernels of the dense passes: every board of a layer, by perfect index (`tilebase.perfect`).
+"""Kernels of the dense passes: every board of a layer, by perfect index (`tilebase.dense.index`).
 
 A board is four parts A, B, C, D, each a filling with a *class* (its sum) and a place in it.
 What a kernel takes of a part is the tuple

@@ -8,7 +8,7 @@ canonical, rank them.  The ranks then take one of two ways:
   owns a chain of pages of 1024 offsets in the arena of the thread.  When an arena is full,
   or the map is done, `flush` sets the bits block by block, so that no write misses the cache.
 
-Arguments that travel together are tuples, built once by `tilebase.layers.rules`:
+Arguments that travel together are tuples, built once by `tilebase.game.compiled`:
 
     sym     masks, turns, terms of the steps through the symmetry group
     index   shifts, four part tables, head_base, tail_rank of the layer that boards go to

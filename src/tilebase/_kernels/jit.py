@@ -20,7 +20,7 @@ from typing import Any
 import numba
 from numba.core import config
 
-from tilebase.paths import cache_folder
+from tilebase.runtime.paths import cache_folder
 
 
 def _source_hash() -> str:

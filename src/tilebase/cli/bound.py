@@ -26,11 +26,11 @@ from tilebase.cli.options import (
 from tilebase.cli.output import write_rows, write_text
 from tilebase.cli.progress import counting_progress, showing_notes
 from tilebase.cli.startup import prepare_kernels
-from tilebase.objectives import Objective
-from tilebase.storage import check_writable
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.storage import check_writable
 
 if TYPE_CHECKING:
-    from tilebase.layers.threads import DenseWork
+    from tilebase.dense.executors.threads import DenseWork
 
 
 def bound(
@@ -81,7 +81,7 @@ def bound(
     question = make_game(shape, goal, game)
     objective = Objective(direction, dtype)
     if plan:
-        from tilebase import plans
+        from tilebase.dense import plan as plans
 
         with showing_notes():
             rows = plans.rows(question, objective, parse_bytes(memory))
@@ -91,8 +91,8 @@ def bound(
     if record is not None:
         check_writable(record)
     prepare_kernels()
-    from tilebase import bounds
-    from tilebase.runs import work_folder
+    from tilebase.files.work_folders import work_folder
+    from tilebase.questions import prove as bounds
 
     with work_folder(work, name) as folder:
         with counting_progress(quiet=quiet) as progress:

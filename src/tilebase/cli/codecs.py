@@ -17,7 +17,7 @@ from tilebase.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tilebase.codecs import CodecRow
+    from tilebase.questions.codecs import CodecRow
 
 FORMATS = ("table", "json", "csv")
 
@@ -65,8 +65,8 @@ def _compare(
     layer: Path, names: str, limit: int, whole: bool, repeat: int, quiet: bool, output: Path | None
 ) -> list[CodecRow]:
     """Measure with a line of progress, and draw the picture."""
-    from tilebase import codecs as engine
-    from tilebase import plots
+    from tilebase.questions import codecs as engine
+    from tilebase.questions import plots
 
     if output is not None:
         plots.check_request(output)

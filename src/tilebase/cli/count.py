@@ -28,11 +28,11 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game import Game
+from tilebase.game.game import Game
 
 if TYPE_CHECKING:
-    from tilebase.counts import CountResult
-    from tilebase.enumerate import Work
+    from tilebase.counting.counts import CountResult
+    from tilebase.sparse.forward import Work
 
 
 def count(
@@ -83,8 +83,8 @@ def count(
     if work is None and keep != "counts":
         raise UsageError(f"--keep {keep} needs a folder: name one with --work")
     prepare_kernels()
-    from tilebase import enumerate as engine
-    from tilebase.runs import work_folder
+    from tilebase.files.work_folders import work_folder
+    from tilebase.questions import count as engine
 
     costs: list[Work] = []
     with work_folder(work, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
@@ -120,7 +120,7 @@ def _totals(game: Game, totals: dict[str, int]) -> list[dict[str, Any]]:
 
 
 def _bound(game: Game, columns: tuple[str, ...], form: str, output: Path | None) -> None:
-    from tilebase.combinatorics import bound
+    from tilebase.counting.combinatorics import bound
 
     if "max" in columns:
         raise UsageError("--bound counts by sum only: use --by sum")

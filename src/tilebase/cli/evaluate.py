@@ -18,7 +18,7 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.values import number_text
+from tilebase.objectives.values import number_text
 
 
 def evaluate(
@@ -58,7 +58,7 @@ def evaluate(
     """
     chosen = choose_format(form, output)
     prepare_kernels()
-    from tilebase import policies
+    from tilebase.questions import policies
 
     with counting_progress(quiet=quiet) as progress:
         found = policies.evaluate(

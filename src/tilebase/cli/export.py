@@ -20,7 +20,7 @@ def export(
 
     tilebase export run/afterstates/000088.tbl -o 88.parquet
     """
-    from tilebase.layers.exchange import export_parquet
+    from tilebase.files.parquet import export_parquet
 
     if output.suffix.lower() not in ("", ".parquet", ".pq"):
         raise UsageError(f"{output} would hold Parquet: end it in .parquet")

@@ -26,11 +26,11 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game import Game
-from tilebase.objectives import Objective
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 
 if TYPE_CHECKING:
-    from tilebase.forcing import Forced, Largest, StartVerdict
+    from tilebase.questions.force import Forced, Largest, StartVerdict
 
 
 def force(
@@ -124,9 +124,9 @@ def force(
     if (all_starts or certificate or pattern or engine or walls or work or plan) and goal is None:
         raise UsageError("give a goal: without one the largest tile is searched, with nothing but limits")
     prepare_kernels()
-    from tilebase import forcing as engines
-    from tilebase import plans
-    from tilebase.runs import work_folder
+    from tilebase.dense import plan as plans
+    from tilebase.files.work_folders import work_folder
+    from tilebase.questions import force as engines
 
     options: Any = {"memory": parse_bytes(memory), "threads": threads}
     if seconds is not None:

@@ -18,9 +18,9 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import write_text
 from tilebase.errors import UsageError
-from tilebase.game import Game
-from tilebase.objectives import parse_discount
-from tilebase.storage import check_writable
+from tilebase.game.game import Game
+from tilebase.objectives.objective import parse_discount
+from tilebase.runtime.storage import check_writable
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
@@ -69,7 +69,7 @@ def graph(
 
     tilebase graph 2x2 8 --values -o values.svg
     """
-    from tilebase.graphs import find_dot, render_svg
+    from tilebase.small.graphs import find_dot, render_svg
 
     files = output or []
     for file in files:
@@ -96,14 +96,14 @@ def graph(
 
 
 def _transitions(game: Game, lookahead: bool, specials: bool, group: bool, most: int) -> tuple[str, str]:
-    from tilebase.graphs import state_graph, to_dot
+    from tilebase.small.graphs import state_graph, to_dot
 
     found = state_graph(game, lookahead=lookahead, specials=specials, max_states=most)
     return to_dot(found, group=group), f"{len(found.states):,} states, {len(found.edges):,} transitions"
 
 
 def _values(game: Game, optimal: bool, discount: str, most: int) -> tuple[str, str]:
-    from tilebase.diagrams import decision_diagram, diagram_to_dot
+    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
 
     factor = parse_discount(discount)
     diagram = decision_diagram(game, optimal=optimal, discount=factor, max_states=most)

@@ -41,17 +41,17 @@ def index(
 
     tilebase index 2x2 32 --board 2,4/8,16
     """
-    from tilebase.combinatorics import boards_by_sum, layers_together
+    from tilebase.counting.combinatorics import boards_by_sum, layers_together
+    from tilebase.dense.index import PerfectIndex
     from tilebase.errors import UsageError
-    from tilebase.perfect import PerfectIndex
-    from tilebase.values import byte_text
+    from tilebase.objectives.values import byte_text
 
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)
     if board is not None or rank is not None:
         if form is not None or output is not None or layers:
             raise UsageError("--board and --rank print a line: leave out layers, format and output")
-        from tilebase.board import Board
+        from tilebase.game.board import Board
 
         ranks = PerfectIndex(question)
         if board is not None:

@@ -63,8 +63,8 @@ def lemma(
     place = question if fillings is None else question.changed(limits=fillings)
     name = f"lemma-{question.shape_text}-{question.digest}-{place.digest}-{within or 'any'}"
     prepare_kernels()
-    from tilebase import patterns
-    from tilebase.runs import work_folder
+    from tilebase.files.work_folders import work_folder
+    from tilebase.questions import lemma as patterns
 
     with work_folder(work, name) as folder:
         with counting_progress(quiet=quiet) as progress:

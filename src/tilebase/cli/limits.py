@@ -27,10 +27,10 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import share_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game import Game
+from tilebase.game.game import Game
 
 if TYPE_CHECKING:
-    from tilebase.limits import Trial
+    from tilebase.questions.limits import Trial
 
 limits = App(name="limits", help="Which limits to play within.")
 
@@ -62,7 +62,7 @@ def search(
     chosen = choose_format(form, output)
     boards = parse_count(budget)
     prepare_kernels()
-    from tilebase.limits import search_limits
+    from tilebase.questions.limits import search_limits
 
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value:.8f}", file=sys.stderr)
@@ -121,8 +121,8 @@ def minimal(
     """
     chosen = choose_format(form, output)
     prepare_kernels()
-    from tilebase.borders import find_border
-    from tilebase.forcing import four_of
+    from tilebase.questions.borders import find_border
+    from tilebase.questions.force import four_of
 
     question = Game(shape, goal, four=four_of(drops), start=start, limits=highest)
     most = parse_seconds(budget)

@@ -11,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.errors import UsageError
-from tilebase.game import Game
+from tilebase.game.game import Game
 
 ShapeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4, or three sizes, as 2x2x3.")]
 GoalArgument = Annotated[

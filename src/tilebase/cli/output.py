@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
 from tilebase.errors import MissingExtraError, StorageError, UsageError
-from tilebase.storage import atomic_file, check_writable, write_whole
+from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
 FORMATS = ("table", "csv", "json", "parquet")
 Result = TypeVar("Result")

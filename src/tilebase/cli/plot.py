@@ -13,10 +13,10 @@ from tilebase.cli.options import DEFAULT_GAME, AnywayOption, GameOptions, GoalAr
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, UsageError, WrongGameError
-from tilebase.game import Game
+from tilebase.game.game import Game
 
 if TYPE_CHECKING:
-    from tilebase.counts import CountResult
+    from tilebase.counting.counts import CountResult
 
 plot = App(name="plot", help="Draw what was counted, as SVG or PNG.")
 
@@ -62,7 +62,7 @@ def counts(
 
     tilebase plot counts --from 4x4-64.json --kind lines -o 4x4-64.svg
     """
-    from tilebase import plots
+    from tilebase.questions import plots
 
     question = _question(shape, goal, game)
     for file in output or [Path("counts.svg")]:
@@ -86,11 +86,11 @@ def _question(shape: str | None, goal: int | None, game: GameOptions) -> Game | 
 def _count(game: Game | None, up_to: int | None, anyway: bool, quiet: bool) -> CountResult:
     """Count in a folder that an interrupted run continues in, and remove it."""
     prepare_kernels()
-    from tilebase import enumerate as engine
+    from tilebase.questions import count as engine
 
     if game is None:
         raise UsageError("give a shape and a goal, as 3x3 1024, or a file of counts with --from")
-    from tilebase.runs import work_folder
+    from tilebase.files.work_folders import work_folder
 
     with work_folder(None, f"{game.shape_text}-{game.digest}-counts") as folder:
         with counting_progress(quiet=quiet) as progress:
@@ -100,7 +100,7 @@ def _count(game: Game | None, up_to: int | None, anyway: bool, quiet: bool) -> C
 
 
 def _read(file: Path, game: Game | None, up_to: int | None) -> CountResult:
-    from tilebase.counts import CountResult
+    from tilebase.counting.counts import CountResult
 
     if up_to is not None:
         raise UsageError("--up-to is for counting: leave it out with --from")
@@ -114,7 +114,7 @@ def _read(file: Path, game: Game | None, up_to: int | None) -> CountResult:
 
 
 def _parse(file: Path) -> Any:
-    from tilebase.tables.source import read_file
+    from tilebase.files.source import read_file
 
     try:
         return json.loads(read_file(file))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tilebase.progress import Progress
+    from tilebase.runtime.progress import Progress
 
 LINE_SECONDS = 60
 """Where standard error is no terminal, one line each so many seconds."""

@@ -13,7 +13,7 @@ from tilebase.cli.progress import clock
 from tilebase.cli.startup import prepare_kernels
 
 if TYPE_CHECKING:
-    from tilebase.reproduce import Verdict
+    from tilebase.questions.reproduce import Verdict
 
 
 def reproduce(
@@ -35,7 +35,7 @@ def reproduce(
     """
     chosen = choose_format(form, output)
     prepare_kernels()
-    from tilebase import reproduce as facts
+    from tilebase.questions import reproduce as facts
 
     limit = parse_seconds(budget)
     assert limit is not None

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.values import byte_text
+from tilebase.objectives.values import byte_text
 
 
 def runs(
@@ -32,7 +32,7 @@ def runs(
 
     tilebase runs --remove --older-than 7d
     """
-    from tilebase.runs import list_runs, remove_runs, select_runs
+    from tilebase.files.work_folders import list_runs, remove_runs, select_runs
 
     chosen, age = choose_format(form, output), parse_seconds(older_than) or 0.0
     found = remove_runs(which, older_than=age) if remove else select_runs(list_runs(), which, age)

@@ -11,7 +11,7 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.values import number_text
+from tilebase.objectives.values import number_text
 
 
 def simulate(
@@ -33,7 +33,7 @@ def simulate(
     """
     chosen = choose_format(form, output)
     prepare_kernels()
-    from tilebase import simulation
+    from tilebase.questions import simulation
 
     with counting_progress(quiet=quiet) as progress:
         found = simulation.simulate(table, games, seed=seed, objective=objective, progress=progress)

@@ -26,10 +26,10 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.objectives import MEANINGS, parse_objectives
+from tilebase.objectives.objective import MEANINGS, parse_objectives
 
 if TYPE_CHECKING:
-    from tilebase.results import Solution
+    from tilebase.objectives.results import Solution
 
 ObjectiveOption = Annotated[
     str,
@@ -98,8 +98,8 @@ def solve(
     objectives = parse_objectives(objective, discount)
     name = "-".join([question.shape_text, question.digest, space, *(one.label for one in objectives)])
     prepare_kernels()
-    from tilebase import solver as engine
-    from tilebase.runs import work_folder
+    from tilebase.files.work_folders import work_folder
+    from tilebase.questions import solve as engine
 
     with work_folder(table, name) as work:
         with counting_progress(quiet=quiet) as progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from tilebase.resources import check_addresses
+from tilebase.runtime.resources import check_addresses
 
 
 def prepare_kernels() -> None:

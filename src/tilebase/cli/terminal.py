@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from tilebase.board import Board
 from tilebase.cli.probe import describe
 from tilebase.errors import BoardError, MissingBoardError
-from tilebase.game import Cells
+from tilebase.game.board import Board
+from tilebase.game.game import Cells
 from tilebase.tables.probe import Answer, Table
 
 WORDS = {

@@ -32,7 +32,7 @@ def thin(
     """
     chosen = choose_format(form, None)
     prepare_kernels()
-    from tilebase import thinning
+    from tilebase.questions import thinning
 
     with counting_progress(quiet=quiet) as progress:
         found = thinning.thin(table, output, above=above, objective=objective, progress=progress)

@@ -9,7 +9,7 @@ from typing import Any
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from tilebase.errors import UsageError
-from tilebase.notation import parse_shape
+from tilebase.game.notation import parse_shape
 
 
 def usage_sentence(error: CycloptsError) -> str:
@@ -53,9 +53,9 @@ def table_hint(table: str, goal: str | None = None) -> str | None:
 
 def _easy_goal(shape: str) -> int:
     """The largest goal that is solved in minutes."""
-    from tilebase.estimates import solving
-    from tilebase.game import Game
-    from tilebase.objectives import Objective
+    from tilebase.counting.estimates import solving
+    from tilebase.game.game import Game
+    from tilebase.objectives.objective import Objective
 
     for goal in (1 << e for e in range(11, 3, -1)):
         with suppress(UsageError):

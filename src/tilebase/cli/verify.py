@@ -13,8 +13,8 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import QuietOption
 from tilebase.cli.progress import share_progress
-from tilebase.documents import shown
 from tilebase.errors import UsageError
+from tilebase.runtime.documents import shown
 
 
 def verify(
@@ -55,7 +55,7 @@ def verify(
     """
     if sample < 0:
         raise UsageError(f"a sample of {sample} values is not possible: give 0 or more")
-    from tilebase.tables.source import mode_of
+    from tilebase.files.source import mode_of
 
     path = Path(location)
     is_table = "://" in location or path.suffix == ".zip" or (path / "manifest.json").exists()
@@ -76,9 +76,9 @@ def verify(
 
 
 def _verify_run(path: Path) -> int:
-    from tilebase.layers.run import verify_run
-    from tilebase.tables.format import ValueFile
-    from tilebase.tables.verify import Findings, StopCheckError
+    from tilebase.files.findings import Findings, StopCheckError
+    from tilebase.files.format import ValueFile
+    from tilebase.files.run import verify_run
 
     found = Findings()
     values = sorted((path / "values").glob("*/*.val"))
@@ -117,8 +117,8 @@ def _verify_sums(
 def _verify_table(
     location: Path | str, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
 ) -> int:
-    from tilebase.layers.run import verify_run
-    from tilebase.tables.source import mode_of
+    from tilebase.files.run import verify_run
+    from tilebase.files.source import mode_of
     from tilebase.tables.verify import verify_table
 
     found = verify_table(location, sample=sample, seed=seed, progress=progress)
@@ -149,7 +149,7 @@ def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> i
 
 
 def _verify_file(path: Path) -> int:
-    from tilebase.tables.format import LayerFile, ValueFile
+    from tilebase.files.format import LayerFile, ValueFile
 
     kind = ValueFile if path.suffix == ".val" else LayerFile
     with kind(path) as file:

@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.board import Board
+from tilebase.dense.index import PerfectIndex
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, UsageError
-from tilebase.game import Cells, Game
-from tilebase.objectives import MEANINGS, Objective, find_objective
-from tilebase.perfect import PerfectIndex
-from tilebase.tables.format import LayerFile, ValueFile
-from tilebase.tables.manifest import Manifest
-from tilebase.tables.recent import Recent
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files.manifest import Manifest
+from tilebase.files.recent import Recent
+from tilebase.files.source import Location, open_location, read_document
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import MEANINGS, Objective, find_objective
+from tilebase.objectives.values import Number, Value, as_value, join_bounds, nothing, read_number
 from tilebase.tables.slides import Slider
-from tilebase.tables.source import Location, open_location, read_document
-from tilebase.values import Number, Value, as_value, join_bounds, nothing, read_number
 
 CACHED_LAYERS = 4096
 """Layers whose indexes a table keeps; no file stays open."""

@@ -11,8 +11,8 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from tilebase.game import UNBOUNDED, Cells, Game, merge_line
-from tilebase.symmetry import symmetries
+from tilebase.game.game import UNBOUNDED, Cells, Game, merge_line
+from tilebase.game.symmetry import symmetries
 
 
 def _getter(cells: Sequence[int]) -> Callable[[Cells], Cells]:
@@ -95,5 +95,5 @@ class Slider:
         return key
 
     def potential(self, board: Cells) -> int:
-        """What the tiles would have scored had they all been merged from 2s (see `reference`)."""
+        """What the tiles would have scored had they all been merged from 2s (see `small.oracle`)."""
         return sum((e - 1) << e for e in board if e and e != self._x)

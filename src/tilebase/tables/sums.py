@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tilebase.errors import CorruptError, MissingLayerError
-from tilebase.storage import storage_errors
-from tilebase.tables.manifest import file_name
+from tilebase.files.manifest import file_name
+from tilebase.runtime.storage import storage_errors
 from tilebase.tables.probe import Table, open_table
 
 LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](\S.*)")

@@ -11,25 +11,22 @@ import itertools
 import random
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import MissingBoardError, StorageError, TilebaseError
-from tilebase.game import Cells
-from tilebase.objectives import ONE, Objective
-from tilebase.tables.format import LayerFile, ValueFile
+from tilebase.errors import MissingBoardError
+from tilebase.files.findings import Findings, StopCheckError
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.game.game import Cells
+from tilebase.objectives.objective import ONE, Objective
+from tilebase.objectives.values import Exact, Interval, Lower, Number, Upper, Value, as_value, read_number
 from tilebase.tables.probe import Table, open_table
-from tilebase.values import Exact, Interval, Lower, Number, Upper, Value, as_value, read_number
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
 """How far a float may be from what its successors give, relative to the larger of it and 1."""
-
-
-MOST_UNREAD = 3
-"""Files that cannot be read before the check stops: a server that hangs would hang at each."""
 
 
 @dataclass(frozen=True)
@@ -45,38 +42,6 @@ class Verification:
     skipped: int  # values of a thinned table whose successors it does not hold
     wrong: tuple[str, ...]
     unread: tuple[str, ...] = ()
-
-
-class Findings:
-    """What a check of many files finds, one sentence each."""
-
-    def __init__(self) -> None:
-        self.wrong: list[str] = []
-        self.unread: list[str] = []
-
-    @property
-    def sound(self) -> bool:
-        """Whether everything was read and nothing is wrong."""
-        return not self.wrong and not self.unread
-
-    @contextmanager
-    def checking(self) -> Iterator[None]:
-        """Within it an error is a sentence: of a file that cannot be read, or of one that is wrong.
-
-        Raises `StopCheckError` at the third file that cannot be read.
-        """
-        try:
-            yield
-        except StorageError as error:
-            self.unread.append(str(error))
-            if len(self.unread) >= MOST_UNREAD:
-                raise StopCheckError from error
-        except TilebaseError as error:
-            self.wrong.append(str(error))
-
-
-class StopCheckError(Exception):
-    """So many files cannot be read that the check stops."""
 
 
 def verify_table(

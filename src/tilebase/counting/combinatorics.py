@@ -1,0 +1,279 @@
+"""How many boards there could be, without playing: exact counts by sum and largest tile, and bounds.
+
+One cell whose limit is 2**t holds nothing or a tile to t, so its generating function is
+1 + z**2 + z**4 + ... + z**(2**t); a movable unmergeable tile is a factor y instead, which adds
+nothing to the sum.  The product over the cells counts the boards by sum: the coefficient of
+z**s y**k, k being the number of unmergeable tiles, is the size of the dense layer s.
+
+*Possible* boards are those that pass three tests that every state of a played game passes
+(Lees-Miller, The Mathematics of 2048: Counting States with Combinatorics, 2017):
+
+* it holds at least two tiles: one that was slid, and the spawned one;
+* it holds a tile of a spawned size, the last one spawned;
+* it follows another: layer s can only hold states if layer s - 2 or s - 4 does (whichever
+  tiles are spawned).  On 2x2 to 32 no board of sum 46 or 48 passes, so none does of sum 50
+  or 52, though three 16s and a 2 or a 4 would pass the first two tests.
+
+The states that the game starts from are possible whatever they hold, and so are their images
+under the symmetries.  A board that holds the goal is not counted; all of them together are one
+more possible state, the win.  Reachable states are possible, but not the other way round.
+
+Boards up to symmetry are counted by Burnside's lemma: the number of orbits is the mean, over
+the symmetries, of the number of boards that a symmetry leaves as they are.  Such a board is
+constant on each cycle of cells, so a cycle of length n is one cell with n-fold weight.
+
+Everything is exact.  A board fits into 64 bits, so no coefficient exceeds what an unsigned
+64-bit integer holds; sums of coefficients are Python integers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import images, symmetries
+
+Cycles: TypeAlias = tuple[tuple[int, int], ...]
+"""The cycles of a symmetry, obstacles aside: the largest exponent and the length of each, sorted."""
+
+Ways: TypeAlias = npt.NDArray[np.uint64]
+"""``ways[i]``: number of boards of sum 2 * i."""
+
+
+@dataclass(frozen=True)
+class BoundResult:
+    """Upper bounds on the number of states, without and with symmetry.
+
+    Attributes
+    ----------
+    game:
+        What was counted.
+    boards_by_sum:
+        For each sum, the boards within the limits: what a dense layer holds.
+    possible_by_sum:
+        For each sum, the possible boards (see the module).  Never fewer than the reachable
+        states; the win is not among them.
+    canonical_boards_by_sum, canonical_possible_by_sum:
+        The same up to symmetry: numbers of orbits.
+
+    Sums without a board are left out.
+    """
+
+    game: Game
+    boards_by_sum: dict[int, int]
+    possible_by_sum: dict[int, int]
+    canonical_boards_by_sum: dict[int, int]
+    canonical_possible_by_sum: dict[int, int]
+
+    @property
+    def wins(self) -> int:
+        """1 if the game has a goal: all boards that hold it, taken as one state; else 0."""
+        return int(self.game.goal is not None)
+
+    @property
+    def boards(self) -> int:
+        """All boards within the limits, the empty one included, the win not."""
+        return sum(self.boards_by_sum.values())
+
+    @property
+    def possible(self) -> int:
+        """All possible boards, and the win: Lees-Miller's combinatorial bound."""
+        return sum(self.possible_by_sum.values()) + self.wins
+
+    @property
+    def canonical_boards(self) -> int:
+        """All boards within the limits up to symmetry, the win not included."""
+        return sum(self.canonical_boards_by_sum.values())
+
+    @property
+    def canonical_possible(self) -> int:
+        """All possible boards up to symmetry, and the win."""
+        return sum(self.canonical_possible_by_sum.values()) + self.wins
+
+
+def boards_by_sum(game: Game) -> dict[int, int]:
+    """For each sum, ascending, how many boards lie within the limits of a game.
+
+    Walls are empty and fixed unmergeable tiles stay where they are; movable ones may stand
+    anywhere, as many as the game has.  Sums without a board are left out.
+
+    >>> boards_by_sum(Game("1x2", 8))
+    {0: 1, 2: 2, 4: 3, 6: 2, 8: 1}
+    """
+    return _by_sum(_ways(game, _single_cells(game), range(1, max(game.tops) + 1)))
+
+
+def boards_by_sum_and_max(game: Game) -> dict[int, dict[int, int]]:
+    """`boards_by_sum`, split: for each sum, the boards by their largest exponent, 0 for no tile.
+
+    >>> boards_by_sum_and_max(Game("1x2", 8))[4]
+    {1: 1, 2: 2}
+    """
+    result: dict[int, dict[int, int]] = {total: {} for total in boards_by_sum(game)}
+    below: dict[int, int] = {}
+    for largest in range(max(game.tops) + 1):
+        up_to = _by_sum(_ways(game, _single_cells(game), range(1, largest + 1)))
+        for total, count in up_to.items():
+            if exactly := count - below.get(total, 0):
+                result[total][largest] = exactly
+        below = up_to
+    return result
+
+
+def bound(game: Game) -> BoundResult:
+    """How many boards there could be, by sum, with and without symmetry.
+
+    >>> bound(Game("2x2", 32)).possible
+    529
+    """
+    test = _test_of(game)
+    group = Counter(_cycles(game, permutation) for permutation in symmetries(game))
+    exponents = range(1, max(game.tops) + 1)
+    raw = _by_sum(_passing_ways(game, test, _single_cells(game)))
+    canonical = _orbits((_passing_ways(game, test, cycles), times) for cycles, times in group.items())
+    sums = _possible_sums(game, raw, test.starts)
+    return BoundResult(
+        game,
+        boards_by_sum(game),
+        _possible(game, test, raw, sums, test.starts),
+        _orbits((_ways(game, cycles, exponents), times) for cycles, times in group.items()),
+        _possible(game, test, canonical, sums, {min(images(game, board)) for board in test.starts}),
+    )
+
+
+# -- generating functions ---------------------------------------------------------------------
+
+
+def _ways(game: Game, cycles: Cycles, exponents: Iterable[int]) -> Ways:
+    """Boards that are constant on each cycle and hold tiles of these exponents only."""
+    held = sorted(exponents)
+    movable = 0 if game.fixed else len(game.unmergeable)
+    # ways[k, i]: boards of sum 2 * i with k movable unmergeable tiles, on the cycles so far.
+    ways = np.zeros((movable + 1, 1), dtype=np.uint64)
+    ways[0, 0] = 1
+    for top, length in cycles:
+        ways = _with_cycle(ways, length, [e for e in held if e <= top])
+    result: Ways = ways[movable]
+    return result
+
+
+def _with_cycle(ways: Ways, length: int, exponents: Sequence[int]) -> Ways:
+    shifts = [0, *(length << exponent - 1 for exponent in exponents)]
+    sums = ways.shape[1]
+    result = np.zeros((len(ways), sums + shifts[-1]), dtype=np.uint64)
+    for shift in shifts:
+        result[:, shift : shift + sums] += ways
+    if length < len(ways):
+        result[length:, :sums] += ways[:-length]
+    return result
+
+
+def _by_sum(ways: npt.NDArray[Any]) -> dict[int, int]:
+    return {2 * i: count for i, count in enumerate(ways.tolist()) if count}
+
+
+def _cycles(game: Game, permutation: Iterable[int]) -> Cycles:
+    source, left, result = tuple(permutation), set(range(game.cells)) - game.obstacles, []
+    while left:
+        cell = first = min(left)
+        before = len(left)
+        while cell in left:
+            left.remove(cell)
+            cell = source[cell]
+        result.append((game.tops[first], before - len(left)))
+    return tuple(sorted(result))
+
+
+def _single_cells(game: Game) -> Cycles:
+    return _cycles(game, range(game.cells))
+
+
+def _orbits(fixed: Iterable[tuple[Ways, int]]) -> dict[int, int]:
+    """Burnside's lemma, from the boards that symmetries leave as they are, and how many leave those."""
+    terms = list(fixed)
+    # Halves of 32 bits, summed apart: 48 symmetries at most cannot overflow them.
+    halves = np.zeros((2, max(len(ways) for ways, _ in terms)), dtype=np.uint64)
+    for ways, times in terms:
+        halves[0, : len(ways)] += (ways >> np.uint64(32)) * np.uint64(times)
+        halves[1, : len(ways)] += (ways & np.uint64(0xFFFFFFFF)) * np.uint64(times)
+    high, low = halves.astype(object)
+    return _by_sum((high * 2**32 + low) // sum(times for _, times in terms))
+
+
+# -- possible boards ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Test:
+    """What every state passes that is not a start."""
+
+    starts: set[Cells]  # images included
+    tiles: int  # the fewest it holds, unmergeable ones aside
+    least: int  # the least exponent it may hold
+
+
+def _test_of(game: Game) -> _Test:
+    starts = {image for board, _ in game.starts() for image in images(game, board)}
+    # Where only unmergeable tiles stand at the start, the first slide leaves the spawned tile alone.
+    tiles = 2 if all(game.sum(board) for board in starts) else 1
+    least = min({game.spawn_exponents[0]} | {e for board in starts for e in board if e})
+    return _Test(starts, tiles, least)
+
+
+def _passing_ways(game: Game, test: _Test, cycles: Cycles) -> Ways:
+    """Boards by sum that pass the test, bar the sums that follow no other."""
+    exponents = range(test.least, max(game.tops) + 1)
+    result = _ways(game, cycles, exponents)
+    unspawned = _ways(game, cycles, [e for e in exponents if e not in game.spawn_exponents])
+    result[: len(unspawned)] -= unspawned
+    for exponent in game.spawn_exponents if test.tiles > 1 else ():
+        result[1 << exponent - 1] -= _lone_ways(game, cycles, exponent)
+    return result
+
+
+def _lone_ways(game: Game, cycles: Cycles, exponent: int) -> np.uint64:
+    """Boards whose only tile, unmergeable ones aside, has this exponent."""
+    total = np.uint64(0)
+    for i, (top, length) in enumerate(cycles):
+        if length == 1 and exponent <= top:
+            total += _ways(game, cycles[:i] + cycles[i + 1 :], ())[0]
+    return total
+
+
+def _passes(game: Game, test: _Test, board: Cells) -> bool:
+    """Whether `_passing_ways` counts a board."""
+    tiles = [e for e in board if e and not (game.unmergeable and e == game.x)]
+    return len(tiles) >= test.tiles and any(e in game.spawn_exponents for e in tiles)
+
+
+def _possible_sums(game: Game, raw: dict[int, int], starts: set[Cells]) -> dict[int, bool]:
+    """The sums of layers that can hold states; the value tells whether one can come before it."""
+    started = {game.sum(board) for board in starts}
+    result: dict[int, bool] = {}
+    for total in sorted(raw.keys() | started):
+        follows = any(total - 2**e in result for e in game.spawn_exponents)
+        if total in started or (follows and total in raw):
+            result[total] = follows
+    return result
+
+
+def _possible(
+    game: Game, test: _Test, counts: dict[int, int], sums: dict[int, bool], starts: set[Cells]
+) -> dict[int, int]:
+    """The counts of the sums that follow others, and the starts that are not among them."""
+    result = {total: counts.get(total, 0) if follows else 0 for total, follows in sums.items()}
+    for board in starts:
+        total = game.sum(board)
+        result[total] += not (sums[total] and _passes(game, test, board))
+    return result
+
+
+def layers_together(sizes: dict[int, int]) -> dict[int, int]:
+    """Boards in memory while a layer is made, by its sum: two layers above, afterstates and states."""
+    return {s: sizes.get(s + 4, 0) + sizes.get(s + 2, 0) + 2 * size for s, size in sizes.items()}

@@ -1,0 +1,172 @@
+"""The result of counting: how many states each layer holds, by largest tile.
+
+Pure data.  The arrays have one row a layer and one column an exponent, so
+``states[i, e]`` counts the states of sum ``sums[i]`` whose largest tile is 2**e.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import CorruptError
+from tilebase.game.game import Game
+
+IntArray = npt.NDArray[np.int64]
+
+FIELDS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "raw_live")
+"""The counted quantities, in the order in which tables show them."""
+
+STORED = ("states", "live", "winning", "afterstates", "raw_states", "raw_live")
+"""Those that are kept; losing states are the states that are not live."""
+
+
+@dataclass(frozen=True)
+class CountResult:
+    """Counts of reachable positions, canonical up to symmetry unless they are called raw.
+
+    Attributes
+    ----------
+    game, lookahead:
+        What was counted; with `lookahead`, states that are won or lost within one move
+        are collapsed as in Lees-Miller's partial build and count nowhere.
+    sums:
+        ``sums[i]`` is the tile sum of layer i, ascending.
+    states:
+        Boards with the player to move, not holding the goal; ``live + losing``.
+    live:
+        States with an allowed slide.
+    winning:
+        Live states with a slide that makes the goal.  Boards that hold the goal are not
+        told apart: the game is over.
+    afterstates:
+        Boards after a slide, goal not reached; with an empty start, the empty board too.
+    raw_states, raw_live:
+        The same without symmetry: every state weighted with its orbit size.  If the start
+        itself is not symmetric, these count what is reachable from all its images.
+    complete:
+        False if counting stopped at ``up_to`` before the last layer.
+    """
+
+    game: Game
+    lookahead: bool
+    sums: IntArray
+    states: IntArray
+    live: IntArray
+    winning: IntArray
+    afterstates: IntArray
+    raw_states: IntArray
+    raw_live: IntArray
+    complete: bool = True
+
+    @property
+    def losing(self) -> IntArray:
+        """States without an allowed slide."""
+        return self.states - self.live
+
+    def total(self, field: str) -> int:
+        """The sum of one of `FIELDS` over all layers."""
+        return int(np.sum(getattr(self, field), dtype=np.int64))
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """All of `FIELDS`, summed."""
+        return {field: self.total(field) for field in FIELDS}
+
+    def rows(self, by: tuple[str, ...] = ("sum",)) -> Iterator[dict[str, int]]:
+        """One dictionary a row of the table grouped by ``sum``, ``max``, both or neither.
+
+        Rows in which nothing was counted are left out; ``max`` is a tile, not an exponent
+        (0 for a board without tiles).
+        """
+        axes = {"sum": 0, "max": 1}
+        dropped = tuple(axis for name, axis in axes.items() if name not in by)
+        tables = {field: np.sum(getattr(self, field), axis=dropped, keepdims=True) for field in FIELDS}
+        counted = sum(np.abs(table) for table in tables.values())
+        for layer, exponent in np.argwhere(counted):
+            row = {"sum": int(self.sums[layer])} if "sum" in by else {}
+            if "max" in by:
+                row["max"] = 2 ** int(exponent) if exponent else 0
+            yield row | {field: int(table[layer, exponent]) for field, table in tables.items()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values: game, totals and the table by sum and largest tile."""
+        return {
+            "game": self.game.identity,
+            "lookahead": self.lookahead,
+            "complete": self.complete,
+            "totals": self.totals,
+            "layers": list(self.rows(("sum", "max"))),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Any) -> CountResult:
+        """The result of which `as_dict` made these values.  Raises `CorruptError` if there is none.
+
+        >>> game = {"game": Game("2x2", 32).identity, "lookahead": False, "complete": True}
+        >>> CountResult.from_dict(game | {"layers": [], "totals": dict.fromkeys(FIELDS, 0)}).total("live")
+        0
+        """
+        if not isinstance(values, dict):
+            raise CorruptError("these are not counts: not a JSON object")
+        try:
+            game = Game.from_identity(values["game"])
+            sums, arrays = _arrays(game, values["layers"])
+            lookahead, complete = bool(values["lookahead"]), bool(values["complete"])
+            result = cls(game, lookahead, sums, **arrays, complete=complete)
+            result.assert_consistent()
+            agree = values["totals"] == result.totals
+        except KeyError as error:
+            raise CorruptError(f"these are not counts: {error} is missing") from error
+        except TypeError as error:
+            raise CorruptError("these are not counts: something in them has the wrong type") from error
+        except (AssertionError, OverflowError, ValueError) as error:
+            raise CorruptError(f"these are not counts: {error}") from error
+        if not agree:
+            raise CorruptError("these are not counts: their totals are not the sums of their layers")
+        return result
+
+    def assert_consistent(self) -> None:
+        """Raise AssertionError if the arrays contradict each other; for tests and resumed runs."""
+        shape = (len(self.sums), self.game.max_code + 1)
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and field.name != "sums":
+                assert value.shape == shape, f"{field.name} has shape {value.shape}, not {shape}"
+                assert (value >= 0).all(), f"{field.name} has negative counts"
+        assert (np.diff(self.sums) > 0).all(), "layers are not in ascending order"
+        assert (self.live <= self.states).all(), "more live states than states"
+        assert (self.winning <= self.live).all(), "more winning states than live ones"
+        assert (self.raw_states >= self.states).all(), "fewer states without symmetry than with"
+        assert (self.raw_live >= self.live).all(), "fewer live states without symmetry than with"
+
+
+def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, dict[str, IntArray]]:
+    """The sums of the rows of a table, and for each of `STORED` the array that they fill."""
+    sums = sorted({index(row["sum"]) for row in rows})
+    if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.max_code:
+        raise ValueError(f"a board of {game} has no sum of {sums[0] if sums[0] < 0 else sums[-1]}")
+    place = {total: layer for layer, total in enumerate(sums)}
+    arrays = {name: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for name in STORED}
+    cells = set()
+    for row in rows:
+        tile = index(row["max"])  # 1 for a board without tiles in files of before
+        cell = place[row["sum"]], max(tile.bit_length() - 1, 0)
+        if (
+            tile < 0
+            or tile & (tile - 1)
+            or (tile < 2) != (row["sum"] == 0)
+            or cell[1] > game.max_code
+            or cell in cells
+        ):
+            raise ValueError(f"largest tile {tile} in sum {row['sum']} cannot be, or stands there twice")
+        cells.add(cell)
+        for name in STORED:
+            arrays[name][cell] = index(row[name])
+    return np.array(sums, dtype=np.int64), arrays

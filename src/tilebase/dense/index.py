@@ -1,0 +1,317 @@
+"""The perfect index: all boards of one sum within the limits, ranked without gaps.
+
+The board is cut into four parts by halving its two largest directions:
+
+    A | B        A, B together are the top half, A, C the left half;
+    --+--        boards of one row have no C and D
+    C | D
+
+A filling of a part has a sum and, among the fillings with that sum, a place in key order.  A layer
+is ordered by these, the first that differs deciding:
+
+    sum of the top half, sum of the left half, sum of A,
+    place of A, place of B, place of C, place of D
+
+Once the three sums are known the four places are the digits of a number, so that
+
+    rank = offset[sum of A, sum of B, sum of C] + ((A |B| + B) |C| + C) |D| + D
+
+where |X| counts the fillings of X with its sum.  Both ways cost four small look-ups and one
+offset, whatever the limits are.
+
+The order is chosen for the dense passes.  A slide along rows keeps the sum of the top half, one
+along columns that of the left half, and a spawn adds to one or both of them: all that a
+slide or spawn needs lies in few contiguous blocks (`tilebase.dense.passes`).  For boards that differ
+in D only, what slides and spawns do to the other parts is the same and ranks are neighbours, so
+that most of a pass runs along arrays.
+
+The layer sizes are those of Slizkov's table I[cells][sum] (arXiv:2303.07266, algorithm 1); the
+index is not his, which takes a step for each cell and tile.
+
+Not promised: tables of a part grow with the product of what its cells may hold; `PerfectIndex`
+refuses games whose parts have more than 2**24 fillings.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.errors import BoardError, ResourceError, UsageError
+from tilebase.game.game import Cells, Game
+
+Array = npt.NDArray[Any]
+MOST_FILLINGS = 1 << 24
+"""Fillings of one part."""
+CACHED_LAYERS = 8
+"""Layers whose offsets are kept for ranking single boards."""
+MOST_BLOCKS = 1 << 26
+"""Combinations of sums of three parts."""
+PART_BYTES, BLOCK_BYTES = 64, 200
+"""Bytes that a filling of a part and a block take while the tables are made, at most."""
+
+
+class Part:
+    """The fillings of some cells, by sum and then by key.
+
+    Attributes
+    ----------
+    cells:
+        The cells, ascending.
+    codes:
+        What each of them may hold: exponents, and the code of an unmergeable tile.
+    fillings:
+        uint8[n, cells]: the fillings, ordered by sum, then as tuples.
+    sums:
+        int64[k]: half of each sum that occurs, ascending; its place is its *class*.
+    starts:
+        int64[k + 1]: where the fillings of each class begin.
+    counts:
+        int64[k]: how many each class has.
+    class_of:
+        int32[...]: class of half a sum, -1 if none.
+    """
+
+    def __init__(self, game: Game, cells: Cells) -> None:
+        self.game, self.cells = game, cells
+        self.codes = tuple(cell_codes(game, cell) for cell in cells)
+        self.radix = tuple(len(codes) for codes in self.codes)
+        count = prod(self.radix)
+        if count > MOST_FILLINGS:
+            raise ResourceError(
+                f"all boards of {game} are too many for a pass over them: a quarter of the board can be "
+                f"filled in {count:,} ways, and at most {MOST_FILLINGS:,} can be handled; "
+                "give lower limits on cells"
+            )
+        grid = np.indices(self.radix, dtype=np.uint8).reshape(len(cells), count)
+        held = np.empty_like(grid)
+        halves = np.zeros(count, dtype=np.int64)
+        for place, codes in enumerate(self.codes):
+            held[place] = np.array(codes, dtype=np.uint8)[grid[place]]
+            halves += np.array([game.sum((code,)) >> 1 for code in codes], dtype=np.int64)[grid[place]]
+        order = np.argsort(halves, kind="stable")
+        self.fillings = np.ascontiguousarray(held[:, order].T)
+        self.halves = halves[order]
+        by_sum = np.bincount(self.halves)
+        self.sums = np.flatnonzero(by_sum).astype(np.int64)
+        self.counts = by_sum[self.sums].astype(np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
+        self.class_of = np.full(len(by_sum), -1, dtype=np.int32)
+        self.class_of[self.sums] = np.arange(len(self.sums), dtype=np.int32)
+        # place_of[code]: the filling whose digits make this number, the first cell the highest.
+        self.place_of = np.empty(count, dtype=np.uint32)
+        self.place_of[order] = np.arange(count, dtype=np.uint32)
+
+    def __len__(self) -> int:
+        return len(self.fillings)
+
+    def place(self, board: Sequence[int]) -> tuple[int, int]:
+        """Class and place within it of what a board holds here.  Raises `BoardError`."""
+        code = 0
+        for cell, codes, radix in zip(self.cells, self.codes, self.radix, strict=True):
+            if board[cell] not in codes:
+                raise BoardError(f"{self.game.format(board)} breaks a limit of {self.game}")
+            code = code * radix + codes.index(board[cell])
+        place = int(self.place_of[code])
+        kind = int(self.class_of[self.halves[place]])
+        return kind, place - int(self.starts[kind])
+
+
+def cell_codes(game: Game, cell: int) -> tuple[int, ...]:
+    """What a cell may hold, ascending."""
+    if cell in game.walls:
+        return (0,)
+    if game.fixed and cell in game.unmergeable:
+        return (game.x,)
+    plain = tuple(range(game.tops[cell] + 1))
+    return (*plain, game.x) if game.unmergeable and not game.fixed else plain
+
+
+@dataclass(frozen=True)
+class LayerMap:
+    """Where the blocks of a layer, or of a part of it, begin.
+
+    Attributes
+    ----------
+    half:
+        Half the sum.
+    offsets:
+        int64[a, b, c]: rank of the first board whose parts A, B, C have these classes; -1 if none.
+    size:
+        Boards.
+    """
+
+    half: int
+    offsets: Array
+    size: int
+
+
+class PerfectIndex:
+    """Ranks of the boards of a game within its limits.
+
+    Boards that hold the goal have none.  If unmergeable tiles move, boards with any number of
+    them are ranked.
+
+    Raises
+    ------
+    ResourceError
+        If the limits allow more than 2**24 fillings of a quarter of the board, or the tables take more
+        than `most_bytes`: the game of a table that somebody else made may be any.
+
+    >>> index = PerfectIndex(Game("2x2", 32))
+    >>> index.unrank(8, index.rank((1, 1, 0, 2)))
+    (1, 1, 0, 2)
+    """
+
+    def __init__(self, game: Game, most_bytes: int | None = None) -> None:
+        self.game = game
+        self.axes, cells = _cut(game)
+        for part in cells:
+            self._bound(most_bytes, PART_BYTES * prod(len(cell_codes(game, cell)) for cell in part))
+        self.parts = tuple(Part(game, part) for part in cells)
+        a, b, c, _ = self.parts
+        shape = (len(a.sums), len(b.sums), len(c.sums))
+        self._bound(most_bytes, BLOCK_BYTES * prod(shape))
+        if prod(shape) > MOST_BLOCKS:
+            raise ResourceError(
+                f"all boards of {game} are too many for a pass over them: their quarters can have "
+                f"{prod(shape):,} combinations of sums, and at most {MOST_BLOCKS:,} can be handled; "
+                "give lower limits on cells"
+            )
+        sums = [part.sums for part in (a, b, c)]
+        first, second, third = (grid.ravel() for grid in np.meshgrid(*sums, indexing="ij"))
+        # Blocks in the order of ranks: by the sums of the top half, of the left half, of A.
+        self.order = np.lexsort((first, first + third, first + second))
+        self.top = (first + second)[self.order]
+        self.left = (first + third)[self.order]
+        self._three = (first + second + third)[self.order].astype(np.int32)
+        counts = [part.counts for part in (a, b, c)]
+        grids = np.meshgrid(*counts, indexing="ij")
+        self._boards = (grids[0] * grids[1] * grids[2]).ravel()[self.order]
+        self._shape = shape
+        # How many fillings of D have half a sum, from where A, B and C have more than the board may.
+        d, most = self.parts[3], int(self._three.max())
+        self._below = most
+        self._fillings = np.zeros(2 * most + len(d.class_of), dtype=np.int64)
+        self._fillings[most + d.sums] = d.counts
+        self._layer_of = lru_cache(maxsize=CACHED_LAYERS)(self.layer)
+
+    def _bound(self, most: int | None, needed: int) -> None:
+        if most is not None and needed > most:
+            raise ResourceError(
+                f"the perfect index of {self.game} takes {needed / 2**30:.1f} GiB, "
+                f"and at most {most / 2**30:.1f} GiB are taken to read a table"
+            )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its tables, and of the offsets of the layers that a pass has at once."""
+        blocks = len(self.order)
+        return sum(part.fillings.nbytes + 12 * len(part) for part in self.parts) + 90 * blocks
+
+    def sizes(self) -> dict[int, int]:
+        """The number of boards of each sum, ascending; sums without a board are left out."""
+        if self.game.unmergeable and not self.game.fixed:
+            highest = 2 * sum(int(part.sums[-1]) for part in self.parts)
+            found = {total: self.layer(total).size for total in range(0, highest + 1, 2)}
+            return {total: size for total, size in found.items() if size}
+        return boards_by_sum(self.game)
+
+    def layer(self, total: int, keep: Array | None = None) -> LayerMap:
+        """The blocks of one sum; with `keep`, a mask of blocks in order, only those, ranked from 0."""
+        sizes = self.block_sizes(total)
+        if keep is not None:
+            sizes *= keep
+        begins = np.cumsum(sizes)
+        size = int(begins[-1])
+        begins -= sizes
+        begins[sizes == 0] = -1
+        offsets = np.empty_like(begins)
+        offsets[self.order] = begins
+        return LayerMap(total >> 1, offsets.reshape(self._shape), size)
+
+    def block_sizes(self, total: int) -> Array:
+        """Boards in each block of a sum, in the order of ranks."""
+        first = (total >> 1) + self._below
+        if total < 0 or total % 2 or first >= len(self._fillings):
+            return np.zeros(len(self._three), dtype=np.int64)
+        sizes: Array = self._fillings[first - self._three]
+        sizes *= self._boards
+        return sizes
+
+    def rank(self, board: Sequence[int]) -> int:
+        """The rank of a board among those of its sum.  Raises `BoardError` if it breaks a limit."""
+        board = self.game.cells_of(board)
+        kinds, places = zip(*(part.place(board) for part in self.parts), strict=True)
+        offset = int(self._layer_of(self.game.sum(board)).offsets[kinds[:3]])
+        rank = 0
+        for part, kind, place in zip(self.parts, kinds, places, strict=True):
+            rank = rank * int(part.counts[kind]) + place
+        return offset + rank
+
+    def unrank(self, total: int, rank: int) -> Cells:
+        """The board of a sum and a rank.  Raises `UsageError` if the layer has no such rank."""
+        try:
+            total, rank = index(total), index(rank)
+        except TypeError as error:
+            raise UsageError("a sum and a rank are whole numbers") from error
+        layer = self._layer_of(total)
+        if not 0 <= rank < layer.size:
+            raise UsageError(
+                f"rank {rank} is not in the layer of sum {total}: {self.game} has {layer.size} there"
+            )
+        offsets = layer.offsets.ravel()[self.order]
+        block = int(np.flatnonzero((offsets >= 0) & (offsets <= rank))[-1])
+        kinds = list(np.unravel_index(int(self.order[block]), self._shape))
+        kinds.append(self.parts[3].class_of[layer.half - self._three[block]])
+        rank -= int(offsets[block])
+        board = [0] * self.game.cells
+        for part, kind in zip(self.parts[::-1], kinds[::-1], strict=True):
+            rank, place = divmod(rank, int(part.counts[kind]))
+            for cell, held in zip(part.cells, part.fillings[part.starts[kind] + place], strict=True):
+                board[cell] = int(held)
+        return tuple(board)
+
+    def boards(self, total: int) -> Iterator[Cells]:
+        """The boards of a sum in the order of their ranks."""
+        return (self.unrank(total, rank) for rank in range(self.layer(total).size))
+
+
+def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:
+    """The two axes that are halved, and the cells of A, B, C, D.
+
+    Of all ways to cut, the one whose halves have fewest fillings: tables of halves are what a
+    pass needs most memory for.
+    """
+
+    def fillings(cells: Cells) -> int:
+        return prod(len(cell_codes(game, cell)) for cell in cells)
+
+    axes = range(len(game.shape))
+    places = list(itertools.product(*(range(size) for size in game.shape)))
+    best = None
+    for rows, columns in itertools.permutations(axes, 2):
+        if rows > columns:
+            continue
+        for row, column in itertools.product(
+            *({game.shape[axis] // 2, -(-game.shape[axis] // 2)} for axis in (rows, columns))
+        ):
+            parts: tuple[list[int], ...] = ([], [], [], [])
+            for cell, place in enumerate(places):
+                parts[2 * (place[rows] >= row) + (place[columns] >= column)].append(cell)
+            a, b, c, d = (tuple(part) for part in parts)
+            cost = max(fillings(half) for half in (a + b, c + d, a + c, b + d)), row, column
+            if best is None or cost < best[0]:
+                best = cost, (rows, columns), (a, b, c, d)
+    if best is None:
+        raise UsageError(f"{game} has no two directions to cut")
+    return best[1], best[2]

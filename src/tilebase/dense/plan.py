@@ -1,0 +1,375 @@
+"""What a dense pass will take, how its layers are cut into batches, and what it would take elsewhere.
+
+The rates of processors are measured (docs/performance.md), that of the GPU is an estimate from its memory's
+bandwidth, and the plan says which is which.  Disks are charged with eight times the size of the
+layers where these do not fit into memory (`dense.passes`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.counting.combinatorics import boards_by_sum, layers_together
+from tilebase.counting.estimates import BITS_RATE, DISK_RATE, LOG, THREAD_RATE, duration
+from tilebase.dense import tables as layers
+from tilebase.dense.executors.bits import LAYERS, Words
+from tilebase.dense.index import PerfectIndex
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import byte_text
+from tilebase.runtime.resources import OVERHEAD, available_memory
+
+Array = npt.NDArray[Any]
+CUT_BLOCKS = 1 << 25
+"""Blocks that a plan looks at before a pass begins."""
+NO_BOUND = 1 << 62
+"""Bytes of memory that are enough for everything."""
+WORTH_BITS = 0.5
+"""The most bytes a board for which bits are taken: rows are not full where few halves have the same sum.
+
+Where no layer has 2^20 boards, that may waste what it likes."""
+GPU_BYTES = 300.0
+"""Bytes of the device's memory that a board moves: tables, about ten values, in sectors of 32 bytes."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a dense pass will take.
+
+    Attributes
+    ----------
+    boards, largest:
+        Of all layers and of the largest.
+    value_bytes:
+        Of a value.
+    table_bytes:
+        Of the tables, and of what the threads work in.
+    whole_bytes:
+        Memory to have all layers that are needed at once in memory.
+    memory:
+        What there is.
+    batched:
+        Whether layers go through files.
+    disk_bytes:
+        Of the files at the same time; 0 if there are none, checkpoints aside.
+    moved_bytes:
+        Read and written in all.
+    words:
+        What truths take as bits; None for values.
+    """
+
+    boards: int
+    largest: int
+    value_bytes: float
+    table_bytes: int
+    whole_bytes: int
+    memory: int
+    batched: bool
+    disk_bytes: int
+    moved_bytes: int
+    words: Words | None = None
+
+    @classmethod
+    def of(cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, **options: Any) -> Plan:
+        """The plan for an objective, with the options of `outline`.
+
+        Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
+        """
+        lowest = options.get("lowest", 0)
+        try:
+            plan = cls.outline(index, objective, memory, threads, **options)
+            if not plan.batched or plan.can_be_cut(index, memory, lowest):
+                return plan
+        except ResourceError:
+            pass  # the least memory is still to be found
+        plan = cls.outline(index, objective, NO_BOUND, threads, **options | {"bits": False})
+        least = byte_text(plan.least_memory(index, lowest))
+        raise ResourceError(
+            f"{index.game} needs {least} of memory, even in batches, and "
+            f"{byte_text(memory)} may be used: give more memory, a smaller type of value, or lower limits"
+        )
+
+    @property
+    def base(self) -> int:
+        """Bytes that are needed whatever the batches are: tables, scratch buffers and the program."""
+        return self.table_bytes + OVERHEAD
+
+    def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
+        """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
+        sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
+        # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
+        every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
+        plan = replace(self, memory=memory)
+        try:
+            for total in [max(sizes, key=lambda s: sizes[s]), *([] if largest else sorted(sizes)[::every])]:
+                plan.cut(index, total)
+        except ResourceError:
+            return False
+        return True
+
+    def least_memory(self, index: PerfectIndex, lowest: int) -> int:
+        """Bytes of memory that are enough, at most a tenth more than the least."""
+        low, high = self.base, self.whole_bytes
+        while high - low > high // 50:
+            middle = (low + high) // 2
+            if self.can_be_cut(index, middle, lowest, largest=True):
+                high = middle
+            else:
+                low = middle
+        while high < self.whole_bytes and not self.can_be_cut(index, high, lowest):
+            high += high // 20
+        return min(high, self.whole_bytes)
+
+    @classmethod
+    def outline(
+        cls,
+        index: PerfectIndex,
+        objective: Objective,
+        memory: int,
+        threads: int,
+        *,
+        value_bytes: int = 0,
+        lowest: int = 0,
+        highest: int | None = None,
+        bits: bool = True,
+    ) -> Plan:
+        """The plan, without looking whether batches fit, which takes seconds where there are many blocks.
+
+        Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
+        Truths are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
+        `ResourceError` if the tables do not fit.
+        """
+        sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
+        if highest is not None:  # the first layer needs what is above it
+            sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
+        if not sizes:
+            raise UsageError(f"no board of {index.game} has a sum of {lowest} or more: give a lower sum")
+        if bits and objective.dtype == "bit" and (plan := cls._of_bits(index, sizes, memory, threads)):
+            return plan
+        size = value_bytes or (1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize)
+        tables = layers.table_bytes(index, made=objective.name == "score") + index.nbytes
+        tables += threads * layers.room_bytes(index, size)
+        if tables + OVERHEAD > memory:
+            raise ResourceError(
+                f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
+                f"{memory / 2**30:.3g} GiB: give more memory or lower limits"
+            )
+        together = size * max(layers_together(sizes).values())
+        whole = together + tables + OVERHEAD
+        batched = whole > memory
+        boards = sum(sizes.values())
+        return cls(
+            boards, max(sizes.values()), size, tables, whole, memory, batched,
+            together if batched else 0, 8 * size * boards if batched else 0,
+        )  # fmt: skip
+
+    @classmethod
+    def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], memory: int, threads: int) -> Plan | None:
+        words = Words.of(index, sizes)
+        boards, largest = sum(sizes.values()), max(sizes.values())
+        tables = layers.table_bytes(index, made=False) + index.nbytes + threads * words.room_bytes
+        whole = 8 * LAYERS * words.layer + tables + OVERHEAD
+        if whole > memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
+            return None
+        return cls(boards, largest, 8 * words.layer / largest, tables, whole, memory, False, 0, 0, words)
+
+    @property
+    def rate(self) -> float:
+        """Boards a second and thread."""
+        return THREAD_RATE if self.words is None else BITS_RATE
+
+    def cut(self, index: PerfectIndex, total: int) -> Cut:
+        """The batches of a layer.  Raises `ResourceError` if one does not fit."""
+        room = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
+        sizes = index.block_sizes(total)
+        above = [index.block_sizes(total + 2**e) for e in index.game.spawn_exponents]
+        return Cut(self, index, total, sizes, above, room)
+
+    def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: Collection[int]) -> None:
+        """Raise `ResourceError` if the disk has no room for the files."""
+        needed = self.disk_bytes + (int(self.value_bytes * self.boards / 3) if keep else 0)
+        have, sizes = shutil.disk_usage(folder).free, index.sizes()
+        held = sum(int(self.value_bytes * sizes.get(s, 0)) for s in there)
+        if needed > have + held:
+            raise ResourceError(
+                f"the layers of {index.game} need about {needed / 1e9:.1f} GB of disk, and {folder} has "
+                f"{have / 1e9:.1f} GB free: give lower limits, more memory, or another folder"
+            )
+
+
+Range = tuple[int, int]
+"""Halves of sums, from the first up to the second."""
+
+
+class Cut:
+    """How a layer is cut into batches that fit into memory.
+
+    A batch is a range of sums of the top half (`tops`, for fold and rows) or of the left half (`sides`,
+    for columns) with all its afterstates in memory.  It is worked off in pieces, ranges of the other
+    half's sum, for which the layers above or the states are in memory.
+    """
+
+    def __init__(
+        self, plan: Plan, index: PerfectIndex, total: int, sizes: Array, above: Sequence[Array], room: int
+    ) -> None:
+        self._plan, self._total, self._room = plan, total, room
+        self._top, self._left, self._sizes = index.top, index.left, sizes
+        self._above = above
+        self._steps = [1 << (e - 1) for e in index.game.spawn_exponents]
+        self.tops = self._ranges(_by(index.top, sizes), room // 2)
+        self.sides = self._ranges(_by(index.left, sizes), room // 2)
+        self._pieces = {top: self.lefts(top) for top in self.tops}
+        self.batches = max(len(self.tops), len(self.sides))
+
+    def lefts(self, top: Range) -> list[Range]:
+        """The pieces of a range of the top half's sum."""
+        rows = within(self._top, top)
+        # Of afterstates there are a piece and, later, states; of each layer above what is near.
+        need = 2 * _by(self._left, np.where(rows, self._sizes, 0))
+        for step, sizes in zip(self._steps, self._above, strict=True):
+            near = _by(self._left, np.where(rows | within(self._top - step, top), sizes, 0))
+            need = need + near
+            need[:-step] += near[step:]
+        return self._ranges(need, self._room - self._room // 2)
+
+    def pieces(self, left: Range) -> list[Range]:
+        """The pieces of a range of the left half's sum."""
+        columns = within(self._left, left)
+        return self._ranges(_by(self._top, np.where(columns, self._sizes, 0)), self._room - self._room // 2)
+
+    def _ranges(self, need: Array, room: int) -> list[Range]:
+        most = int(need.max(initial=0))
+        if most > room:
+            short = 2 * int((most - room) * self._plan.value_bytes)
+            raise ResourceError(
+                f"one batch of the layer of sum {self._total} needs about {short / 2**30:.2g} GiB more than "
+                f"{self._plan.memory / 2**30:.3g} GiB: give more memory, a smaller type of value, or lower "
+                "limits"
+            )
+        ranges, begin, gathered = [], 0, 0
+        for half, boards in enumerate(need.tolist()):
+            if gathered + boards > room:
+                ranges.append((begin, half))
+                begin, gathered = half, 0
+            gathered += boards
+        return [*ranges, (begin, len(need))]
+
+
+def within(sums: Array, bounds: Range) -> Array:
+    """Which sums lie in a range."""
+    inside: Array = (sums >= bounds[0]) & (sums < bounds[1])
+    return inside
+
+
+def near_blocks(index: PerfectIndex, top: Range, left: Range, step: int) -> Array:
+    """The blocks that a spawn of half a tile `step` leads to from some ranges."""
+    rows = within(index.top, top) | within(index.top - step, top)
+    columns = within(index.left, left) | within(index.left - step, left)
+    near: Array = rows & columns
+    return near
+
+
+def _by(sums: Array, sizes: Array) -> Array:
+    """Boards by half the sum of a half."""
+    return np.bincount(sums, weights=sizes).astype(np.int64)
+
+
+# -- machines -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A kind of machine.
+
+    Attributes
+    ----------
+    name:
+        What it is.
+    memory:
+        Bytes for layers and tables.
+    threads:
+        Of the processors.
+    rate:
+        Boards a second of a device; None for processors, where the plan knows.
+    disk_rate:
+        Bytes a second from and to its disks.
+    measured:
+        Whether the rate was measured.
+    count:
+        How many share the work, by blocks of boards.
+    """
+
+    name: str
+    memory: int
+    threads: int
+    rate: float | None
+    disk_rate: float
+    measured: bool
+    count: int = 1
+
+
+def machines(memory: int | None = None) -> tuple[Machine, ...]:
+    """This machine, one H200, and a cluster of sixteen servers."""
+    threads = len(os.sched_getaffinity(0))
+    here = available_memory() * 3 // 4 if memory is None else memory
+    return (
+        Machine(f"this machine, {threads} threads", here, threads, None, DISK_RATE, True),
+        Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
+        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96, None, 6e9, False, 16),
+    )
+
+
+def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
+    """What a machine would need: a row of a table."""
+    row: dict[str, Any] = {"machine": machine.name}
+    try:
+        plan = Plan.of(
+            index, objective, machine.memory * machine.count, machine.threads * machine.count,
+            bits=machine.rate is None,
+        )  # fmt: skip
+    except ResourceError as error:
+        return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
+    work = plan.boards / ((machine.rate or plan.rate * machine.threads) * machine.count)
+    moved = plan.moved_bytes / (machine.disk_rate * machine.count)
+    seconds = max(work, moved)
+    return row | {
+        "memory": byte_text(min(plan.whole_bytes, machine.memory * machine.count)),
+        "disk": byte_text(plan.disk_bytes),
+        "moved": byte_text(plan.moved_bytes),
+        "time": duration(seconds, 3) + ("" if machine.measured else " (estimated rate)"),
+    }
+
+
+def rows(game: Game, objective: Objective, memory: int | None = None) -> list[dict[str, Any]]:
+    """The plan for each machine.
+
+    Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
+    """
+    try:
+        index = PerfectIndex(game)
+    except ResourceError as error:
+        LOG.info("such a pass cannot be done on any machine: %s", error)
+        return [_without_index(game, objective, machine) for machine in machines(memory)]
+    return [estimate(index, objective, machine) for machine in machines(memory)]
+
+
+def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
+    sizes = boards_by_sum(game)
+    together = objective.value_bytes * max(layers_together(sizes).values())
+    rate = (machine.rate or THREAD_RATE * machine.threads) * machine.count
+    return {
+        "machine": machine.name,
+        "memory": f"{byte_text(together)}, or batches",
+        "disk": byte_text(together),
+        "moved": byte_text(8 * objective.value_bytes * sum(sizes.values())),
+        "time": f"{duration(sum(sizes.values()) / rate, 3)}, if it could be done",
+    }

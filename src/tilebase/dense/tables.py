@@ -1,0 +1,437 @@
+"""The tables, layers and tasks of the dense passes (`tilebase.dense.passes`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import dense as kernels
+from tilebase.dense.index import LayerMap, Part, PerfectIndex
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files.format import CHUNK_KEYS
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, summarise
+from tilebase.objectives.objective import ONE, Objective
+from tilebase.objectives.results import Piece
+
+Array = npt.NDArray[Any]
+
+JOB_BOARDS = 1 << 19
+"""Boards of a job, if the top or left halves can be cut so fine."""
+MOST_PATTERNS = 64
+MOST_PLACES = 1 << 20
+"""Fillings of a part that have one sum: what an entry of a table has room for."""
+ROOM = 4096
+"""Accumulators or values in a row that a thread works on at once, at least."""
+TILE = 16
+"""Rows of values that a thread works on at once."""
+SUMMARY_BOARDS = 64 * CHUNK_KEYS
+"""Values that one thread sums up at a time."""
+TABLE_ROWS = 64
+"""Rows of a table of halves that one job fills."""
+
+
+class Half:
+    """Slides of the boards' halves on one side: A and B, or C and D, or A and C, or B and D.
+
+    ``table[d, n]`` is what slide d makes of the n-th half (`_kernels.dense`); ``made`` the sum of the tiles
+    made, if anything asks for it; ``firsts[x, y]`` the first half whose parts have the classes x and y, and
+    ``begins[h]`` the first whose half sum is h or more.
+    """
+
+    def __init__(self, game: Game, first: Part, second: Part, directions: list[str], made: bool) -> None:
+        cells = first.cells + second.cells
+        self.first, self.second = first, second
+        local = {cell: place for place, cell in enumerate(cells)}
+        self._lines = [
+            np.array(
+                [[local[cell] for cell in line] for line in game.lines[direction] if line[0] in local],
+                dtype=np.int64,
+            ).reshape(-1, len(game.lines[direction][0]))
+            for direction in directions
+        ]
+        self._blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
+        self._weights = np.full((len(cells), 256), -1, dtype=np.int64)
+        for place, cell in enumerate(cells):
+            part = first if place < len(first.cells) else second
+            at = part.cells.index(cell)
+            step = int(np.prod(part.radix[at + 1 :], dtype=np.int64))
+            for digit, code in enumerate(part.codes[at]):
+                self._weights[place, code] = digit * step
+        self._numbers = (game.x if game.unmergeable else 0, game.goal_exponent or 0)
+        halves = len(first) * len(second)
+        self.table = np.zeros((len(directions), halves), dtype=np.uint64)
+        self.made = np.zeros((len(directions), halves if made else 0), dtype=np.int32)
+        sums = (first.sums[:, None] + second.sums).ravel()
+        sizes = (first.counts[:, None] * second.counts).ravel()
+        order = np.argsort(sums, kind="stable")
+        firsts = np.empty(len(sums), dtype=np.int64)
+        firsts[order] = np.cumsum(sizes[order]) - sizes[order]
+        self.firsts = firsts.reshape(len(first.sums), len(second.sums))
+        self.begins = np.concatenate([[0], np.cumsum(half_counts(first, second))])
+
+    def jobs(self) -> Iterator[Any]:
+        """Calls that fill the table, one a direction and some rows."""
+        for d in range(len(self.table)):
+            for row in range(0, len(self.first), TABLE_ROWS):
+                yield lambda d=d, row=row: self._fill(d, row, min(row + TABLE_ROWS, len(self.first)))
+
+    def _fill(self, d: int, begin: int, end: int) -> None:
+        first, second = self.first, self.second
+        board = np.empty(len(self._blocked), dtype=np.uint8)
+        kernels.tabulate(
+            begin, end, first.fillings, second.fillings, self._lines[d], self._blocked, self._weights,
+            first.place_of, second.place_of, kinds(first), kinds(second), first.starts, second.starts,
+            self.firsts, *self._numbers, board, self.table[d], self.made[d],
+        )  # fmt: skip
+
+
+def half_counts(first: Part, second: Part) -> Array:
+    """How many halves of a board have each half sum."""
+    sums = (first.sums[:, None] + second.sums).ravel()
+    found: Array = np.zeros(int(sums.max()) + 1, dtype=np.int64)
+    np.add.at(found, sums, (first.counts[:, None] * second.counts).ravel())
+    return found
+
+
+def kinds(part: Part) -> Array:
+    """The class of each filling."""
+    return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
+
+
+def check_index(index: PerfectIndex) -> None:
+    """Whether there can be a dense pass.
+
+    Raises `ResourceError` if a quarter has too many fillings of one sum, `UsageError` for more than 64
+    patterns.
+    """
+    game = index.game
+    if len(game.patterns) > MOST_PATTERNS:
+        raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
+    if max(int(part.counts.max()) for part in index.parts) > MOST_PLACES:
+        raise ResourceError(
+            f"a quarter of {game} has more than {MOST_PLACES:,} fillings of one sum: give lower limits"
+        )
+
+
+class DenseRules:
+    """A game compiled to what the kernels of the dense passes take.  Raises as `check_index` does."""
+
+    def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, made: bool) -> None:
+        game = index.game
+        self.game, self.index = game, index
+        check_index(index)
+        a, b, c, d = index.parts
+        rows, columns = _directions(index)
+        self.top, self.bottom = Half(game, a, b, rows, made), Half(game, c, d, rows, made)
+        self.left, self.right = Half(game, a, c, columns, made), Half(game, b, d, columns, made)
+        halves = (self.top, self.bottom, self.left, self.right)
+        for job in [pool.submit(job) for half in halves for job in half.jobs()]:
+            job.result()
+        self.parts = tuple(
+            (part.starts, part.sums, part.class_of, part.counts, free_cells(game, part), masks(game, part))
+            for part in index.parts
+        )
+        self.spawns = {e: tuple(spawns(game, part, e) for part in index.parts) for e in game.spawn_exponents}
+        self.room = room(index)
+
+    @property
+    def sides(self) -> tuple[tuple[bool, Half, Half], ...]:
+        """By columns or not, the outer and the inner half: first slides along rows, then along columns."""
+        return ((False, self.top, self.bottom), (True, self.left, self.right))
+
+
+def room(index: PerfectIndex) -> int:
+    """The most boards of a block that have one outer half, and no less than a cache likes."""
+    _, b, c, d = index.parts
+    return max(ROOM, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
+
+
+def room_bytes(index: PerfectIndex, value_bytes: int) -> int:
+    """Bytes that a thread works in: two accumulators, a number of empty cells, and a tile of values."""
+    return room(index) * (3 * 8 + TILE * value_bytes)
+
+
+def table_bytes(index: PerfectIndex, *, made: bool) -> int:
+    """Bytes of the tables of halves."""
+    a, b, c, d = (len(part) for part in index.parts)
+    rows, columns = _directions(index)
+    return (12 if made else 8) * (len(rows) * (a * b + c * d) + len(columns) * (a * c + b * d))
+
+
+def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
+    """The slides that keep the sum of the top half, and the others."""
+    names = index.game.directions
+    last = len(index.game.shape) - 1
+    columns = [name for k, name in enumerate(names) if last - k // 2 == index.axes[0]]
+    return [name for name in names if name not in columns], columns
+
+
+def free_cells(game: Game, part: Part) -> Array:
+    """The number of empty cells of each filling, walls aside."""
+    open_cells = [place for place, cell in enumerate(part.cells) if cell not in game.walls]
+    found: Array = (part.fillings[:, open_cells] == 0).sum(axis=1).astype(np.uint8)
+    return found
+
+
+def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
+    """For each filling a bit for each pattern that it fits, without a tile above `tops` elsewhere."""
+    found = np.zeros(len(part), dtype=np.uint64)
+    for k, pattern in enumerate(game.patterns):
+        fits = np.ones(len(part), dtype=bool)
+        if tops is not None:
+            low = part.fillings <= [tops[cell] for cell in part.cells]
+            fits &= (low | (part.fillings == game.x) & bool(game.unmergeable)).all(axis=1)
+        for place, cell in enumerate(part.cells):
+            if pattern[cell] is not None:
+                fits &= part.fillings[:, place] == pattern[cell]
+        found |= fits.astype(np.uint64) << np.uint64(k)
+    return found
+
+
+def spawns(game: Game, part: Part, exponent: int) -> tuple[Array, Array, Array, Array]:
+    """What spawns of an exponent make of each filling: start, place, source, kind (`_kernels.dense`)."""
+    half = 1 << exponent - 1
+    numbers = np.empty(len(part), dtype=np.int64)
+    numbers[part.place_of] = np.arange(len(part))
+    fillings, made = [], []
+    for place, cell in enumerate(part.cells):
+        if cell in game.walls or exponent not in part.codes[place]:
+            continue
+        step = int(np.prod(part.radix[place + 1 :], dtype=np.int64)) * part.codes[place].index(exponent)
+        empty = np.flatnonzero(part.fillings[:, place] == 0)
+        fillings.append(empty)
+        made.append(part.place_of[numbers[empty] + step].astype(np.int64))
+    found = np.concatenate([np.empty(0, np.int64), *fillings])
+    order = np.argsort(found, kind="stable")
+    found, to = found[order], np.concatenate([np.empty(0, np.int64), *made])[order]
+    start = np.concatenate([[0], np.cumsum(np.bincount(found, minlength=len(part)))]).astype(np.int64)
+    above = part.sums + half
+    inside = above < len(part.class_of)
+    kind = np.where(inside, part.class_of[np.where(inside, above, 0)], -1).astype(np.int64)
+    of = kinds(part).astype(np.int64)
+    return (
+        start,
+        (to - part.starts[of[to]]).astype(np.uint32),
+        (found - part.starts[of[found]]).astype(np.uint32),
+        kind,
+    )
+
+
+@dataclass
+class Law:
+    """How an objective is folded, as the kernels take it.
+
+    Attributes
+    ----------
+    dtype:
+        Of the values; float16 is kept as its bits.
+    none, won:
+        What a slide that is not allowed and one that wins are worth.
+    tunes, law, start, accumulator:
+        See `_kernels.dense`.
+    """
+
+    dtype: np.dtype[Any]
+    none: Any
+    won: Any
+    tunes: tuple[Any, ...]
+    law: tuple[Any, ...]
+    start: Any
+    accumulator: str
+
+
+def make_law(game: Game, objective: Objective) -> Law:
+    """The law of an objective.  Raises `UsageError` if it does not fit the game."""
+    objective.check(game)
+    exponents = sorted(game.spawn_exponents, reverse=True)
+    none, won = sentinels(objective)
+    if objective.is_bound:
+        return _bound_law(game, objective, exponents)
+    if objective.is_mean:
+        weight = float(game.four) if len(exponents) > 1 else 1.0
+        step = 1.0 if objective.name == "moves" else 0.0
+        tune = (0.0 if objective.name == "score" else float(none), step)
+        dtype = np.dtype(objective.dtype)
+        if objective.dtype == "float16":
+            one = np.float16(won).view(np.uint16)
+            dtype, none, won = np.dtype(np.uint16), 0, int(one)
+        return Law(dtype, none, won, (tune,) * len(exponents), (weight, float(objective.discount)), 0.0, "f8")
+    most = objective.name == "longest"
+    start = 0 if most else int(np.iinfo(np.int32).max)
+    sign, step = 1 if most else -1, 0 if objective.name == "guaranteed" else 1
+    kept = np.dtype(np.uint8) if objective.dtype == "bit" else np.dtype(objective.dtype)
+    tunes = ((np.int64(sign), np.int64(step)),) * len(exponents)
+    return Law(kept, int(none), int(won), tunes, (np.int64(sign), np.int64(start)), np.int64(start), "i8")
+
+
+def _bound_law(game: Game, objective: Objective, exponents: list[int]) -> Law:
+    one, dtype = ONE[objective.dtype], np.dtype(objective.dtype)
+    most = min(one, int(np.iinfo(dtype).max))
+    upwards = objective.name == "upper"
+    # With a discount, states are discounted before they are read: few leave anything to lift.
+    lift = one - most if upwards and one * objective.discount > most else 0
+    weights = [int(game.spawn_probability(e) * game.four.denominator) for e in exponents]
+    # Floats divide several at once, and exactly while a quotient and its fraction fit their 53 bits.
+    small = one * (game.cells * game.four.denominator) ** 2 < 1 << 52
+    number: Any = np.float64 if small else np.uint64
+    tunes = tuple(tuple(map(number, (weight, most, lift))) for weight in weights)
+    law = tuple(map(number, (game.four.denominator, upwards, most)))
+    return Law(dtype, 0, most, tunes, law, number(0), "f8" if small else "u8")
+
+
+def discounted(objective: Objective, values: Array, most: int) -> Array:
+    """Bounds of states times the discount, rounded the safe way."""
+    found = values.astype(np.uint64)
+    up = objective.name == "upper"
+    if up:
+        found[values == most] = ONE[objective.dtype]
+    found *= np.uint64(objective.discount.numerator)
+    below = np.uint64(objective.discount.denominator)
+    whole = found // below
+    if up:
+        whole += found % below != 0
+    kept: Array = np.minimum(whole, np.uint64(most)).astype(values.dtype)
+    return kept
+
+
+class Memory:
+    """The memory of layers that are gone, for those to come.
+
+    Where the system has to find and clear fresh pages for each layer, this takes longer than any step of the
+    pass.  All pieces have the size of the largest layer; what of a piece is never used costs nothing.
+    """
+
+    def __init__(self, dtype: np.dtype[Any], size: int) -> None:
+        self._dtype, self._size = dtype, size
+        self._spare: list[Array] = []
+
+    def take(self) -> Array:
+        """A piece, with anything in it."""
+        return self._spare.pop() if self._spare else np.empty(self._size, dtype=self._dtype)
+
+    def give(self, piece: Array) -> None:
+        """A piece is free again."""
+        self._spare.append(piece)
+
+
+class DenseLayer:
+    """The values of some blocks of a layer in memory, by rank behind the sentinels.
+
+    With `memory` they lie in a piece of it, for as long as the layer is there.
+    """
+
+    _memory: Memory | None = None
+
+    def __init__(self, blocks: LayerMap, law: Law, memory: Memory | None = None) -> None:
+        self.map = blocks
+        size = FIRST + blocks.size
+        self._piece = memory.take() if memory else np.empty(size, dtype=law.dtype)
+        self._memory = memory  # only now: a piece that could not be had is not given back
+        self.values = self._piece[:size]
+        self.values[:FIRST] = 0
+        self.values[NONE], self.values[WON] = law.none, law.won
+
+    def __del__(self) -> None:
+        if self._memory is not None:
+            self._memory.give(self._piece)
+
+    def numpy(self) -> Array:
+        """The values, sentinels first."""
+        return self.values
+
+    def buffer(self) -> Array:
+        """Memory for the values of the boards, to be given to `load`."""
+        return self.values[FIRST:]
+
+    @property
+    def data(self) -> Array:
+        """What a file has of them."""
+        return self.numpy()[FIRST:]
+
+    def value(self, rank: int) -> Any:
+        """The value of one board."""
+        return self.numpy()[FIRST + rank]
+
+    def take(self, piece: DenseLayer) -> None:
+        """Take the values of some of the boards from a piece that has them."""
+        values = self.numpy()
+        found = piece.numpy()
+        for local, there, count in runs(piece.map, self.map):
+            values[FIRST + there : FIRST + there + count] = found[FIRST + local : FIRST + local + count]
+        self.load(values[FIRST:])
+
+    def load(self, values: Array) -> None:
+        """Take the values of all boards."""
+        if values.base is not self._piece:
+            self.values[FIRST:] = values
+
+
+def summaries(objective: Objective, values: Array, pool: ThreadPoolExecutor) -> list[Piece]:
+    """What is to be known of some values, in pieces of `CHUNK_KEYS`."""
+    found: list[Piece] = []
+    parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
+    for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
+        found += pieces
+    return found
+
+
+def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:
+    """Stretches of a part of a layer: the first rank in the part, in the whole, and how many."""
+    if part is whole:
+        yield 0, 0, whole.size
+        return
+    keep = part.offsets.ravel() >= 0
+    local, there = part.offsets.ravel()[keep], whole.offsets.ravel()[keep]
+    order = np.argsort(local)
+    local, there = local[order], there[order]
+    if not len(local):
+        return
+    breaks = np.flatnonzero(np.diff(there - local)) + 1
+    begins = np.concatenate([[0], breaks])
+    ends = np.concatenate([local[breaks], [part.size]])
+    for first, end in zip(begins, ends, strict=True):
+        yield int(local[first]), int(there[first]), int(end - local[first])
+
+
+def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB_BOARDS) -> list[Array]:
+    """The outer halves of a layer as jobs of about so many boards, in the order of their blocks.
+
+    ``sizes`` are those of `PerfectIndex.block_sizes`, 0 for blocks to be left out.  A job is rows of
+    classes of both parts and a range of places of the first.
+    """
+    a, b, c, _ = index.parts
+    shape = (len(a.sums), len(b.sums), len(c.sums))
+    cube = np.zeros(len(sizes), dtype=np.int64)
+    cube[index.order] = sizes
+    work = cube.reshape(shape).sum(axis=1 if by_columns else 2)
+    first, second = np.nonzero(work)
+    order = np.argsort(index_sums(a, c if by_columns else b, first, second), kind="stable")
+    jobs: list[Array] = []
+    rows: list[tuple[int, int, int, int]] = []
+    gathered = 0
+    for k in order:
+        x, y = int(first[k]), int(second[k])
+        count, total = int(a.counts[x]), int(work[x, y])
+        step = max(1, min(count, boards * count // total))
+        for begin in range(0, count, step):
+            end = min(begin + step, count)
+            rows.append((x, y, begin, end))
+            gathered += total * (end - begin) // count
+            if gathered >= boards:
+                jobs.append(np.array(rows, dtype=np.int64))
+                rows, gathered = [], 0
+    if rows:
+        jobs.append(np.array(rows, dtype=np.int64))
+    return jobs
+
+
+def index_sums(first: Part, second: Part, x: Array, y: Array) -> Array:
+    """Half the sums of outer halves, by their classes."""
+    found: Array = first.sums[x] + second.sums[y]
+    return found

@@ -1,0 +1,419 @@
+"""Layer files and value files: compressed chunks with an index and checksums.
+
+docs/format.md is the specification; this is its reference implementation, in NumPy and
+without Numba.  All integers are little-endian.
+
+    header   16 bytes  "tilebase", "LAYER" or "VALUE", version, two zero bytes
+    chunks             zstd frames: LEB128 deltas between neighbouring ascending keys, or values
+    index    20 bytes a chunk: first key u64, keys u32, bytes u32, CRC-32 of the frame u32
+    meta               JSON, UTF-8: game, sum, kind, and what the values are
+    trailer  48 bytes  offset of the index u64, keys u64, chunks u64, bytes of meta u32,
+                       CRC-32 of index u32, of meta u32, of the trailer so far u32, "LAYEREND"
+
+A value file has a chunk for each of the layer file whose boards it values, and the same first
+keys in its index.  Every byte is covered by a checksum or a fixed value.  A file appears under its name only
+when it is complete: it is written beside its place and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+
+from tilebase.errors import CorruptError
+from tilebase.files.source import LocalFile, Source
+from tilebase.objectives.objective import TYPES, Objective
+from tilebase.runtime.documents import mapping, parse_json, shown
+from tilebase.runtime.storage import PartFile, storage_errors
+
+Keys = npt.NDArray[np.uint64]
+Values = npt.NDArray[Any]
+
+HEADER = b"tilebaseLAYER\x01\x00\x00"
+VALUE_HEADER = b"tilebaseVALUE\x01\x00\x00"
+END = b"LAYEREND"
+CHUNK_KEYS = 1 << 14
+"""Keys in a chunk that we write, the last one of a file aside: one ranged read of about 10 kB a probe."""
+MOST_CHUNK_KEYS = 1 << 20
+"""Keys in a chunk that we read: the index of another program's file may say so many (docs/format.md)."""
+MOST_CHUNKS = 1 << 22
+"""Of one file: 70,000,000,000 keys in chunks of ours, and an index of 84 MB."""
+MOST_META = 1 << 20
+"""Bytes of meta."""
+_WINDOW = 1 << 23
+"""Bytes that zstd may keep of what it has decompressed: what RFC 8878 asks of every reader."""
+LEVEL = 3
+"""Level of zstd: higher ones save a few percent and cost several times as much (docs/format.md)."""
+
+DTYPES = frozenset(itertools.chain.from_iterable(TYPES.values()))
+"""The types of values."""
+
+_INDEX = np.dtype([("first", "<u8"), ("keys", "<u4"), ("bytes", "<u4"), ("crc", "<u4")])
+_TRAILER = struct.Struct("<QQQIIII8s")
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One encoded chunk: its first key, its number of keys and its zstd frame."""
+
+    first: int
+    keys: int
+    frame: bytes
+
+
+def encode_keys(keys: Keys) -> bytes:
+    """LEB128 deltas of ascending keys, the first key left out (NumPy; slow but plain)."""
+    out = bytearray()
+    for delta in np.diff(keys).tolist():
+        while delta > 0x7F:
+            out.append(delta & 0x7F | 0x80)
+            delta >>= 7
+        out.append(delta)
+    return bytes(out)
+
+
+def decode_keys(first: int, data: bytes, count: int) -> Keys:
+    """The keys of a chunk from its first key and deltas.  Raises `CorruptError`."""
+    raw = np.frombuffer(data, dtype=np.uint8)
+    ends = np.flatnonzero(raw < 0x80).astype(np.int32)
+    if len(ends) != count - 1 or (len(raw) and raw[-1] >= 0x80):
+        raise CorruptError(f"a chunk holds {len(ends) + 1} keys where its index says {count}")
+    keys = np.empty(count, dtype=np.uint64)
+    keys[0] = first
+    if len(ends):
+        starts = np.concatenate([np.zeros(1, dtype=np.int32), ends[:-1] + 1], dtype=np.int32)
+        if (ends - starts).max() > 9:
+            raise CorruptError("a chunk holds a difference of more than 10 bytes")
+        place = np.arange(len(raw), dtype=np.int32) - np.repeat(starts, ends - starts + 1)
+        pieces = (raw & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
+        keys[1:] = np.uint64(first) + np.cumsum(np.add.reduceat(pieces, starts), dtype=np.uint64)
+    check_ascending(keys)
+    return keys
+
+
+def check_ascending(keys: Keys) -> None:
+    """Raise `CorruptError` unless keys are strictly ascending: differences may be 0, or too large to add."""
+    if (keys[1:] <= keys[:-1]).any():
+        raise CorruptError("the keys of a chunk are not ascending")
+
+
+def compress(first: int, count: int, data: bytes) -> Chunk:
+    """A chunk from its deltas or values; safe to call from several threads."""
+    return Chunk(first, count, zstandard.ZstdCompressor(level=LEVEL).compress(data))
+
+
+def encode_values(values: Values, bits: bool) -> bytes:
+    """Values as a chunk holds them: the bytes of the array, or one bit each, lowest first."""
+    if bits:
+        return np.packbits(values, bitorder="little").tobytes()
+    return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+class LayerWriter:
+    """A layer or value file in the making: beside its place, then renamed.
+
+    Errors of the disk are raised as `StorageError`.  Used as a context manager, it leaves no
+    part of a file behind unless `finish` was reached.
+    """
+
+    def __init__(self, path: Path, header: bytes = HEADER) -> None:
+        self.path = path
+        self._part = PartFile(path)
+        self._rows: list[tuple[int, int, int, int]] = []
+        self.checksum = ""
+        self._write(header)
+
+    def _write(self, data: bytes) -> None:
+        with storage_errors(self.path):
+            self._part.file.write(data)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._part.discard()
+
+    def add(self, chunk: Chunk) -> None:
+        """Append a chunk; they come in ascending order of keys."""
+        self._write(chunk.frame)
+        self._rows.append((chunk.first, chunk.keys, len(chunk.frame), zlib.crc32(chunk.frame)))
+
+    def finish(self, meta: dict[str, Any], *, durable: bool) -> int:
+        """Complete the file and rename it into place; return its bytes, and have its `checksum`.
+
+        With `durable`, file and folder are flushed to disk before the call returns.
+        """
+        footer, self.checksum = _footer(self._rows, meta)
+        self._write(footer)
+        size = len(HEADER) + sum(row[2] for row in self._rows) + len(footer)
+        self._part.finish(durable=durable)
+        return size
+
+
+def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tuple[bytes, str]:
+    """All that follows the chunks, and the checksum of the file."""
+    index = np.array(rows, dtype=_INDEX).tobytes()
+    text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
+    offset = len(HEADER) + sum(row[2] for row in rows)
+    keys = sum(row[1] for row in rows)
+    numbers = (offset, keys, len(rows), len(text), zlib.crc32(index), zlib.crc32(text))
+    crc = zlib.crc32(_TRAILER.pack(*numbers, 0, b"")[: _TRAILER.size - 12])
+    return index + text + _TRAILER.pack(*numbers, crc, END), f"{crc:08x}"
+
+
+def write_layer(
+    path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, durable: bool = True
+) -> tuple[int, str]:
+    """Write a layer file by atomic rename; return its size in bytes and its checksum.
+
+    `chunks` come in ascending order.  Raises `StorageError` if the disk refuses; then no file
+    and no part of one is left.
+    """
+    with LayerWriter(path) as writer:
+        for chunk in chunks:
+            writer.add(chunk)
+        return writer.finish(meta, durable=durable), writer.checksum
+
+
+def _sums(lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    """Where each piece begins if these are their lengths, and where the last one ends."""
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
+
+
+class _ChunkFile:
+    """An open file of chunks.  Thread-safe: each read is one positioned read.
+
+    `checksum` covers the whole file: it is that of the trailer, which holds that of the
+    index, which holds those of the chunks.
+    """
+
+    header = HEADER
+    what = "layer file"
+
+    def __init__(self, source: Path | str | Source) -> None:
+        self._source: Source = LocalFile(source) if isinstance(source, str | Path) else source
+        self.path = self._source.name
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        read, path = self._source.read, self.path
+        self.nbytes = self._source.size
+        if self.nbytes < len(HEADER) + _TRAILER.size:
+            raise CorruptError(f"{path} is no {self.what}: it has {self.nbytes} bytes; make it anew")
+        if read(0, len(HEADER)) != self.header:
+            raise CorruptError(f"{path} is no {self.what}, or one of another version: its header is wrong")
+        trailer = read(self.nbytes - _TRAILER.size, _TRAILER.size)
+        offset, self.keys_total, chunks, meta_bytes, index_crc, meta_crc, crc, end = _TRAILER.unpack(trailer)
+        index_bytes = chunks * _INDEX.itemsize
+        if crc != zlib.crc32(trailer[: _TRAILER.size - 12]) or end != END:
+            raise CorruptError(f"{path} is damaged in its trailer; make it anew")
+        if offset + index_bytes + meta_bytes + _TRAILER.size != self.nbytes:
+            raise CorruptError(f"{path} is truncated or mixed; make it anew")
+        if chunks > MOST_CHUNKS or meta_bytes > MOST_META:
+            raise CorruptError(
+                f"{path} says that it has {chunks} chunks and {meta_bytes} bytes of meta; "
+                f"at most {MOST_CHUNKS} and {MOST_META} are read"
+            )
+        self.checksum = f"{crc:08x}"
+        data = read(offset, index_bytes + meta_bytes)
+        index, text = data[:index_bytes], data[index_bytes:]
+        if zlib.crc32(index) != index_crc or zlib.crc32(text) != meta_crc:
+            raise CorruptError(f"{path} is damaged in its index; make it anew")
+        self.index = np.frombuffer(index, dtype=_INDEX)
+        self.meta: dict[str, Any] = mapping(parse_json(text, f"the meta of {path}"), f"the meta of {path}")
+        self._offsets = len(HEADER) + _sums(self.index["bytes"])
+        self.starts: npt.NDArray[np.int64] = _sums(self.index["keys"])
+        if self._offsets[-1] != offset or self.starts[-1] != self.keys_total:
+            raise CorruptError(f"{path} is damaged: its index does not add up; make it anew")
+        self._check_index()
+
+    def _check_index(self) -> None:
+        """Bound what the index says of each chunk before memory is taken for it."""
+        first, keys = self.index["first"], self.index["keys"]
+        if (first[1:] <= first[:-1]).any():
+            raise CorruptError(f"{self.path} is damaged: the first keys of its chunks are not ascending")
+        if (keys == 0).any() or (keys > MOST_CHUNK_KEYS).any():
+            raise CorruptError(
+                f"{self.path} says that a chunk has {int(keys.min())} or {int(keys.max())} keys; "
+                f"1 to {MOST_CHUNK_KEYS} are read"
+            )
+        if (self.index["bytes"] > 16 * keys.astype(np.int64) + 1024).any():
+            raise CorruptError(f"{self.path} says that a chunk takes more bytes than its keys could")
+
+    def close(self) -> None:
+        """Close the file; reads fail from then on."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return int(self.keys_total)
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks."""
+        return len(self.index)
+
+    def chunk_of(self, key: int) -> int:
+        """The chunk that holds a key if any does; -1 if the key is below all."""
+        return int(self.index["first"].searchsorted(np.uint64(key), side="right")) - 1
+
+    def frame(self, chunk: int) -> bytes:
+        """A chunk as it is stored, checked.  Raises `CorruptError`."""
+        row = self.index[chunk]
+        frame = self._source.read(int(self._offsets[chunk]), int(row["bytes"]))
+        if zlib.crc32(frame) != row["crc"]:
+            raise CorruptError(f"{self.path} is damaged in chunk {chunk}; make it anew")
+        return frame
+
+    def check_bytes(self) -> None:
+        """Compare every byte with its checksum, and decompress nothing.  Raises `CorruptError`."""
+        for chunk in range(self.chunks):
+            self.frame(chunk)
+
+    def data(self, chunk: int, most: int) -> bytes:
+        """A chunk's content, at most `most` bytes, by one ranged read.  Raises `CorruptError`."""
+        frame = self.frame(chunk)
+        try:
+            # zstd would take memory for all that a frame declares, whatever `max_output_size` is.
+            declared = zstandard.frame_content_size(frame)
+            if declared > most:
+                raise CorruptError(
+                    f"{self.path} is damaged in chunk {chunk}: it declares {declared} bytes, "
+                    f"and its keys take at most {most}"
+                )
+            data = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompress(frame, max_output_size=most)
+        except zstandard.ZstdError as error:
+            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: {error}") from error
+        return bytes(data)
+
+    @contextlib.contextmanager
+    def _named(self, chunk: int) -> Iterator[None]:
+        """Within it, what is wrong with a chunk is said with the names of file and chunk."""
+        try:
+            yield
+        except CorruptError as error:
+            if str(error).startswith(self.path):
+                raise
+            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: {error}") from error
+
+
+class LayerFile(_ChunkFile):
+    """An open layer file: ascending keys.  Thread-safe: each read is one positioned read.
+
+    Raises
+    ------
+    MissingLayerError
+        If the file is not there.
+    CorruptError
+        If header, index, meta or trailer are damaged; chunks are checked as they are read.
+    """
+
+    def deltas(self, chunk: int) -> bytes:
+        """The LEB128 deltas of a chunk.  Raises `CorruptError`."""
+        return self.data(chunk, 10 * int(self.index[chunk]["keys"]) + 1)
+
+    def keys(self, chunk: int, decode: Callable[[int, bytes, int], Keys] = decode_keys) -> Keys:
+        """The keys of a chunk, ascending; `decode` may be a faster twin of `decode_keys`."""
+        row = self.index[chunk]
+        with self._named(chunk):
+            return decode(int(row["first"]), self.deltas(chunk), int(row["keys"]))
+
+    def __iter__(self) -> Iterator[Keys]:
+        return (self.keys(chunk) for chunk in range(self.chunks))
+
+    def __contains__(self, key: int) -> bool:
+        """Whether the layer holds this key, by one ranged read of one chunk."""
+        chunk = self.chunk_of(key)
+        if chunk < 0:
+            return False
+        keys = self.keys(chunk)
+        at = int(np.searchsorted(keys, np.uint64(key)))
+        return at < len(keys) and int(keys[at]) == key
+
+    def verify(self) -> None:
+        """Read everything.  Raises `CorruptError` at the first byte that is wrong."""
+        last = -1
+        for chunk in range(self.chunks):
+            keys = self.keys(chunk)
+            if int(keys[0]) <= last:
+                raise CorruptError(f"{self.path} is damaged: keys of chunk {chunk} are not ascending")
+            last = int(keys[-1])
+
+
+class ValueFile(_ChunkFile):
+    """An open value file: what the boards of a layer file are worth, chunk by chunk.
+
+    ``meta["objective"]`` says what the values mean.  Raises as `LayerFile` does.
+    """
+
+    header = VALUE_HEADER
+    what = "value file"
+
+    @property
+    def dtype(self) -> str:
+        """The type of the values: a NumPy name, or ``bit``.  Raises `CorruptError`."""
+        objective = mapping(self.meta.get("objective"), f"the objective in the meta of {self.path}")
+        dtype = objective.get("dtype")
+        if dtype not in DTYPES:
+            raise CorruptError(f"{self.path} holds values of an unknown type: {shown(repr(dtype), 40)}")
+        return str(dtype)
+
+    def values(self, chunk: int) -> Values:
+        """The values of a chunk; bits come as uint8.  Raises `CorruptError`."""
+        count = int(self.index[chunk]["keys"])
+        if self.dtype == "bit":
+            expected = (count + 7) // 8
+        else:
+            expected = count * np.dtype(self.dtype).itemsize
+        data = self.data(chunk, expected + 1)
+        if len(data) != expected:
+            raise CorruptError(f"{self.path} holds {len(data)} bytes in chunk {chunk}, not {expected}")
+        if self.dtype == "bit":
+            return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=count, bitorder="little")
+        values: Values = np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<"))
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise CorruptError(f"{self.path} is damaged in chunk {chunk}: a value is not finite")
+        return values
+
+    def check_pair(self, layer: LayerFile) -> None:
+        """Raise `CorruptError` unless these are the values of that layer's boards."""
+        same = len(self.index) == len(layer.index) and all(
+            np.array_equal(self.index[name], layer.index[name]) for name in ("first", "keys")
+        )
+        if not same or any(self.meta.get(name) != layer.meta.get(name) for name in ("game", "kind", "sum")):
+            raise CorruptError(f"{self.path} does not hold the values of {layer.path}: files are mixed")
+
+    def check_objective(self, objective: Objective) -> None:
+        """Raise `CorruptError` unless the file says that its values are those of this objective."""
+        if self.meta.get("objective") != objective.identity:
+            raise CorruptError(f"{self.path} does not hold values of {objective}: layers are mixed")
+
+    def check_ranks(self) -> None:
+        """Raise `CorruptError` unless the first board of each chunk is the one after the last chunk's."""
+        if not np.array_equal(self.index["first"], self.starts[:-1].astype(np.uint64)):
+            raise CorruptError(f"{self.path} is damaged: its chunks are not those of boards by rank")
+
+    def verify(self) -> None:
+        """Read everything.  Raises `CorruptError` at the first chunk that is wrong."""
+        for chunk in range(self.chunks):
+            self.values(chunk)

@@ -1,0 +1,169 @@
+"""Layers of keys going to and coming from layer files, with the compiled codec."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, Future
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import codec
+from tilebase.errors import CorruptError
+from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, check_ascending, compress, write_layer
+from tilebase.game.game import Game
+
+Keys = npt.NDArray[np.uint64]
+T = TypeVar("T")
+JOB_CHUNKS = 32
+"""Chunks that one task encodes or decodes: half a million keys."""
+
+
+def encode(keys: Keys) -> list[Chunk]:
+    """Ascending keys as chunks of `CHUNK_KEYS`, the last one shorter."""
+    out = np.empty(10 * min(len(keys), CHUNK_KEYS), dtype=np.uint8)
+    chunks = []
+    for at in range(0, len(keys), CHUNK_KEYS):
+        piece = keys[at : at + CHUNK_KEYS]
+        size = codec.encode_deltas(piece, out)
+        chunks.append(compress(int(piece[0]), len(piece), out[:size].tobytes()))
+    return chunks
+
+
+def decode(first: int, data: bytes, count: int) -> Keys:
+    """Twin of `files.format.decode_keys`, compiled.  Raises `CorruptError`."""
+    keys = np.empty(count, dtype=np.uint64)
+    # A writable copy: a read-only array is another type to Numba and would compile again.
+    raw = np.frombuffer(bytearray(data), dtype=np.uint8)
+    if codec.decode_deltas(np.uint64(first), raw, keys) != count:
+        raise CorruptError(f"a chunk does not hold the {count} keys that its index says")
+    check_ascending(keys)
+    return keys
+
+
+class BoardCheck:
+    """Whether keys are boards of a game with one sum.
+
+    Ranks of other keys would lead kernels beyond their arrays, and a file that somebody else made may
+    hold any keys.
+    """
+
+    _WRONG, _X = 1 << 28, 1 << 21  # what a forbidden code and an x that moves add to a sum
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        step = 16 // game.bits
+        self._tables = [
+            self._sums(range(max(end - step, 0), end)) for end in range(game.cells, 0, -step)
+        ]  # of the last cells first
+        self._bits = game.bits * step
+        self._moving = 0 if game.fixed else len(game.unmergeable)
+
+    def _sums(self, cells: range) -> npt.NDArray[np.int32]:
+        """By packed cells what they add to the sum of the board."""
+        found = np.zeros(1, dtype=np.int64)
+        for cell in cells:
+            found = (found[:, None] + np.array(self._codes(cell), dtype=np.int64)).ravel()
+        return np.minimum(found, self._WRONG).astype(np.int32)  # small tables stay in cache
+
+    def _codes(self, cell: int) -> list[int]:
+        game = self.game
+        sums = [2**code if 0 < code <= game.tops[cell] else self._WRONG for code in range(game.x + 1)]
+        sums[0] = 0
+        if game.fixed and cell in game.unmergeable:
+            sums = [self._WRONG] * game.x + [0]
+        elif game.unmergeable and cell not in game.walls:
+            sums[game.x] = self._X
+        return sums
+
+    def demand(self, keys: Keys, total: int, name: str) -> None:
+        """Raise `CorruptError` unless all keys are boards of this sum."""
+        found = np.zeros(len(keys), dtype=np.int32)
+        left = keys
+        for table in self._tables:
+            found += table[left & np.uint64(len(table) - 1)]
+            left = left >> np.uint64(self._bits)
+        used = self.game.bits * self.game.cells
+        over = used < 64 and (keys >> np.uint64(used)).any()
+        if over or (found != total + self._moving * self._X).any():
+            raise CorruptError(f"{name} holds keys that are no boards of sum {total} of {self.game}")
+
+
+def in_order(jobs: Iterable[Future[T]], ahead: int) -> Iterator[T]:
+    """Results of jobs in order; `jobs` submits them lazily, at most `ahead` before the one awaited."""
+    waiting: deque[Future[T]] = deque()
+    for job in jobs:
+        waiting.append(job)
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
+def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
+    """Cut ascending parts at multiples of `size`, whatever the sizes of the parts."""
+    held: list[Keys] = []
+    count = 0
+    for part in parts:
+        held.append(part)
+        count += len(part)
+        if count >= size:
+            keys = np.concatenate(held)
+            whole = count // size * size
+            yield from (keys[at : at + size] for at in range(0, whole, size))
+            held, count = [keys[whole:]], count - whole
+    yield np.concatenate([np.empty(0, dtype=np.uint64), *held])
+
+
+def write_keys(
+    path: Path, parts: Iterable[Keys], meta: dict[str, Any], pool: Executor | None, *, durable: bool
+) -> tuple[int, str]:
+    """Write ascending `parts` as one layer file; return its bytes and its checksum.
+
+    The file depends on the keys and `meta` only, not on how the parts were cut or on threads.
+    Without a pool everything happens in this thread (small layers).
+    """
+    if pool is None:
+        chunks: Iterable[Chunk] = encode(np.concatenate([np.empty(0, dtype=np.uint64), *parts]))
+    else:
+        pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
+        chunks = chain.from_iterable(in_order((pool.submit(encode, piece) for piece in pieces), ahead=8))
+    return write_layer(path, chunks, meta, durable=durable)
+
+
+class StoredLayer:
+    """One finished layer: its file, and its keys too while it is small."""
+
+    def __init__(self, path: Path, keys: Keys | None = None) -> None:
+        self.path = path
+        self._keys = keys
+        self._file: LayerFile | None = None
+
+    @property
+    def file(self) -> LayerFile:
+        """The open file."""
+        if self._file is None:
+            self._file = LayerFile(self.path)
+        return self._file
+
+    @property
+    def jobs(self) -> int:
+        """Number of pieces that `read` gives."""
+        return 1 if self._keys is not None else -(-self.file.chunks // JOB_CHUNKS)
+
+    def read(self, job: int) -> Keys:
+        """The keys of one piece, ascending.  Raises `CorruptError`."""
+        if self._keys is not None:
+            return self._keys
+        chunks = range(job * JOB_CHUNKS, min((job + 1) * JOB_CHUNKS, self.file.chunks))
+        return np.concatenate([self.file.keys(chunk, decode) for chunk in chunks])
+
+    def close(self) -> None:
+        """Close the file; the layer stays where it is."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,163 @@
+"""The manifest of a table: what was solved, how large it is, and a checksum of every layer.
+
+``manifest.json`` is written last, so that a folder with one is a whole table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilebase._version import __version__
+from tilebase.errors import CorruptError
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Exact, Lower, Upper, Value, value_from_dict
+from tilebase.runtime.documents import mapping, parse_json, shown, text, understood, whole
+
+VERSION = 1
+MOST_COUNT = 10**30
+"""Of boards: those without symmetry may be more than 64 bits hold."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a table holds.
+
+    Attributes
+    ----------
+    game:
+        The game.
+    counts:
+        States, afterstates and so on, in total.
+    objectives:
+        Those with values; ``starts[label]`` is the value of the start.
+    layers:
+        ``layers[s]``: checksums of the files of sum s by folder: ``afterstates``, then labels.
+    thinned:
+        What was left out, if anything was.
+    space:
+        ``"reachable"``: the afterstates that occur, with files of keys; ``"all"``: all boards within
+        the limits, by perfect index, without.
+    """
+
+    game: Game
+    counts: Mapping[str, int]
+    objectives: tuple[Objective, ...]
+    starts: Mapping[str, Value]
+    layers: Mapping[int, Mapping[str, str]]
+    thinned: Mapping[str, Any] | None = None
+    version: str = __version__
+    space: str = "reachable"
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        values: dict[str, Any] = {
+            "format": "tilebase table",
+            "version": VERSION,
+            "program": self.version,
+            "game": self.game.identity,
+            "counts": dict(self.counts),
+            "objectives": {
+                o.label: o.identity | {"start": self.starts[o.label].as_dict()} for o in self.objectives
+            },
+            "layers": {str(total): dict(files) for total, files in sorted(self.layers.items())},
+        }
+        if self.thinned is not None:
+            values["thinned"] = dict(self.thinned)
+        if self.space != "reachable":
+            values["space"] = self.space
+        return json.dumps(values | {"check": _check(values)}, indent=1) + "\n"
+
+    @classmethod
+    def parse(cls, data: bytes, name: str) -> Manifest:
+        """The manifest in a file.  Raises `CorruptError`."""
+        values = parse_json(data, name)
+        if not isinstance(values, dict) or not {"format", "version"} <= values.keys():
+            raise CorruptError(f"{name} is not the manifest of a table")
+        if values["format"] != "tilebase table":
+            raise CorruptError(f"{name} is not the manifest of a table")
+        check = values.pop("check", None)
+        with understood(name):
+            if values["version"] != VERSION:
+                raise CorruptError(
+                    f"{name} is of version {shown(values['version'], 40)}, "
+                    f"this program reads {VERSION}: update it"
+                )
+            if check != _check(values):
+                raise CorruptError(f"{name} is damaged: solve again to mend it")
+            return cls._from_values(values)
+
+    @classmethod
+    def _from_values(cls, values: dict[str, Any]) -> Manifest:
+        """The manifest of a JSON object, every member of which is checked."""
+        labels = mapping(values["objectives"], "objectives")
+        objectives = tuple(Objective.from_identity(identity) for identity in labels.values())
+        if list(labels) != [one.label for one in objectives] or not objectives:
+            raise CorruptError("the objectives are not named by their labels, or there are none")
+        game = Game.from_identity(mapping(values["game"], "game"))
+        for one in objectives:
+            one.check(game)
+        starts = {
+            one.label: _start(one, value_from_dict(identity["start"]))
+            for one, identity in zip(objectives, labels.values(), strict=True)
+        }
+        counts = mapping(values["counts"], "counts")
+        for what, count in counts.items():
+            whole(count, f"the count of {what}", MOST_COUNT)
+        space = values.get("space", "reachable")
+        if space not in ("reachable", "all"):
+            raise CorruptError(f"the space {space!r} is none of reachable, all")
+        files = [*labels, *(["afterstates"] if space == "reachable" else [])]
+        layers = dict(
+            _layer(total, checks, files) for total, checks in mapping(values["layers"], "layers").items()
+        )
+        thinned = values.get("thinned")
+        if thinned is not None:
+            mapping(thinned, "thinned")
+        program = text(values["program"], "program")
+        return cls(game, counts, objectives, starts, layers, thinned, program, space)
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """The folders of values."""
+        return [objective.label for objective in self.objectives]
+
+
+def file_name(label: str, total: int) -> str:
+    """The file that the checksum of a label and a sum belongs to, as a path in the folder of the table."""
+    if label == "afterstates":
+        return f"afterstates/{total:06d}.tbl"
+    return f"values/{label}/{total:06d}.val"
+
+
+def _check(values: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
+
+
+def _start(objective: Objective, value: Value) -> Value:
+    """The value of the start, if it is of the kind that the objective has."""
+    kind = {"lower": Lower, "upper": Upper}.get(objective.name, Exact)
+    if not isinstance(value, kind):
+        raise CorruptError(f"the start under {objective.label} is {value.kind}")
+    if isinstance(value, Exact) and isinstance(value.value, bool) != (objective.dtype == "bit"):
+        raise CorruptError(f"the start under {objective.label} is {value.value!r}")
+    if isinstance(value, Lower | Upper) and not 0 <= value.bound <= 1:
+        raise CorruptError(f"the start under {objective.label} is a bound that no probability has")
+    return value
+
+
+def _layer(total: str, checks: Any, files: Sequence[str]) -> tuple[int, dict[str, str]]:
+    """The sum of a layer and the checksums of its files."""
+    if not re.fullmatch(r"0|[1-9]\d{0,9}", total, re.ASCII):
+        raise CorruptError(f"a layer has the sum {total!r}")
+    found = mapping(checks, f"the layer of sum {total}")
+    for name in files:
+        if not re.fullmatch(r"[0-9a-f]{8}", text(found[name], f"the checksum of {name} of sum {total}")):
+            raise CorruptError(f"the checksum of {name} of sum {total} is {found[name]!r}")
+    return int(total), found

@@ -1,0 +1,68 @@
+"""The boards that a layer of the backward pass holds: the afterstates that the forward pass stored.
+
+All boards within the limits are for `tilebase.dense.passes`, which needs no keys.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import CorruptError
+from tilebase.files.format import LayerFile
+from tilebase.files.keys import decode
+from tilebase.game.game import Game
+
+Array = npt.NDArray[Any]
+
+
+class StoredBoards:
+    """The boards of a layer file, in ascending order."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = LayerFile(path)
+        self.meta = self.file.meta
+        self.starts: list[int] = self.file.starts.tolist()  # position of the first board of each chunk
+
+    def __len__(self) -> int:
+        return len(self.file)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    @property
+    def chunks(self) -> int:
+        """Number of chunks, of any sizes."""
+        return self.file.chunks
+
+    def read(self, span: range) -> Array:
+        """The boards of some chunks.  Raises `CorruptError`."""
+        return np.concatenate([self.file.keys(chunk, decode) for chunk in span])
+
+
+class Reachable:
+    """The afterstates in a folder that the forward pass filled; `game` is whose they are."""
+
+    def __init__(self, path: Path, sizes: dict[int, int], game: Game) -> None:
+        self.path, self.sizes, self.game = path, sizes, game
+
+    def meta(self, total: int) -> dict[str, Any]:
+        """What the files of one sum say that they hold, keys and values alike."""
+        return {"game": self.game.identity, "kind": "afterstates", "sum": total}
+
+    def boards(self, total: int) -> StoredBoards:
+        """The layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
+        found = StoredBoards(self.path / "afterstates" / f"{total:06d}.tbl")
+        if len(found) != self.sizes[total]:
+            found.file.close()
+            raise CorruptError(
+                f"{found.file.path} holds {len(found)} keys where {self.sizes[total]} were counted: delete "
+                f"{self.path} and solve again"
+            )
+        return found

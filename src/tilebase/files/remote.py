@@ -1,0 +1,342 @@
+"""Files that a server holds: over HTTP by Python's own client, elsewhere by fsspec.
+
+A file is read in blocks, several neighbouring ones by one request, and recent blocks are kept.  The
+first request brings the size and the first blocks, so that a small file takes one request; who
+reads on where the last request ended gets ever larger pieces.  Every request has a time limit, and no
+more is taken from a server than was asked for.  What a server says wrong is a `StorageError`, never a
+damaged file: the file may be sound.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import math
+import os
+import re
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from tilebase._version import __version__
+from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, StorageError, UsageError
+from tilebase.files.recent import Recent
+from tilebase.runtime.documents import shown
+
+T = TypeVar("T")
+
+BLOCK = 1 << 14
+"""Bytes of a block."""
+FIRST = 1 << 16
+"""Bytes of the first request, and of one for the end of a file."""
+MOST_AT_ONCE = 1 << 20
+"""Bytes of the largest request: whoever reads a file from end to end asks for so much."""
+WHOLE = 1 << 24
+"""Bytes of a file that is read as a whole from a server that does not send ranges."""
+KEPT = 1 << 26
+"""Bytes of recent blocks that one location keeps."""
+TIMEOUT = 30.0
+"""Seconds that one request may take, unless TILEBASE_TIMEOUT says otherwise."""
+GONE = (404, 410)
+REFUSED_RANGE = 416
+
+
+def time_limit() -> float:
+    """Seconds that one request may take.  Raises `UsageError` if TILEBASE_TIMEOUT is no such number."""
+    text = os.environ.get("TILEBASE_TIMEOUT") or str(TIMEOUT)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= threading.TIMEOUT_MAX or not math.isfinite(seconds):
+        raise UsageError(f"TILEBASE_TIMEOUT is {shown(text, 40)!r}, but must be seconds, as 30")
+    return seconds
+
+
+def limited(name: str, call: Callable[[], T]) -> T:
+    """What a call returns, or a `StorageError` when the time is over or for whatever else it raises.
+
+    It runs in a thread of its own: a server may send a byte now and then, so that no wait of the
+    connection is long, or the library that is called may have no limit at all.
+    """
+    seconds = time_limit()
+    found: list[T] = []
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            found.append(call())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if raised:
+        if isinstance(raised[0], MissingLayerError | StorageError | CorruptError):
+            raise raised[0]
+        raise StorageError(f"cannot read {name}: {_in_words(raised[0])}") from raised[0]
+    if not found:
+        raise StorageError(
+            f"cannot read {name}: no answer within {seconds:g} seconds (TILEBASE_TIMEOUT sets how many)"
+        )
+    return found[0]
+
+
+def _in_words(error: BaseException) -> str:
+    """What went wrong, in the words of whoever noticed."""
+    if isinstance(error, TimeoutError):
+        return "the server does not answer in time"
+    reason = getattr(error, "reason", None)  # of urllib's URLError
+    if isinstance(reason, BaseException):
+        return _in_words(reason)
+    if isinstance(error, urllib.error.URLError):
+        return shown(reason)
+    return shown(getattr(error, "strerror", None) or error) or type(error).__name__
+
+
+class Server(Protocol):
+    """What brings bytes of files."""
+
+    def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
+        """Bytes of a file from `begin` to `end`, as many as it has, and its size.
+
+        A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it
+        says that there is no such file, `StorageError` for everything else.
+        """
+
+
+class RemoteLocation:
+    """A folder of files that a server holds."""
+
+    def __init__(self, name: str, server: Server) -> None:
+        self.name = name
+        self.server = server
+        self.blocks = Recent(KEPT, len)
+        self._sizes: dict[str, int] = {}
+
+    def open(self, name: str) -> RemoteFile:
+        """The file of this name.  Raises `MissingLayerError` if it is not there, `StorageError`."""
+        return RemoteFile(self, name)
+
+    def size(self, name: str) -> int:
+        """The size of a file; the first time, its first blocks are read too."""
+        if name not in self._sizes:
+            self.read(name, 0, FIRST)
+        return self._sizes[name]
+
+    def read(self, name: str, begin: int, end: int) -> dict[int, bytes]:
+        """The blocks from `begin`, where one begins, to `end`, by one request: by offset."""
+        full = self.full(name)
+        data, size = limited(full, lambda: self.server.fetch(name, begin, end))
+        if self._sizes.setdefault(name, size) != size:
+            raise StorageError(
+                f"cannot read {full}: it had {self._sizes[name]} bytes at the server before, and {size} now"
+            )
+        if len(data) == size:  # a server without ranges sends all of it
+            begin, end = 0, size
+        if len(data) != max(min(end, size) - begin, 0):
+            raise StorageError(
+                f"cannot read {full}: the server sent {len(data)} bytes of the {end - begin} asked for"
+            )
+        found = {begin + at: data[at : at + BLOCK] for at in range(0, len(data), BLOCK)}
+        for at, block in found.items():
+            self.blocks.keep((name, at), block)
+        return found
+
+    def full(self, name: str) -> str:
+        """The name of a file in messages."""
+        return f"{self.name.rstrip('/')}/{name}"
+
+    def close(self) -> None:
+        """Forget the blocks."""
+        self.blocks.clear()
+        self._sizes.clear()
+
+
+class RemoteFile:
+    """A file of a `RemoteLocation`.  Safe to share between threads."""
+
+    def __init__(self, location: RemoteLocation, name: str) -> None:
+        self.name = location.full(name)
+        self._location, self._name = location, name
+        self.size = location.size(name)
+        self._last = 0, FIRST  # what the last request began and ended with
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Exactly `size` bytes.  Raises `CorruptError` if the file is shorter, or `StorageError`."""
+        if not 0 <= offset <= offset + size <= self.size:
+            raise CorruptError(f"{self.name} ends too early; make it anew")
+        begin, end = offset // BLOCK * BLOCK, offset + size
+        fresh: dict[int, bytes] = {}
+        data = bytearray()
+        for at in range(begin, end, BLOCK):
+            block = fresh.get(at) or self._location.blocks.find((self._name, at))
+            if block is None:
+                fresh = self._fetch(at, end)
+                block = fresh[at]
+            data += block
+        return bytes(data[offset - begin : end - begin])
+
+    def _fetch(self, at: int, end: int) -> dict[int, bytes]:
+        """Read blocks from `at` on, at least one and at most those up to `end` or a little beyond."""
+        begin, until = self._last
+        first = at
+        if end == self.size:  # index and meta are before the trailer, and will be wanted next
+            first = min(at, max(0, self.size - FIRST) // BLOCK * BLOCK)
+        elif at == until:  # whoever reads on will read all of it
+            end = max(end, at + 2 * (until - begin))
+        end = min(-(-end // BLOCK) * BLOCK, first + MOST_AT_ONCE, self.size)
+        self._last = first, end
+        return self._location.read(self._name, first, end)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+# -- over HTTP -------------------------------------------------------------------------------------
+
+
+class HttpServer:
+    """A folder behind an ``http:`` or ``https:`` URL.
+
+    Proxies and redirections are followed as Python's `urllib` does; a name and a password in the URL
+    are sent to that server only, and no message shows them.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts = urllib.parse.urlsplit(url)
+            host = parts.hostname or ""
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError as error:
+            raise StorageError(f"cannot read {shown(url)}: {shown(error)}") from error
+        host = f"[{host}]" if ":" in host else host
+        path = urllib.parse.quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")
+        self._begin, self._query = f"{parts.scheme}://{host}{port}{path}", parts.query
+        self.name = self._begin
+        self._secret = ""
+        if parts.username is not None:
+            pair = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
+            self._secret = "Basic " + base64.b64encode(pair.encode()).decode()
+        self._opener = urllib.request.OpenerDirector()
+        for handler in (
+            urllib.request.ProxyHandler, urllib.request.HTTPHandler, urllib.request.HTTPSHandler,
+            urllib.request.HTTPDefaultErrorHandler, urllib.request.HTTPRedirectHandler,
+            urllib.request.HTTPErrorProcessor, urllib.request.UnknownHandler,
+        ):  # fmt: skip
+            self._opener.add_handler(handler())
+
+    def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
+        """As `Server` says."""
+        url = f"{self._begin}/{name}" + (f"?{self._query}" if self._query else "")
+        request = urllib.request.Request(url)
+        request.add_header("User-Agent", f"tilebase/{__version__}")
+        request.add_header("Range", f"bytes={begin}-{end - 1}")
+        if self._secret:
+            request.add_unredirected_header("Authorization", self._secret)
+        where = f"{self.name}/{name}"
+        try:
+            with self._opener.open(request, timeout=time_limit()) as answer:
+                return _body(answer, where, begin, end)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code in GONE:
+                    raise MissingLayerError(f"{where} is not there") from error
+                if error.code == REFUSED_RANGE and error.headers.get("Content-Range") == "bytes */0":
+                    return b"", 0  # an empty file has no range
+                said = f"{error.code} {shown(error.reason, 80)}".strip()
+                raise StorageError(f"cannot read {where}: the server answered {said}") from error
+
+
+def _body(answer: Any, where: str, begin: int, end: int) -> tuple[bytes, int]:
+    """What an answer to a request for a range brings, and the size of the file.  Raises `StorageError`."""
+    if answer.headers.get("Content-Encoding", "identity") != "identity":
+        raise StorageError(f"cannot read {where}: the server compresses it")
+    if answer.status == http.client.PARTIAL_CONTENT:
+        given = answer.headers.get("Content-Range", "")
+        match = re.fullmatch(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})", given.strip(), re.ASCII)
+        if not match:
+            raise StorageError(f"cannot read {where}: the server does not say which range it sends")
+        first, last, size = (int(number) for number in match.groups())
+        if first != begin or last + 1 != min(end, size):
+            asked = f"{begin}-{end - 1}"
+            raise StorageError(f"cannot read {where}: asked for {asked}, the server sends {shown(given, 60)}")
+        return _take(answer, where, last + 1 - first), size
+    if answer.status != http.client.OK:
+        raise StorageError(
+            f"cannot read {where}: the server answered {answer.status} {shown(answer.reason, 80)}"
+        )
+    if answer.length is None:
+        raise StorageError(f"cannot read {where}: the server does not say how long it is")
+    size = answer.length
+    if size > WHOLE:
+        raise StorageError(
+            f"cannot read {where}: the server sends no ranges, and all of its {size} bytes are too many"
+        )
+    return _take(answer, where, size), size
+
+
+def _take(answer: Any, where: str, size: int) -> bytes:
+    """Exactly `size` bytes of an answer."""
+    data = bytearray()
+    while len(data) < size and (more := answer.read1(min(size - len(data), FIRST))):
+        data += more
+    if len(data) != size:
+        raise StorageError(f"cannot read {where}: the server sent {len(data)} of {size} bytes")
+    return bytes(data)
+
+
+# -- by fsspec -------------------------------------------------------------------------------------
+
+
+class FsspecServer:
+    """A folder behind a URL that fsspec knows."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import fsspec
+        except ImportError as error:
+            raise MissingExtraError("such a URL needs fsspec: pip install 'tilebase[remote]'") from error
+        self.name = url
+        self._system, self._path = limited(url, lambda: fsspec.core.url_to_fs(url))
+        self._sizes: dict[str, int] = {}
+
+    def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
+        """As `Server` says."""
+        path = f"{self._path.rstrip('/')}/{name}"
+        where = f"{self.name.rstrip('/')}/{name}"
+        try:
+            if name not in self._sizes:
+                size = self._system.size(path)
+                if type(size) is not int:
+                    raise StorageError(f"cannot read {where}: the server does not say how long it is")
+                self._sizes[name] = size
+            size = self._sizes[name]
+            end = min(end, size)
+            return bytes(self._system.cat_file(path, start=begin, end=end)) if begin < end else b"", size
+        except FileNotFoundError as error:
+            if not _is_gone(error):
+                raise StorageError(f"cannot read {where}: {_in_words(error.__cause__ or error)}") from error
+            raise MissingLayerError(f"{where} is not there") from error
+
+
+def _is_gone(error: FileNotFoundError) -> bool:
+    """Whether there is no such file: fsspec says so of servers that fail, too, and names the cause."""
+    cause = error.__cause__
+    return (
+        cause is None or isinstance(cause, LookupError | FileNotFoundError)
+        or getattr(cause, "status", None) in GONE
+    )  # fmt: skip
+
+
+def open_url(url: str) -> RemoteLocation:
+    """The folder behind a URL.  Nothing is requested yet, except by fsspec.  Raises `StorageError`."""
+    if url.lower().startswith(("http://", "https://")):
+        server: Any = HttpServer(url)
+    else:
+        server = FsspecServer(url)
+    return RemoteLocation(server.name, server)

@@ -1,0 +1,453 @@
+"""The folder of a run: what was asked, which layers are done, and how to go on after a kill.
+
+    run.json            the question: game, lookahead, what is kept, format, checksum
+    counts.jsonl        one line a finished layer, with a checksum; the order of truth
+    afterstates/S.tbl   afterstates of sum S (docs/format.md)
+    states/S.tbl        states of sum S, if they are kept
+    lock                held by the process that writes here
+
+A layer counts as finished when its line in counts.jsonl is complete; its files were
+renamed into place before.  A line names the question that it answers and the checksums of its files,
+and who continues compares them: what is damaged or missing is made again, with the same bytes,
+and what belongs to another game or objective is refused.
+
+A folder is deleted under its lock.  First run.json gets another name, at once and for good: whoever
+finds a folder in this state, after a kill, finishes the deletion.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from tilebase.counting.counts import STORED
+from tilebase.errors import CorruptError, GameError, MissingLayerError, StorageError, WrongGameError
+from tilebase.files.findings import Findings, StopCheckError
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files.source import read_file
+from tilebase.game.game import Game
+from tilebase.runtime.documents import mapping, parse_json, shown, understood, whole
+from tilebase.runtime.storage import FileLock, remove_parts, storage_errors, write_whole
+
+T = TypeVar("T")
+
+VERSION = 1
+MOST_JOURNAL = 1 << 28
+"""Bytes of a journal; a layer has a line of less than 1 kB."""
+MOST_SUM = 1 << 31
+"""No board has so large a sum."""
+KEEP = ("counts", "afterstates", "states")
+"""What stays when a run is done; each holds what those before it hold."""
+DECIDED = "decided.npz"
+"""What a search has decided (`search.search`)."""
+DELETED = ".run.json.deleted"
+"""What run.json is called while its folder is deleted."""
+BEFORE_MANIFEST = ("lock", ".run.json.part")
+"""What a run that was killed at once may leave in a folder without a manifest."""
+KNOWN = re.compile(
+    rf"lock|run\.json|counts\.jsonl|{re.escape(DECIDED)}|{re.escape(DELETED)}|\..*\.(part|spill)"
+    r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
+    r"|values(/[^/]+(/(\d+\.val|\d+\.states|layers\.jsonl|\..*\.part))?)?"
+)
+"""Whatever a run writes, as a path in its folder: nothing else is ever deleted."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a run computes.  Two runs with equal questions give identical files."""
+
+    game: Game
+    lookahead: bool = False
+    keep: str = "counts"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "format": "tilebase run",
+            "version": VERSION,
+            "game": self.game.identity,
+            "lookahead": self.lookahead,
+            "keep": self.keep,
+        }
+
+    @property
+    def text(self) -> str:
+        """What run.json holds: the question and its checksum."""
+        question = self.as_dict()
+        check = zlib.crc32(json.dumps(question, sort_keys=True).encode())
+        return json.dumps(question | {"check": f"{check:08x}"}, indent=1, sort_keys=True) + "\n"
+
+
+def digest_of(identity: Mapping[str, Any]) -> str:
+    """Eight hexadecimal digits that stand for a question, in the lines that answer it."""
+    return f"{zlib.crc32(json.dumps(identity, sort_keys=True).encode()):08x}"
+
+
+class Journal:
+    """Lines of JSON with checksums, appended one by one: what is finished, in order.
+
+    `identity` is the question that the lines belong to; each has its digest as ``of``.
+    """
+
+    def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
+        self.path = path
+        self._of = {"of": digest_of(identity)}
+        self._file: Any = None
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def read(self) -> list[dict[str, Any]]:
+        """All lines, in order, without ``of``; a torn last line is cut off.
+
+        Raises `CorruptError` if an earlier line is damaged, `WrongGameError` if one belongs to another
+        question.  Lines that an older version wrote name none: their files have to be checked.
+        """
+        if not self.path.exists():
+            return []
+        data = read_file(self.path, MOST_JOURNAL)
+        lines, good = read_journal(data, self.path)
+        if any(line.pop("of", self._of["of"]) != self._of["of"] for line in lines):
+            raise WrongGameError(
+                f"{self.path} belongs to another game or objective: delete it, and the same command "
+                "begins anew"
+            )
+        if good < len(data):
+            with storage_errors(self.path):
+                os.truncate(self.path, good)
+        return lines
+
+    def rewrite(self, lines: Iterable[dict[str, Any]]) -> None:
+        """Replace all lines, unless these are the ones that are there.  Raises `StorageError`."""
+        self.close()
+        text = "".join(self._text(line) for line in lines)
+        if text:
+            if not self.path.exists() or self.path.read_bytes() != text.encode():
+                write_whole(self.path, text)
+        else:
+            self.path.unlink(missing_ok=True)
+
+    def append(self, line: dict[str, Any], *, durable: bool) -> None:
+        """Declare something finished.  Raises `StorageError`."""
+        with storage_errors(self.path):
+            if self._file is None:
+                self._file = self.path.open("ab", buffering=0)
+            data = self._text(line).encode()
+            while data:  # a disk that becomes full may take a part first
+                data = data[self._file.write(data) :]
+            if durable:
+                os.fsync(self._file.fileno())
+
+    def _text(self, line: dict[str, Any]) -> str:
+        text = json.dumps(line | self._of, sort_keys=True, separators=(",", ":"))
+        return f"{text}\t{zlib.crc32(text.encode()):08x}\n"
+
+
+class RunFolder:
+    """A folder that one process fills, layer by layer.
+
+    Raises
+    ------
+    WrongGameError
+        If the folder holds the answer to another question, or files that are no run.
+    StorageError
+        If it cannot be written, or another process is writing it.
+    """
+
+    def __init__(self, path: Path, question: Question) -> None:
+        self.path = path
+        self.question = question
+        self.journal = Journal(path / "counts.jsonl", question.as_dict())
+        with storage_errors(path, "use"):
+            self._lock = self._take()
+            try:
+                self._prepare()
+            except BaseException:
+                self._lock.release()
+                raise
+
+    def _take(self) -> FileLock:
+        """The lock of the folder, which is made if it does not exist."""
+        while True:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._refuse_others()
+            try:
+                lock = FileLock.take(self.path / "lock")
+            except FileNotFoundError:
+                continue  # another process has just deleted the folder
+            if lock is None:
+                raise StorageError(f"another process is writing {self.path}: wait for it or stop it")
+            return lock
+
+    def _refuse_others(self) -> None:
+        """Raise `WrongGameError` if the folder holds anything but this run, or one that is deleted."""
+        manifest = self.path / "run.json"
+        names = {entry.name for entry in self.path.iterdir()}
+        if manifest.name in names:
+            check_question(manifest, self.question)
+        elif DELETED not in names and not names <= set(BEFORE_MANIFEST):
+            raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
+
+    def _prepare(self) -> None:
+        """Finish what a kill left, and have all that a run needs."""
+        if (self.path / DELETED).exists():
+            _delete_contents(self.path)
+        self._refuse_others()
+        if not (self.path / "run.json").exists():
+            write_whole(self.path / "run.json", self.question.text)
+        for kind in ("afterstates", "states"):
+            (self.path / kind).mkdir(exist_ok=True)
+        remove_parts(self.path)
+
+    def close(self) -> None:
+        """Let others write here."""
+        self.journal.close()
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def layer_path(self, kind: str, total: int) -> Path:
+        """Where the layer of one sum is; `kind` is afterstates or states."""
+        return self.path / kind / f"{total:06d}.tbl"
+
+    def keep_only(self, kind: str, totals: list[int]) -> None:
+        """Delete all layers of a kind but those of some sums."""
+        kept = {self.layer_path(kind, total) for total in totals}
+        for path in (self.path / kind).glob("*.tbl"):
+            if path not in kept:
+                path.unlink()
+
+    def remove_layer(self, kind: str, total: int) -> None:
+        """Delete a layer that nothing needs any more."""
+        self.layer_path(kind, total).unlink(missing_ok=True)
+
+
+def is_counted(path: Path) -> bool:
+    """Whether a folder holds all counts of a run; what it says is not checked."""
+    try:
+        lines = (path / "counts.jsonl").read_bytes().splitlines()
+    except OSError:
+        return False
+    return bool(lines) and b'"complete":true' in lines[-1]
+
+
+def delete_run(path: Path, *, damaged: bool = False) -> None:
+    """Delete the folder of a run, whatever state it is in; a kill leaves what can be deleted further.
+
+    With `damaged` the folder needs no sound run.json.  Raises `WrongGameError` if it is no run, or a table,
+    and `StorageError` if a process writes it, or it holds other files: then nothing is deleted.
+    """
+    if not damaged and not (path / DELETED).exists():
+        read_manifest(path)
+    if (path / "manifest.json").exists():
+        raise WrongGameError(f"{path} is a table: delete it by hand")
+    with storage_errors(path, "delete all of"):
+        lock = FileLock.take(path / "lock")
+        if lock is None:
+            raise StorageError(f"cannot delete {path}: another process is writing it")
+        try:
+            _delete_contents(path)
+        except BaseException:
+            lock.release()
+            raise
+        lock.release(delete=True)
+        try:
+            path.rmdir()
+        except OSError as error:  # another process has just begun a run here, or has deleted that, too
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                raise
+
+
+def _delete_contents(path: Path) -> None:
+    """Delete all but the lock, under the lock.  Raises `StorageError` if there are other files."""
+    entries = sorted(path.rglob("*"), reverse=True)  # what is in a folder before the folder
+    for entry in entries:
+        name = entry.relative_to(path).as_posix()
+        if not KNOWN.fullmatch(name):
+            raise StorageError(f"cannot delete all of {path}: it holds {name}, which is no part of a run")
+    marker = path / DELETED
+    if (path / "run.json").exists():
+        (path / "run.json").replace(marker)
+    for entry in entries:
+        if entry.name in ("lock", "run.json", DELETED) and entry.parent == path:
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            entry.rmdir()
+        else:
+            entry.unlink(missing_ok=True)
+    marker.unlink(missing_ok=True)
+
+
+def check_question(manifest: Path, question: Question) -> None:
+    """Raise `WrongGameError` unless `manifest` is that of `question`."""
+    try:
+        found = parse_json(read_file(manifest), str(manifest))
+        if found.get("format") != "tilebase run":
+            raise ValueError
+    except (ValueError, AttributeError) as error:
+        raise WrongGameError(f"{manifest} is not the manifest of a run: choose another folder") from error
+    for key, value in question.as_dict().items():
+        if found.get(key) != value:
+            there, asked = (_in_words(key, answer) for answer in (found.get(key), value))
+            raise WrongGameError(
+                f"{manifest.parent} holds another run ({there}, not {asked}): "
+                "choose another folder or delete it"
+            )
+
+
+def _in_words(key: str, value: Any) -> str:
+    if key == "game" and isinstance(value, dict):
+        with suppress(GameError):
+            return f"the game {Game.from_identity(value)}"
+    if key == "keep":
+        return f"one that keeps {value}" + (", to solve what is reachable" if value == "afterstates" else "")
+    return f"{key} {shown(json.dumps(value))}"
+
+
+def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The complete lines of a journal and the bytes they take.  Raises `CorruptError`."""
+    lines, good = [], 0
+    for raw in data.splitlines(keepends=True):
+        text, _, crc = raw.rstrip(b"\n").rpartition(b"\t")
+        if not raw.endswith(b"\n") or crc != f"{zlib.crc32(text):08x}".encode():
+            if good + len(raw) < len(data):
+                raise CorruptError(f"{path} is damaged after byte {good}: delete the folder and count again")
+            break
+        lines.append(mapping(parse_json(text, f"a line of {path}"), f"a line of {path}"))
+        good += len(raw)
+    return lines, good
+
+
+def sound_checksum(
+    path: Path,
+    layer_type: type[LayerFile] | type[ValueFile],
+    expected: Mapping[str, Any],
+    count: int,
+    checksum: str | None,
+) -> str | None:
+    """The checksum of a finished layer, all of whose bytes were compared; None if it has to be made again.
+
+    It has to be if it is damaged, missing, or not the file of `count` boards with the `checksum` that
+    the journal promises (None: an older journal, which promises none).  Raises `WrongGameError` if its
+    meta is not what is expected, `CorruptError` if it is the layer of another sum.
+    """
+    try:
+        with layer_type(path) as file:
+            if any(file.meta.get(name) != expected[name] for name in expected if name != "sum"):
+                raise WrongGameError(
+                    f"{path} belongs to another game or objective: delete it, and the same command "
+                    "makes it again"
+                )
+            wrong_sum = file.meta.get("sum") != expected["sum"]
+            if not wrong_sum:
+                if len(file) != count or checksum not in (None, file.checksum):
+                    return None
+                file.check_bytes()
+                return file.checksum
+    except (CorruptError, MissingLayerError):
+        return None
+    raise CorruptError(
+        f"{path} holds the layer of another sum: delete it, and the same command makes it again"
+    )
+
+
+def check_all(jobs: Iterable[T], check: Callable[[T], str | None], threads: int) -> list[str | None]:
+    """`check` of each job, by several threads, in order."""
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(check, jobs))
+
+
+def verify_run(path: Path, found: Findings | None = None) -> Findings:
+    """Read every byte of a run's folder; return what is wrong, or cannot be read, added to `found`.
+
+    Raises `WrongGameError` if it is no run at all, `StorageError` if its run.json cannot be read.
+    """
+    found = Findings() if found is None else found
+    question, sound = read_manifest(path)
+    if not sound:
+        found.wrong.append(f"{path / 'run.json'} is damaged: delete the folder and count again")
+    with suppress(StopCheckError), found.checking():
+        recorded = _verify_journal(path / "counts.jsonl", question, found)
+        for kind in ("afterstates", "states"):
+            for file in sorted((path / kind).glob("*.tbl")):
+                with found.checking():
+                    found.wrong += _verify_file(file, kind, question.game, recorded)
+            if KEEP.index(question.keep) >= KEEP.index(kind):
+                files = [path / kind / f"{total:06d}.tbl" for total in recorded if sum(recorded[total][kind])]
+                found.wrong += [
+                    f"{file} does not exist: the same command makes it again"
+                    for file in files
+                    if not file.exists()
+                ]
+    return found
+
+
+def _verify_journal(journal: Path, question: Question, found: Findings) -> dict[int, dict[str, Any]]:
+    """The lines of the journal by sum.  Raises `CorruptError` or `StorageError`."""
+    data = read_file(journal, MOST_JOURNAL) if journal.exists() else b""
+    lines, good = read_journal(data, journal)
+    if good < len(data):
+        found.wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
+    own = digest_of(question.as_dict())
+    if any(line.get("of", own) != own for line in lines):
+        found.wrong.append(f"{journal} belongs to another game: delete it, and the same command begins anew")
+    return {line["sum"]: line for line in count_lines(lines, question.game, journal)}
+
+
+def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
+    """The lines of a journal of counts that say what a layer holds.  Raises `CorruptError`."""
+    found = [line for line in lines if "sum" in line]
+    with understood(str(path)):
+        for line in found:
+            whole(line["sum"], "a sum", MOST_SUM)
+            for name in STORED:
+                if type(line[name]) is not list or len(line[name]) > game.max_code + 1:
+                    raise CorruptError(f"{name} of sum {line['sum']} are no counts")
+                for number in line[name]:
+                    whole(number, f"a count of {name} of sum {line['sum']}")
+            mapping(line.get("files", {}), f"the checksums of sum {line['sum']}")
+    return found
+
+
+def read_manifest(path: Path, name: str = "run.json") -> tuple[Question, bool]:
+    """What run.json asks, and whether it has the bytes it was written with.  Raises `WrongGameError`."""
+    try:
+        data = read_file(path / name)
+        found = parse_json(data, f"{path}/{name}")
+        question = Question(Game.from_identity(found["game"]), found["lookahead"], found["keep"])
+        KEEP.index(question.keep)
+    except (CorruptError, MissingLayerError, ValueError, KeyError, TypeError) as error:
+        raise WrongGameError(f"{path} is not the folder of a run: it has no sound run.json") from error
+    return question, data == question.text.encode()
+
+
+def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str, Any]]) -> list[str]:
+    with LayerFile(file) as layer:
+        layer.verify()
+        total = layer.meta.get("sum")
+        if layer.meta.get("game") != game.identity or layer.meta.get("kind") != kind:
+            return [f"{file} belongs to another game: delete it"]
+        if type(total) is not int or file.name != f"{total:06d}.tbl":
+            return [f"{file} holds the layer of sum {shown(total, 40)}: it was renamed"]
+        if total in recorded and sum(recorded[total][kind]) != len(layer):
+            return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]
+        promised = recorded.get(total, {}).get("files", {}).get(kind)
+        if promised not in (None, layer.checksum):
+            return [f"{file} is not the file that the journal names"]
+    return []

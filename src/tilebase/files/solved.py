@@ -1,0 +1,89 @@
+"""The values of one objective in a folder: its journal, and which files hold what the journal promises.
+
+values/LABEL/layers.jsonl    one line a finished layer: its summary and the checksum of its file
+values/LABEL/S.val           the values of sum S
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tilebase.files.format import ValueFile
+from tilebase.files.reachable import Reachable
+from tilebase.files.run import Journal, check_all, sound_checksum
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import LayerSummary
+from tilebase.runtime.documents import text, understood, whole
+from tilebase.runtime.storage import remove_parts, storage_errors
+
+
+class StoredValues:
+    """Layers of values of what is reachable under one objective.
+
+    Attributes
+    ----------
+    layers:
+        By sum the summary of each finished layer.
+    checksums:
+        By sum the checksum of its file, if the journal has it (older ones have not) or `compare` found it.
+
+    Raises `WrongGameError` if the journal belongs to another game or objective, and `CorruptError` if it is
+    damaged.
+    """
+
+    def __init__(self, folder: Path, game: Game, objective: Objective) -> None:
+        self.folder, self.objective = folder, objective
+        with storage_errors(folder, "use"):
+            folder.mkdir(parents=True, exist_ok=True)
+            remove_parts(folder)
+        identity = {"game": game.identity, "objective": objective.identity, "space": "reachable"}
+        self._journal = Journal(folder / "layers.jsonl", identity)
+        lines = self._journal.read()
+        with understood(str(self._journal.path)):
+            self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}
+            self.checksums = {
+                line["sum"]: text(line["file"], "a checksum") for line in lines if "file" in line
+            }
+
+    def path(self, total: int) -> Path:
+        """The file of one sum."""
+        return self.folder / f"{total:06d}.val"
+
+    def compare(self, space: Reachable, totals: Iterable[int], threads: int) -> bool:
+        """Whether the files of finished layers are sound; those that are not have to be made again.
+
+        Every byte is compared.  Raises `WrongGameError` if a file belongs to another game or objective.
+        """
+        wanted = [total for total in totals if total in self.layers and total in space.sizes]
+
+        def check(total: int) -> str | None:
+            expected = space.meta(total) | {"objective": self.objective.identity}
+            size, promised = space.sizes[total], self.checksums.get(total)
+            return sound_checksum(self.path(total), ValueFile, expected, size, promised)
+
+        found = check_all(wanted, check, threads)
+        for total, checksum in zip(wanted, found, strict=True):
+            if checksum is None:
+                del self.layers[total]
+            else:
+                self.checksums[total] = checksum
+        return None not in found
+
+    def add(self, summary: LayerSummary, checksum: str, *, durable: bool) -> None:
+        """Declare a layer finished whose file has its name.  Raises `StorageError`."""
+        self.layers[summary.sum], self.checksums[summary.sum] = summary, checksum
+        self._journal.append(self._line(summary.sum), durable=durable)
+
+    def settle(self) -> None:
+        """Let the journal list each finished layer once, from the largest sum down."""
+        self._journal.rewrite(self._line(total) for total in sorted(self.layers, reverse=True))
+
+    def _line(self, total: int) -> dict[str, object]:
+        checksum = self.checksums.get(total)
+        return self.layers[total].as_dict() | ({} if checksum is None else {"file": checksum})
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()

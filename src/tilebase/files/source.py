@@ -1,0 +1,233 @@
+"""Where the files of a table are: a folder, one zip file, or a URL (`files.remote`).
+
+A source is one file of which ranges are read; a location is a folder of them.  Local reads
+are positioned, so that threads share a source without locks.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import struct
+import zipfile
+from pathlib import Path
+from typing import Protocol
+
+from tilebase.errors import CorruptError, MissingLayerError, StorageError
+from tilebase.files.remote import open_url
+from tilebase.runtime.documents import MOST_BYTES, shown
+
+_LOCAL_HEADER = struct.Struct("<4s5HIIIHH")
+_DAMAGE = (
+    ValueError, NotImplementedError, OverflowError, EOFError, LookupError, RuntimeError, struct.error,
+    zipfile.BadZipFile,
+)  # fmt: skip
+"""What a damaged zip file makes `zipfile` raise, apart from OSError."""
+MOST_MEMBERS = 1 << 23
+"""Bytes of the list of members of a zip file: 80,000 files of a table have names of so much."""
+PIECE = 1 << 24
+"""Bytes that are read at once."""
+
+
+class Source(Protocol):
+    """A file to read ranges of."""
+
+    name: str
+    size: int
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Exactly `size` bytes.  Raises `CorruptError` if the file ends before, `StorageError`."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Location(Protocol):
+    """A folder of sources."""
+
+    name: str
+
+    def open(self, name: str) -> Source:
+        """The file of this name.  Raises `MissingLayerError` if it is not there, `StorageError`."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class LocalFile:
+    """A file on this machine, or a range of one.
+
+    With `hold` it stays open; otherwise it is opened for each read, so that a table of a
+    thousand layers needs no thousand descriptors.
+    """
+
+    def __init__(
+        self, path: Path | str, offset: int = 0, size: int | None = None, *, hold: bool = True
+    ) -> None:
+        self.name = str(path)
+        self._path, self._offset, self._hold = path, offset, hold
+        self._descriptor = self._open()
+        there = os.fstat(self._descriptor).st_size
+        self.size = there - offset if size is None else size
+        if not hold:
+            self.close()
+        if min(offset, self.size) < 0 or offset + self.size > there:
+            self.close()
+            raise CorruptError(f"{self.name} ends too early; make it anew")
+
+    def _open(self) -> int:
+        try:
+            # A pipe would make the reader wait for a writer.
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise MissingLayerError(f"{self._path} is not there") from error
+        except (OSError, ValueError) as error:
+            raise StorageError(f"cannot read {self._path}: {getattr(error, 'strerror', error)}") from error
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(descriptor)
+            what = os.strerror(errno.EISDIR) if stat.S_ISDIR(mode) else "it is not a file"
+            raise StorageError(f"cannot read {self._path}: {what}")
+        return descriptor
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Exactly `size` bytes."""
+        if not 0 <= offset <= offset + size <= self.size:
+            raise CorruptError(f"{self.name} ends too early; make it anew")
+        descriptor = self._descriptor if self._hold else self._open()
+        data = bytearray()
+        try:
+            # In pieces: of a file that has become short since, no more than it has is taken.
+            while more := os.pread(
+                descriptor, min(size - len(data), PIECE), self._offset + offset + len(data)
+            ):
+                data += more
+        except OSError as error:
+            raise StorageError(f"cannot read {self.name}: {error.strerror or error}") from error
+        finally:
+            if not self._hold:
+                os.close(descriptor)
+        if len(data) != size:
+            raise CorruptError(f"{self.name} ends too early; make it anew")
+        return bytes(data)
+
+    def close(self) -> None:
+        """Close the file; one that is held can no longer be read."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def read_document(source: Source, most: int = MOST_BYTES) -> bytes:
+    """All of a small file.  Raises `CorruptError` if it has more than `most` bytes, `StorageError`."""
+    if source.size > most:
+        raise CorruptError(f"{source.name} has {source.size} bytes; at most {most} are read")
+    return source.read(0, source.size)
+
+
+def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
+    """The same of a file on this machine.  Raises `MissingLayerError` if it is not there."""
+    file = LocalFile(path)
+    try:
+        return read_document(file, most)
+    finally:
+        file.close()
+
+
+class Folder:
+    """A folder on this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+
+    def open(self, name: str) -> Source:
+        """The file of this name."""
+        return LocalFile(self.path / name, hold=False)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class _Careful(io.FileIO):
+    """A file that is not read in one piece larger than `MOST_MEMBERS`, whatever it says of itself."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """At most so many bytes; all of it if negative, as `zipfile` reads the last 64 kB."""
+        if size is not None and size > MOST_MEMBERS:
+            raise ValueError(f"its list of members has more than {MOST_MEMBERS} bytes")
+        return super().read(size) or b""
+
+
+class Zip:
+    """One zip file, whose members must be stored without compression: they are compressed already."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        LocalFile(path).close()  # raises if it is not a file or cannot be read
+        try:
+            with _Careful(path) as file, zipfile.ZipFile(file) as archive:
+                self._members = {info.filename: info for info in archive.infolist()}
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # that one comes of offsets that cannot be
+                raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+            raise CorruptError(f"{path} is no zip file, or a damaged one: an offset is wrong") from error
+        except _DAMAGE as error:
+            raise CorruptError(f"{path} is no zip file, or a damaged one: {shown(error)}") from error
+        self._prefix = self._find_prefix()
+
+    def _find_prefix(self) -> str:
+        """A table may lie in the zip file's only folder."""
+        found = [name for name in self._members if name.rpartition("/")[2] == "manifest.json"]
+        return min(found, key=len, default="manifest.json").removesuffix("manifest.json")
+
+    def open(self, name: str) -> Source:
+        """The member of this name."""
+        info = self._members.get(self._prefix + name)
+        if info is None:
+            raise MissingLayerError(f"{self.path} holds no {name}")
+        if info.compress_type != zipfile.ZIP_STORED:
+            raise CorruptError(f"{self.path} is compressed: zip the table with zip -0 -r")
+        whole = LocalFile(self.path)
+        try:
+            fields = _LOCAL_HEADER.unpack(whole.read(info.header_offset, _LOCAL_HEADER.size))
+        finally:
+            whole.close()
+        if fields[0] != b"PK\3\4":
+            raise CorruptError(f"{self.path} is no zip file, or a damaged one: {name} begins wrongly")
+        offset = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
+        try:
+            member = LocalFile(self.path, offset, info.file_size, hold=False)
+        except CorruptError as error:
+            raise CorruptError(f"{self.path} is damaged: {name} does not lie within it") from error
+        member.name = f"{self.path}:{name}"
+        return member
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def mode_of(path: Path) -> int:
+    """What kind of file a path names, as `stat` says; 0 if there is none.  Raises `StorageError`."""
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # of a name with a zero byte
+        return 0
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def open_location(location: Path | str) -> Location:
+    """The folder, zip file or URL of this name.  Raises `MissingLayerError` if it is not there."""
+    if "://" in str(location):
+        return open_url(str(location))
+    path = Path(location)
+    mode = mode_of(path)
+    if stat.S_ISDIR(mode):
+        return Folder(path)
+    if mode:
+        return Zip(path)
+    raise MissingLayerError(f"{path} is not there: name the folder or zip file of a table")

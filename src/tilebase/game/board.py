@@ -1,0 +1,342 @@
+"""One board of a game as a value, with the forms in which boards are written and drawn.
+
+A board is written as text (``2,4/0,8``), as a packed key, as a NumPy array of tiles or of
+exponents, or as a picture of box-drawing characters; each is read back to the same board.
+It is drawn as SVG, which notebooks show and which stands alone as a file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from html import escape
+from operator import index
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import BoardError, UsageError
+from tilebase.game import symmetry
+from tilebase.game.game import Cells, Game
+
+X_TILE = -1
+"""What stands for an unmergeable tile in an array of tiles."""
+
+CELL, GAP, PLANE_GAP = 100, 12, 36
+"""Lengths in a drawing: a cell, the space around it, the space between the planes of a box."""
+
+GRID, EMPTY, WALL, X_FILL = "#b9ab9b", "#d5cabd", "#6f655b", "#2f2b3a"
+DARK, LIGHT = "#3d352e", "#ffffff"
+FILLS = (
+    ("#f3ece2", "#eee0c9", "#f5bd85", "#f29e62", "#f0885c", "#c93f1e", "#f0d67c", "#ebcb5c")
+    + ("#e3bd3f", "#d6ac26", "#cda022", "#8fae5d", "#3f7d6d", "#34749c", "#4c529b", "#6d3b83")
+)  # fmt: skip
+"""``FILLS[e - 1]`` is the colour of the tile 2**e; larger tiles are black."""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board of a game: immutable, hashable, equal if game and cells are equal.
+
+    Parameters
+    ----------
+    game:
+        The game it is a board of.
+    cells:
+        The exponents in row-major order, planes first; 0 for an empty cell or a wall,
+        ``game.x`` for an unmergeable tile.
+
+    Raises
+    ------
+    BoardError
+        If the game has no such board.  A board that holds the goal exists, since `slides`
+        leads to it, and can be drawn; but the game is over: it has no key and is not read back.
+        The same holds for a board with a tile that is too large for a key.
+
+    >>> Board.parse(Game("2x2", 32), "2,4/0,8").slides()["down"].text
+    '0,4/2,8'
+    """
+
+    game: Game
+    cells: Cells
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", self.game.check_after(self.cells))
+
+    # -- reading -------------------------------------------------------------------------------
+
+    @classmethod
+    def parse(cls, game: Game, text: str) -> Board:
+        """The board of a text, a key as ``0x...`` or a picture as `unicode` draws it.
+
+        Raises `BoardError` if this is no board of the game.
+        """
+        return cls(game, game.parse(_picture_text(text) if "│" in text else text))
+
+    @classmethod
+    def read(cls, game: Game, board: object) -> Board:
+        """The board meant, in the forms that people use.
+
+        A `Board`; text as `parse` reads it; the hexadecimal digits of the exponents, one a cell,
+        as 2048verse writes them; JSON, a list of tiles or of rows, or an object with such a list
+        as ``board``; a packed key; an array of tiles.  Raises `BoardError`.
+
+        >>> Board.read(Game("2x2", 32), "1203") == Board.read(Game("2x2", 32), "[[2, 4], [0, 8]]")
+        True
+        """
+        if isinstance(board, Board):
+            return cls(game, game.check(board.cells))
+        if isinstance(board, str):
+            text = board.strip()
+            if text[:1] in ("[", "{"):
+                return cls.from_numpy(game, _from_json(game, text))
+            if re.fullmatch(rf"[0-9a-fA-F]{{{game.cells}}}", text) and game.cells > 1:
+                return cls(game, game.check([int(digit, 16) for digit in text]))
+            return cls.parse(game, text)
+        if isinstance(board, int | np.integer):
+            return cls.from_key(game, int(board))
+        return cls.from_numpy(game, board)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_key(cls, game: Game, key: int) -> Board:
+        """The board of a packed key.  Raises `BoardError` if the game has no such board."""
+        try:
+            number = index(key)
+        except TypeError as error:
+            raise BoardError(f"{key!r} is not a packed key: give a whole number") from error
+        return cls(game, game.check(game.unpack(number)))
+
+    @classmethod
+    def from_numpy(cls, game: Game, array: npt.ArrayLike, *, exponents: bool = False) -> Board:
+        """The board of an array of integers whose shape is that of the game.
+
+        Cells hold tiles (0 for an empty cell or a wall, -1 for an unmergeable tile), or what
+        `cells` holds if `exponents` is true.  Raises `BoardError` on anything else.
+        """
+        values = _integers(game, array)
+        if not exponents:
+            values = [_exponent(game, value) for value in values]
+        return cls(game, game.check(values))
+
+    # -- writing -------------------------------------------------------------------------------
+
+    @property
+    def key(self) -> int:
+        """The packed key.  Raises `BoardError` if the board holds the goal or a tile too large for a key."""
+        if self.won:
+            raise BoardError(f"{self.text} holds the goal: the game is over, and won boards have no key")
+        return self.game.pack(self.game.check(self.cells))
+
+    @property
+    def text(self) -> str:
+        """The board as ``2,4/0,8``."""
+        return self.game.format(self.cells)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_numpy(self, *, exponents: bool = False) -> npt.NDArray[np.int64]:
+        """The board as an array of the game's shape, as `from_numpy` reads it."""
+        values = self.cells if exponents else [self._tile(e) for e in self.cells]
+        return np.array(values, dtype=np.int64).reshape(self.game.shape)
+
+    def unicode(self) -> str:
+        """A picture in box-drawing characters; the planes of a box stand one below the other."""
+        words = [self._label(cell) for cell in range(self.game.cells)]
+        rows, columns = self.game.shape[-2:]
+        size = rows * columns
+        width = max(3, *map(len, words))
+        planes = [words[i : i + size] for i in range(0, len(words), size)]
+        return "\n".join(_picture(plane, columns, width) for plane in planes)
+
+    def svg(self, size: float = 240) -> str:
+        """A standalone SVG picture whose longer side has `size` pixels; planes stand side by side.
+
+        Raises `UsageError` if `size` is not positive.
+        """
+        wanted: object = size
+        if not isinstance(wanted, int | float) or not 0 < wanted < 1e6:
+            raise UsageError(f"a picture of size {size} cannot be drawn: give 1 to 1,000,000 pixels")
+        width, height = _drawing_size(self.game)
+        scale = size / max(width, height)
+        parts = [_svg_plane(self, plane) for plane in range(_planes(self.game))]
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
+            f'width="{width * scale:g}" height="{height * scale:g}" '
+            'font-family="Helvetica, Arial, sans-serif" font-weight="bold" text-anchor="middle">'
+            f"<title>{escape(self.text)}</title>{''.join(parts)}</svg>"
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    # -- asking --------------------------------------------------------------------------------
+
+    @property
+    def sum(self) -> int:
+        """The sum of all tiles; unmergeable tiles add nothing."""
+        return self.game.sum(self.cells)
+
+    @property
+    def max_tile(self) -> int:
+        """The largest tile, unmergeable ones aside; 0 on an empty board."""
+        return self._tile(self.game.max_exponent(self.cells))
+
+    @property
+    def won(self) -> bool:
+        """Whether the board holds the goal."""
+        return self.game.holds_goal(self.cells)
+
+    def canonical(self) -> Board:
+        """The canonical board of the orbit."""
+        return Board(self.game, symmetry.canonical(self.game, self.cells))
+
+    def orbit_size(self) -> int:
+        """How many different boards the symmetries make of this one."""
+        return symmetry.orbit_size(self.game, self.cells)
+
+    def slides(self) -> dict[str, Board]:
+        """The allowed slides and the boards they lead to, won ones included; none once won."""
+        if self.won:
+            return {}
+        return {name: Board(self.game, after) for name, after in self.game.slides(self.cells).items()}
+
+    def _tile(self, exponent: int) -> int:
+        word = self.game.word(exponent)
+        return X_TILE if word == "x" else int(word)
+
+    def _label(self, cell: int) -> str:
+        if cell in self.game.walls:
+            return "###"
+        return self.game.word(self.cells[cell]) if self.cells[cell] else ""
+
+
+# -- arrays --------------------------------------------------------------------------------------
+
+
+def _integers(game: Game, array: npt.ArrayLike) -> list[int]:
+    try:
+        values = np.asarray(array)
+    except ValueError as error:
+        raise BoardError(f"not an array of shape {game.shape}: {error}") from error
+    if values.shape != game.shape:
+        raise BoardError(f"an array of shape {values.shape}; a {game.shape_text} board has {game.shape}")
+    if not np.issubdtype(values.dtype, np.integer):
+        raise BoardError(f"an array of {values.dtype}, but a board holds integers: convert it first")
+    return [int(value) for value in values.flat]
+
+
+def _exponent(game: Game, tile: int) -> int:
+    return game.x if tile == X_TILE and game.unmergeable else game.exponent(tile)
+
+
+def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
+    try:
+        found = json.loads(text)
+        rows = found["board"] if isinstance(found, dict) else found
+        array = np.asarray(rows)
+        return array.reshape(game.shape) if array.shape == (game.cells,) else array
+    except (ValueError, KeyError, RecursionError) as error:
+        raise BoardError(
+            f"{' '.join(text.split())[:99]} is not a board in JSON: write [[2, 4], [0, 8]]"
+        ) from error
+
+
+# -- pictures ------------------------------------------------------------------------------------
+
+
+def _picture(words: list[str], columns: int, width: int) -> str:
+    rows = [words[i : i + columns] for i in range(0, len(words), columns)]
+    lines = ["│" + "│".join(f" {word:>{width}} " for word in row) + "│" for row in rows]
+    bar = ["─" * (width + 2)] * columns
+    between = "\n├" + "┼".join(bar) + "┤\n"
+    return "┌" + "┬".join(bar) + "┐\n" + between.join(lines) + "\n└" + "┴".join(bar) + "┘"
+
+
+def _picture_text(picture: str) -> str:
+    """The text of a picture: its rows, blank cells as 0 and walls as #."""
+    rows = [line.strip().strip("│").split("│") for line in picture.splitlines() if "│" in line]
+    words = [[word.strip() or "0" for word in row] for row in rows]
+    return "/".join(",".join("#" if word == "###" else word for word in row) for row in words)
+
+
+# -- drawings ------------------------------------------------------------------------------------
+
+
+def _planes(game: Game) -> int:
+    return game.shape[0] if len(game.shape) == 3 else 1
+
+
+def _plane_size(game: Game) -> tuple[int, int]:
+    rows, columns = game.shape[-2:]
+    return columns * (CELL + GAP) + GAP, rows * (CELL + GAP) + GAP
+
+
+def _drawing_size(game: Game) -> tuple[int, int]:
+    width, height = _plane_size(game)
+    planes = _planes(game)
+    return planes * width + (planes - 1) * PLANE_GAP, height
+
+
+def _svg_plane(board: Board, plane: int) -> str:
+    width, height = _plane_size(board.game)
+    rows, columns = board.game.shape[-2:]
+    left = plane * (width + PLANE_GAP)
+    parts = [f'<rect x="{left}" width="{width}" height="{height}" rx="10" fill="{GRID}"/>']
+    for place in range(rows * columns):
+        row, column = divmod(place, columns)
+        x, y = left + GAP + column * (CELL + GAP), GAP + row * (CELL + GAP)
+        parts.append(_svg_cell(board, plane * rows * columns + place, x, y))
+    return "".join(parts)
+
+
+def _svg_cell(board: Board, cell: int, x: int, y: int) -> str:
+    word = board._label(cell)
+    if word == "###":
+        return _svg_wall(x, y)
+    fill = X_FILL if word == "x" else tile_color(board.cells[cell])
+    square = f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="6" fill="{fill}"/>'
+    if not word:
+        return square
+    # A digit is 0.56 of the font size wide; the text may fill 0.82 of the cell.
+    height = min(46, round(0.82 * CELL / (0.56 * len(word))))
+    baseline = y + CELL / 2 + 0.36 * height
+    return square + (
+        f'<text x="{x + CELL // 2}" y="{baseline:g}" font-size="{height}" fill="{ink_color(fill)}">'
+        f"{'×' if word == 'x' else word}</text>"
+    )
+
+
+def _svg_wall(x: int, y: int) -> str:
+    """Bricks, so that it is no tile even without colours."""
+    return (
+        f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="6" fill="{WALL}"/>'
+        f'<path d="M{x} {y + 33}h100m-100 34h100M{x + 50} {y}v33m0 34v33M{x + 25} {y + 33}v34m50-34v34" '
+        f'stroke="{GRID}" stroke-width="5"/>'
+    )
+
+
+def tile_color(exponent: int) -> str:
+    """The colour of a cell."""
+    if not exponent:
+        return EMPTY
+    return FILLS[exponent - 1] if exponent <= len(FILLS) else "#000000"
+
+
+def ink_color(fill: str) -> str:
+    """The colour of text that stands out from a fill."""
+    return max((DARK, LIGHT), key=lambda ink: _contrast(ink, fill))
+
+
+def _contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

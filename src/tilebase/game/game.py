@@ -1,0 +1,811 @@
+"""What is played: shape, spawn law, goal, limits, walls, start; and the rules in plain Python.
+
+This module is the reference semantics.  A board is a tuple of exponents, one a cell in
+row-major order (planes first for a box): 0 is an empty cell, e > 0 the tile 2**e.
+
+The player slides: along every line each tile moves as far as it can towards one end, two
+equal neighbours merge into one of the next exponent, and no tile merges twice.  A slide
+that changes nothing is not a move.  Then a tile, 2 or 4, is spawned in an empty cell.
+
+Three things may forbid a slide or end the game:
+
+* the *goal*: a slide that makes a tile of the goal wins, whatever else it does; so does a
+  slide after which the board holds a *pattern* of tiles on cells, if it breaks no limit;
+* the *limits*: a slide whose result exceeds the limit of a cell is not allowed
+  (Slizkov, arXiv:2303.07266, section 3);
+* the *largest* tile that may ever be made: the same limit on every cell (the bounded
+  variant of Edixhoven 2019, section 3.2).
+
+*Walls* are cells that no tile enters.  *Unmergeable* tiles (written ``x``) never merge; if
+they are declared fixed they never move either and then stop the others as a wall does.
+An unmergeable tile adds nothing to the sum of a board.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from operator import index, le
+from typing import Any, TypeAlias
+
+from tilebase.errors import BoardError, GameError
+from tilebase.game.notation import (
+    count_of,
+    exponent_of,
+    integer_of,
+    parse_shape,
+    probability_of,
+    split_cells,
+    tile_text,
+)
+
+Cells: TypeAlias = tuple[int, ...]
+"""The exponents of a board in row-major order."""
+
+Pattern: TypeAlias = tuple[int | None, ...]
+"""The exponents of a pattern in row-major order; None where any will do."""
+
+_AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
+MAX_CELLS = 32
+UNBOUNDED = 64
+"""The largest exponent where no rule bounds tiles: far more than a packed key holds."""
+MOST_IDENTITY = 1 << 16
+"""Characters of a game's identity: one read from a file may be anything, and each cell has few."""
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game, immutable and hashable.  Everything that is computed names its game.
+
+    Parameters
+    ----------
+    shape:
+        ``"4x4"`` or ``(4, 4)``; three sizes make a box of planes, rows, columns.
+    goal:
+        The tile that wins, a power of two above every spawned tile; None to play on
+        until no slide is left (a continued game).
+    four:
+        Probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s.
+    start:
+        ``"two-tiles"``: two random tiles, the real game; ``"empty"``: a spawn on the
+        empty board comes first; or a board as text, with the player to move.
+    limits:
+        The largest tile allowed on each cell, in row-major order, as text
+        (``"16,16/16,8"``) or numbers; None for no limits.
+    largest:
+        The largest tile that may ever be made; None for no bound.
+    pattern:
+        Tiles on cells that win as the goal does, looked for after each slide (one that a spawn
+        completes has to outlast the next): a board with
+        ``*`` for any tile or none, as ``"64,32,*/*,*,*"``; several, one of which is enough,
+        with ``|`` between them.  ``"lemma1"`` are the tiles T/2, T/4 that begin the first row and
+        T/8, T/16, T/16 that begin the second, for the goal T of 64 or more (Slizkov, lemma 1);
+        ``"pair"`` any two neighbours T/2.  None for no pattern.
+    walls:
+        Indexes of cells that no tile enters.
+    unmergeable:
+        Indexes of the cells that hold an unmergeable tile at the start.
+    fixed:
+        Whether unmergeable tiles are walls: they never move and stop other tiles.  This is not the
+        rule of endgame tables, where a large tile slides as any other and a slide that moves one
+        away is not allowed; values with walls are higher.
+
+    Raises
+    ------
+    GameError
+        If no such game exists or its boards do not fit into 64 bits: 16 cells have 4 bits
+        each, 21 cells 3 bits (tiles to 128), 32 cells 2 bits (tiles to 8).
+
+    >>> Game("2x2", 32).cells
+    4
+    """
+
+    shape: tuple[int, ...]
+    goal: int | None = None
+    four: Fraction = Fraction(1, 10)
+    start: str = "two-tiles"
+    limits: tuple[int, ...] | None = None
+    largest: int | None = None
+    walls: tuple[int, ...] = ()
+    unmergeable: tuple[int, ...] = ()
+    fixed: bool = False
+    pattern: str | None = None
+
+    def __init__(
+        self,
+        shape: str | Sequence[int],
+        goal: int | None = None,
+        *,
+        four: Fraction | float | str | int = Fraction(1, 10),
+        start: str = "two-tiles",
+        limits: str | Sequence[int] | None = None,
+        largest: int | None = None,
+        walls: str | Iterable[int] = (),
+        unmergeable: str | Iterable[int] = (),
+        fixed: bool = False,
+        pattern: str | None = None,
+    ) -> None:
+        def put(name: str, value: object) -> None:
+            object.__setattr__(self, name, value)
+
+        put("shape", parse_shape(shape))
+        put("goal", None if goal is None else integer_of(goal, "goal"))
+        put("four", probability_of(four))
+        put("largest", None if largest is None else integer_of(largest, "largest tile"))
+        put("walls", self._cell_set(walls, "wall"))
+        put("unmergeable", self._cell_set(unmergeable, "unmergeable tile"))
+        if not isinstance(fixed, bool):
+            raise GameError(f"fixed is {fixed!r}, but must be true or false")
+        put("fixed", fixed)
+        put("limits", self._parse_limits(limits))
+        put("start", str(start).strip())
+        put("pattern", None if pattern is None else str(pattern).strip().lower())
+        self._check_fit()
+        self._check_tiles()
+        self._check_start()
+        patterns = self.patterns  # here is where a pattern is refused that cannot be
+        if self.pattern not in (None, "lemma1", "pair"):
+            put("pattern", "|".join(self._pattern_text(pattern) for pattern in patterns))
+
+    # -- checks ---------------------------------------------------------------------------
+
+    def _cell_set(self, cells: str | Iterable[int], what: str) -> tuple[int, ...]:
+        try:
+            chosen = tuple(
+                sorted({*map(int, split_cells(cells))} if isinstance(cells, str) else {*map(index, cells)})
+            )
+        except (TypeError, ValueError) as error:
+            raise GameError(f"{what}s {cells!r} are not cells: give their numbers, from 0 on") from error
+        if chosen and not 0 <= chosen[0] <= chosen[-1] < self.cells:
+            raise GameError(
+                f"{what} at cell {chosen[-1] if chosen[0] >= 0 else chosen[0]}: "
+                f"a {self.shape_text} board has cells 0 to {self.cells - 1}"
+            )
+        return chosen
+
+    def _parse_limits(self, limits: str | Sequence[int] | None) -> tuple[int, ...] | None:
+        if limits is None:
+            return None
+        try:
+            words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
+        except TypeError as error:
+            raise GameError(f"{limits!r} are not limits: give one for each cell") from error
+        if len(words) != self.cells:
+            raise GameError(
+                f"{count_of(len(words), 'limit')} for a {self.shape_text} board: "
+                f"give one for each cell, {self.cells} in all"
+            )
+        try:
+            values = tuple(int(word) for word in words)
+        except ValueError as error:
+            raise GameError(f"limits {limits!r} hold something that is not a number") from error
+        spawned = self.spawn_exponents[-1]
+        for cell, value in enumerate(values):
+            if cell not in self.walls and exponent_of(value, "limit") < spawned:
+                raise GameError(
+                    f"limit {value} on cell {cell} is below the spawned tile {2**spawned}: "
+                    "raise it, or make the cell a wall"
+                )
+        return values
+
+    def _check_fit(self) -> None:
+        if self.cells > MAX_CELLS:
+            raise GameError(
+                f"a {self.shape_text} board has {self.cells:,} cells: choose one of at most {MAX_CELLS}, as "
+                "the others do not fit into 64 bits"
+            )
+        if self.fixed and not self.unmergeable:
+            raise GameError(
+                "fixed says that unmergeable tiles never move, but there are none: name their cells"
+            )
+        if set(self.walls) & set(self.unmergeable):
+            raise GameError("a cell cannot be a wall and hold an unmergeable tile")
+        if self.free_cells < 1:
+            raise GameError("no cell is left for a tile: take away walls or unmergeable tiles")
+
+    def _check_tiles(self) -> None:
+        highest, spawned = self._buildable, self.spawn_exponents[-1]
+        if self.goal is not None:
+            goal = exponent_of(self.goal, "goal")
+            if goal <= spawned:
+                raise GameError(
+                    f"goal {self.goal} is spawned, not made: choose at least {2 ** (spawned + 1)}"
+                )
+            if goal > highest:
+                raise GameError(
+                    f"goal {self.goal} cannot be made on {self.shape_text}: "
+                    f"{self.free_cells} cells make at most {2**highest}"
+                )
+        if self.largest is not None and exponent_of(self.largest, "largest tile") < spawned:
+            raise GameError(f"largest tile {self.largest} is below the spawned {2**spawned}")
+        if max(self.tops) > self.max_code:
+            raise GameError(
+                f"tiles to {2 ** max(self.tops)} can be made on {self.shape_text} and do not fit into "
+                f"{self.bits} bits a cell, which hold tiles to {2**self.max_code}: name a goal of at most "
+                f"{2 ** (self.max_code + 1)}, or a largest tile of {2**self.max_code}"
+            )
+
+    def _check_start(self) -> None:
+        if self.start == "two-tiles":
+            if self.free_cells < 2:
+                raise GameError(f"{self.shape_text} has no room for two tiles: start empty instead")
+        elif self.start != "empty":
+            try:
+                cells = self.parse(self.start)
+            except BoardError as error:
+                raise GameError(f"the start is not a board of this game: {error}") from error
+            if any(self._is_x(cells[cell]) != (cell in self.unmergeable) for cell in range(self.cells)):
+                raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
+            object.__setattr__(self, "start", self.format(cells))
+
+    # -- derived ---------------------------------------------------------------------------
+
+    @property
+    def shape_text(self) -> str:
+        """The shape as it is written: ``4x4``."""
+        return "x".join(map(str, self.shape))
+
+    @property
+    def cells(self) -> int:
+        """Number of cells, walls included."""
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    @property
+    def bits(self) -> int:
+        """Bits a cell takes in a packed key."""
+        return 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
+
+    @property
+    def x(self) -> int:
+        """The code of an unmergeable tile: all bits of a cell."""
+        return (1 << self.bits) - 1
+
+    @property
+    def _x_code(self) -> int:
+        """What `merge_line` takes as x: 0 without unmergeable tiles."""
+        return self.x if self.unmergeable else 0
+
+    @property
+    def max_code(self) -> int:
+        """The largest exponent a cell can hold when packed."""
+        return self.x - 1 if self.unmergeable else self.x
+
+    @property
+    def free_cells(self) -> int:
+        """Cells that ordinary tiles can use at once."""
+        return self.cells - len(self.walls) - len(self.unmergeable)
+
+    @property
+    def spawn_exponents(self) -> tuple[int, ...]:
+        """Exponents that are spawned with positive probability, ascending."""
+        return tuple(e for e, p in ((1, 1 - self.four), (2, self.four)) if p > 0)
+
+    def spawn_probability(self, exponent: int) -> Fraction:
+        """Probability that a spawned tile has this exponent."""
+        return {1: 1 - self.four, 2: self.four}.get(exponent, Fraction(0))
+
+    @property
+    def _buildable(self) -> int:
+        # A tile of exponent e is made from two of e - 1, and while the second is being made
+        # the first occupies a cell: each exponent above those that are given costs a cell more.
+        return max(self.spawn_exponents[-1], self._start_exponent) + self.free_cells - 1
+
+    @property
+    def _start_exponent(self) -> int:
+        # Read loosely: what the start board may hold is checked once the limits are known.
+        if re.fullmatch(r"0[xX][0-9a-fA-F]+", self.start):
+            key = int(self.start, 16)
+            codes = [key >> self.bits * cell & self.x for cell in range(self.cells)]
+            return max((code for code in codes if not self._is_x(code)), default=0)
+        tiles = [int(word) for word in split_cells(self.start) if word.isdecimal() and len(word) < 30]
+        return max(max(tiles, default=0).bit_length() - 1, 0)
+
+    @property
+    def goal_exponent(self) -> int | None:
+        """Exponent of the goal tile, or None in a continued game."""
+        return None if self.goal is None else self.goal.bit_length() - 1
+
+    @property
+    def can_win(self) -> bool:
+        """Whether anything wins: a goal or a pattern."""
+        return self.goal is not None or self.pattern is not None
+
+    @property
+    def goal_fits(self) -> bool:
+        """Whether the limits leave room for a win: a pattern, or two tiles of half the goal in one line."""
+        if any(self.patterns):
+            return True
+        if self.goal_exponent is None:
+            return False
+        half = self.goal_exponent - 1
+        return any(sum(self.tops[cell] >= half for cell in line) >= 2 for line in self.all_lines)
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns of which one is enough to win: an exponent for each cell, None for any."""
+        if self.pattern is None:
+            return ()
+        if self.pattern == "lemma1":
+            return (self._lemma(),)
+        if self.pattern == "pair":
+            return self._pairs()
+        return tuple(self._parse_pattern(text) for text in self.pattern.split("|"))
+
+    def _half_goal(self, least: int) -> int:
+        """The exponent of half the goal.  Raises `GameError` unless the goal is at least `least`."""
+        if self.goal_exponent is None or self.goal_exponent < exponent_of(least):
+            raise GameError(f"the pattern {self.pattern} needs a goal of at least {least}")
+        return self.goal_exponent - 1
+
+    def _lemma(self) -> Pattern:
+        half = self._half_goal(64)
+        if len(self.shape) != 2 or self.shape[0] < 2 or self.shape[1] < 3:
+            raise GameError(
+                f"the pattern lemma1 needs two rows of three cells, which {self.shape_text} has not"
+            )
+        pattern: list[int | None] = [None] * self.cells
+        second = self.shape[1]
+        pattern[:2] = half, half - 1
+        pattern[second : second + 3] = half - 2, half - 3, half - 3
+        return self._check_pattern(tuple(pattern))
+
+    def _pairs(self) -> tuple[Pattern, ...]:
+        half = self._half_goal(4)
+        return tuple(
+            tuple(half if cell in pair else None for cell in range(self.cells))
+            for pair in self.neighbours
+            if all(self.tops[cell] >= half for cell in pair)
+        )
+
+    def _parse_pattern(self, text: str) -> Pattern:
+        words = split_cells(text)
+        if len(words) != self.cells:
+            raise GameError(
+                f"the pattern {text!r} has {count_of(len(words), 'cell')}; "
+                f"a {self.shape_text} board has {self.cells}: "
+                "write * where any tile may be"
+            )
+        try:
+            pattern = tuple(
+                None if word == "*" else self._parse_cell(word, cell) for cell, word in enumerate(words)
+            )
+        except BoardError as error:
+            raise GameError(f"the pattern {text!r} is not possible: {error}") from error
+        return self._check_pattern(pattern)
+
+    def _check_pattern(self, pattern: Pattern) -> Pattern:
+        for cell, exponent in enumerate(pattern):
+            if exponent is not None and not self._is_x(exponent) and exponent > self.tops[cell]:
+                raise GameError(
+                    f"the pattern needs {2**exponent} on cell {cell}, where {self} allows "
+                    f"{f'at most {2 ** self.tops[cell]}' if self.tops[cell] else 'no tile'}"
+                )
+        if not any(pattern):
+            raise GameError("the pattern holds no tile: it would be won from the start")
+        return pattern
+
+    @property
+    def limits_text(self) -> str:
+        """The limits as they are written, rows apart; empty without."""
+        return "" if self.limits is None else self._by_rows([str(limit) for limit in self.limits])
+
+    def _by_rows(self, words: Sequence[str]) -> str:
+        width = self.shape[-1]
+        return "/".join(",".join(words[i : i + width]) for i in range(0, len(words), width))
+
+    def _pattern_text(self, pattern: Pattern) -> str:
+        return self._by_rows(["*" if exponent is None else self.word(exponent) for exponent in pattern])
+
+    @cached_property
+    def tops(self) -> tuple[int, ...]:
+        """The largest exponent each cell may hold in a board that play from the start can make.
+
+        Won and forbidden boards are not counted.  Boards that no play makes may hold more: see `highest`.
+        """
+        return tuple(min(self._buildable, highest) for highest in self.highest)
+
+    @cached_property
+    def highest(self) -> tuple[int, ...]:
+        """The largest exponent that the rules allow on each cell of a board that is not won.
+
+        The goal, the limits and the largest tile decide, and not what play from the start can build:
+        a game that has none of the three allows every tile (`UNBOUNDED`).
+        """
+        everywhere = UNBOUNDED
+        if self.goal_exponent is not None:
+            everywhere = min(everywhere, self.goal_exponent - 1)
+        if self.largest is not None:
+            everywhere = min(everywhere, self.largest.bit_length() - 1)
+        limits = self.limits or (1 << everywhere,) * self.cells
+        return tuple(
+            0 if cell in self.obstacles else min(everywhere, max(limit, 1).bit_length() - 1)
+            for cell, limit in enumerate(limits)
+        )
+
+    @property
+    def closed(self) -> bool:
+        """Whether all boards that the rules allow hold only tiles that play from the start can build."""
+        return self.tops == self.highest
+
+    @cached_property
+    def obstacles(self) -> frozenset[int]:
+        """Cells that tiles can neither enter nor pass: walls and fixed unmergeable tiles."""
+        return frozenset(self.walls) | (frozenset(self.unmergeable) if self.fixed else frozenset())
+
+    @cached_property
+    def directions(self) -> tuple[str, ...]:
+        """Names of the slides: left, right, up, down, and front, back in a box."""
+        return tuple(name for pair in _AXIS_NAMES[: len(self.shape)] for name in pair)
+
+    @cached_property
+    def lines(self) -> dict[str, tuple[Cells, ...]]:
+        """For each direction the lines, each a tuple of cells from the end that tiles move to."""
+        result = {}
+        for back, (towards_first, towards_last) in enumerate(_AXIS_NAMES[: len(self.shape)]):
+            axis = len(self.shape) - 1 - back
+            lines = self._lines_along(axis)
+            result[towards_first] = lines
+            result[towards_last] = tuple(line[::-1] for line in lines)
+        return result
+
+    @property
+    def all_lines(self) -> tuple[Cells, ...]:
+        """Every line once, each a tuple of cells in ascending order."""
+        return tuple(line for direction in self.directions[::2] for line in self.lines[direction])
+
+    @property
+    def neighbours(self) -> tuple[tuple[int, int], ...]:
+        """Every two cells beside each other once, line by line, the lower one first."""
+        return tuple(pair for line in self.all_lines for pair in itertools.pairwise(line))
+
+    def _lines_along(self, axis: int) -> tuple[Cells, ...]:
+        stride = 1
+        for size in self.shape[axis + 1 :]:
+            stride *= size
+        firsts = [c for c in range(self.cells) if (c // stride) % self.shape[axis] == 0]
+        return tuple(tuple(first + stride * k for k in range(self.shape[axis])) for first in firsts)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes this game this game, as plain JSON values; equal games, equal identities."""
+        pattern = {} if self.pattern is None else {"pattern": self.pattern}
+        return {
+            "shape": self.shape_text,
+            "goal": self.goal,
+            "four": str(self.four),
+            "start": self.start,
+            "limits": None if self.limits is None else list(self.limits),
+            "largest": self.largest,
+            "walls": list(self.walls),
+            "unmergeable": list(self.unmergeable),
+            "fixed": self.fixed,
+            **pattern,
+        }
+
+    @classmethod
+    def from_identity(cls, identity: dict[str, Any]) -> Game:
+        """The game of an `identity`.  Raises `GameError` if it is none."""
+        try:
+            values = dict(identity)
+            if len(json.dumps(values, default=str)) > MOST_IDENTITY:
+                raise GameError(f"the identity of a game has at most {MOST_IDENTITY} characters")
+            return cls(values.pop("shape"), values.pop("goal"), **values)
+        except GameError:
+            raise
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            raise GameError(f"not the identity of a game: {error}") from error
+
+    def changed(self, **values: Any) -> Game:
+        """The same game but for some entries of its `identity`.  Raises `GameError` if it cannot be."""
+        return Game.from_identity(self.identity | values)
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that name the game."""
+        text = json.dumps(self.identity, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def __str__(self) -> str:
+        words = [self.shape_text, "continued" if self.goal is None else f"to {self.goal}"]
+        if self.four != Fraction(1, 10):
+            words.append(f"four {self.four}")
+        if self.start != "two-tiles":
+            words.append(f"start {self.start}")
+        for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
+            value = getattr(self, name)
+            if value:
+                words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        if self.fixed:
+            words.append("fixed")
+        return ", ".join(words)
+
+    @property
+    def board_text(self) -> str:
+        """The board in words, for statements: ``3x3 with walls on the cells 1, 2``."""
+        text = self.shape_text
+        if self.walls:
+            text += f" with walls on the cells {', '.join(map(str, self.walls))}"
+        if self.unmergeable:
+            kind = "fixed" if self.fixed else "movable"
+            cells = ", ".join(map(str, self.unmergeable))
+            text += f" with {kind} tiles that never merge, first on the cells {cells}"
+        return text
+
+    @property
+    def within_text(self) -> str:
+        """What the player has to keep to, in words with a blank in front; empty if nothing."""
+        text = "" if self.limits is None else f" within the limits {self.limits_text}"
+        return text if self.largest is None else f"{text} without a tile above {self.largest}"
+
+    @property
+    def winning_text(self) -> str:
+        """What wins, in words: ``the tile 64 or the pattern pair``."""
+        pattern = f"the pattern {self.pattern}"
+        if self.goal is None:
+            return pattern
+        return f"the tile {self.goal} or {pattern}" if self.pattern else f"the tile {self.goal}"
+
+    # -- boards ------------------------------------------------------------------------------
+
+    @property
+    def empty_board(self) -> Cells:
+        """The board before the first spawn: unmergeable tiles only."""
+        return tuple(self.x if cell in self.unmergeable else 0 for cell in range(self.cells))
+
+    def parse(self, text: str) -> Cells:
+        """A board from text: tiles by rows, or a packed key as ``0x...``.
+
+        Tiles are numbers, ``.``, ``-``, ``_`` or 0 for an empty cell, ``x`` for an
+        unmergeable tile, ``#`` for a wall; blanks, commas, slashes and semicolons separate.
+        Raises `BoardError` if this is no board of the game.
+        """
+        stripped = text.strip().lower()
+        if re.fullmatch(r"0x[0-9a-f]+", stripped):
+            return self.check(self.unpack(int(stripped, 16)))
+        words = split_cells(stripped)
+        if len(words) != self.cells:
+            raise BoardError(
+                f"{text!r} has {count_of(len(words), 'cell')}; a {self.shape_text} board has {self.cells}: "
+                "separate cells by blanks or commas and rows by /"
+            )
+        return self.check(tuple(self._parse_cell(word, cell) for cell, word in enumerate(words)))
+
+    def _parse_cell(self, word: str, cell: int) -> int:
+        if word in (".", "-", "_", "0") or (word == "#" and cell in self.walls):
+            return 0
+        if word == "x" and self.unmergeable:
+            return self.x
+        if word in ("x", "#"):
+            missing = "unmergeable tile" if word == "x" else f"wall on cell {cell}"
+            raise BoardError(f"{word!r} on the board, but the game {self} has no {missing}")
+        if not word.isdecimal():
+            raise BoardError(f"{word!r} is not a tile: write 2, 4, 8, or . for an empty cell")
+        try:
+            return self.exponent(int(word))
+        except ValueError as error:
+            if isinstance(error, BoardError):
+                raise
+            # Python reads no number of more than 4300 digits.
+            raise BoardError(f"a tile of {len(word)} digits is too large for {self}") from error
+
+    def exponent(self, tile: int) -> int:
+        """The exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
+
+        The code of x has the number of a tile, which no board with unmergeable tiles can hold.
+        """
+        try:
+            found = exponent_of(tile) if tile else 0
+        except GameError as error:
+            raise BoardError(str(error)) from error
+        if self._is_x(found):
+            raise BoardError(
+                f"tile {tile} does not fit beside unmergeable tiles: write x for those, or tiles up to "
+                f"{2**self.max_code}"
+            )
+        return found
+
+    def check(self, cells: Sequence[int]) -> Cells:
+        """`cells` as a tuple.  Raises `BoardError` if a tile is where none of its size may be.
+
+        Boards that hold the goal are refused, and so is a tile too large for a packed key.
+        """
+        return self._check_cells(cells, self._readable)
+
+    @cached_property
+    def _readable(self) -> tuple[int, ...]:
+        """The largest exponent on each cell of a board that is read: allowed, and with a packed key."""
+        return tuple(min(top, self.max_code) for top in self.highest)
+
+    def check_after(self, cells: Sequence[int]) -> Cells:
+        """As `check`, but boards that only a slide makes are accepted too.
+
+        These are won boards, on which any tile may exceed its limit, and boards with a tile that is
+        too large for a packed key.
+        """
+        if not self.holds_goal(cells):
+            return self._check_cells(cells, self.highest)
+        most = merge_line([max(self.highest)] * 2, self._x_code)[0]
+        return self._check_cells(cells, [0 if cell in self.obstacles else most for cell in range(self.cells)])
+
+    def cells_of(self, cells: Iterable[int]) -> Cells:
+        """The exponents of a board as a tuple.  Raises `BoardError` unless there is one for each cell."""
+        try:
+            board = tuple(map(index, cells))
+        except (TypeError, ValueError) as error:
+            raise BoardError(f"{cells!r} is not a board: give an exponent for each cell") from error
+        if len(board) != self.cells:
+            raise BoardError(f"{count_of(len(board), 'cell')}; a {self.shape_text} board has {self.cells}")
+        return board
+
+    def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
+        board = self.cells_of(cells)
+        if not self.unmergeable and min(board) >= 0 and all(map(le, board, most)):
+            return board
+        for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
+            is_x = self._is_x(exponent)
+            if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
+                continue
+            if cell in self.unmergeable and self.fixed:
+                raise BoardError(f"cell {cell} must hold the fixed tile x")
+            if is_x or not 0 <= exponent <= top:
+                shown = "x" if is_x else tile_text(exponent) if exponent > 0 else str(exponent)
+                allowed = f"at most {2**top}" if top else "it stays empty"
+                raise BoardError(f"tile {shown} on cell {cell} is not part of the game {self}: {allowed}")
+        if self.unmergeable and board.count(self.x) != len(self.unmergeable):
+            raise BoardError(
+                f"{count_of(board.count(self.x), 'unmergeable tile')}; "
+                f"the game {self} has {len(self.unmergeable)}"
+            )
+        return board
+
+    def format(self, cells: Sequence[int]) -> str:
+        """A board as text that `parse` reads: ``2,4/0,8``; a box has a slash between planes too."""
+        return self._by_rows(
+            ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
+        )
+
+    def word(self, exponent: int) -> str:
+        """A tile as it is written: its number, ``x`` if it is unmergeable, 0 for none."""
+        if self._is_x(exponent):
+            return "x"
+        # No tile exceeds the goal, but `merge_line` may have stepped over the code of x.
+        most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
+        return tile_text(most) if most else "0"
+
+    def _is_x(self, exponent: int) -> bool:
+        return bool(self.unmergeable) and exponent == self.x
+
+    def pack(self, cells: Sequence[int]) -> int:
+        """The packed key: `bits` bits a cell, the first cell in the highest place."""
+        key = 0
+        for exponent in cells:
+            key = key << self.bits | exponent
+        return key
+
+    def unpack(self, key: int) -> Cells:
+        """The board of a packed key.  Raises `BoardError` if the key is too long."""
+        if not 0 <= key < 1 << self.bits * self.cells:
+            raise BoardError(
+                f"key {key:#x} does not fit a {self.shape_text} board of {self.bits} bits a cell"
+            )
+        mask = (1 << self.bits) - 1
+        return tuple(key >> self.bits * (self.cells - 1 - c) & mask for c in range(self.cells))
+
+    def sum(self, cells: Sequence[int]) -> int:
+        """The sum of all tiles; unmergeable tiles add nothing."""
+        if not self.unmergeable:
+            return sum([1 << e for e in cells if e])
+        return sum(2**e for e in cells if e and not self._is_x(e))
+
+    def max_exponent(self, cells: Sequence[int]) -> int:
+        """The largest exponent on the board, unmergeable tiles aside; 0 on an empty board."""
+        return max((e for e in cells if not self._is_x(e)), default=0)
+
+    # -- rules -------------------------------------------------------------------------------
+
+    def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
+        """The board after a slide, by the bare rules: no goal, no limits; may be unchanged."""
+        board, x = list(cells), self._x_code
+        for line in self.lines[direction]:
+            for segment in self._segments(line):
+                merged = merge_line([board[c] for c in segment], x)
+                for cell, exponent in zip(segment, merged, strict=True):
+                    board[cell] = exponent
+        return tuple(board)
+
+    def _segments(self, line: Cells) -> Iterable[Cells]:
+        for blocked, group in itertools.groupby(line, key=lambda cell: cell in self.obstacles):
+            if not blocked:
+                yield tuple(group)
+
+    def holds_goal(self, cells: Sequence[int]) -> bool:
+        """Whether a tile of the goal is on the board."""
+        goal = self.goal_exponent
+        return goal is not None and any(e >= goal and not self._is_x(e) for e in cells)
+
+    def wins(self, after: Sequence[int]) -> bool:
+        """Whether a board after a slide is won: by the goal, or by a pattern without breaking a limit."""
+        return self.holds_goal(after) or (self.matches(after) and self.allowed(after))
+
+    def matches(self, cells: Sequence[int]) -> bool:
+        """Whether the board holds one of the patterns."""
+        return any(
+            all(e is None or e == found for e, found in zip(pattern, cells, strict=True))
+            for pattern in self.patterns
+        )
+
+    def allowed(self, cells: Sequence[int]) -> bool:
+        """Whether no tile exceeds its limit, nor the largest tile."""
+        return all(e <= top or self._is_x(e) for e, top in zip(cells, self.highest, strict=True))
+
+    def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
+        """The allowed slides and the afterstates they lead to, won ones included."""
+        result = {}
+        for direction in self.directions:
+            after = self.slide_any(cells, direction)
+            if after != tuple(cells) and (self.wins(after) or self.allowed(after)):
+                result[direction] = after
+        return result
+
+    def spawns(self, cells: Sequence[int]) -> list[tuple[Cells, Fraction]]:
+        """The states a spawn can lead to, with probabilities that sum to 1 (empty if full)."""
+        board = tuple(cells)
+        open_cells = [c for c, e in enumerate(board) if not e and c not in self.walls]
+        return [
+            (board[:c] + (e,) + board[c + 1 :], self.spawn_probability(e) / len(open_cells))
+            for c in open_cells
+            for e in self.spawn_exponents
+        ]
+
+    @property
+    def start_board(self) -> Cells | None:
+        """The board that the game starts from, if it is one."""
+        return None if self.start in ("empty", "two-tiles") else self.parse(self.start)
+
+    @property
+    def start_tiles(self) -> Cells:
+        """The exponents on the start board, unmergeable tiles aside; 0 everywhere without such a board."""
+        return tuple(0 if self._is_x(code) else code for code in self.start_board or (0,) * self.cells)
+
+    def starts(self) -> list[tuple[Cells, Fraction]]:
+        """The states the game starts from, with probabilities that sum to 1, without symmetry."""
+        if self.start == "empty":
+            return self.spawns(self.empty_board)
+        board = self.start_board
+        if board is not None:
+            return [(board, Fraction(1))]
+        chances: dict[Cells, Fraction] = {}
+        for first, p in self.spawns(self.empty_board):
+            for second, q in self.spawns(first):
+                chances[second] = chances.get(second, Fraction(0)) + p * q
+        return sorted(chances.items())
+
+
+def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
+    """Slide one line towards its first cell; `x` is the code that never merges (0: none).
+
+    >>> merge_line([1, 1, 2, 0])
+    [2, 2, 0, 0]
+    """
+    result: list[int] = []
+    mergeable = False
+    for exponent in line:
+        if not exponent:
+            continue
+        if mergeable and result[-1] == exponent and exponent != x:
+            # The code of x is no exponent: a merge steps over it, to one that no limit allows.
+            result[-1] += 2 if exponent + 1 == x else 1
+            mergeable = False
+        else:
+            result.append(exponent)
+            mergeable = True
+    return result + [0] * (len(line) - len(result))

@@ -1,0 +1,91 @@
+"""The symmetries of a board that keep its limits, pattern, walls and fixed tiles.
+
+A symmetry is a permutation p of cells: it maps board b to the board whose cell i holds
+b[p[i]].  The group is found, not listed: all reflections of axes and exchanges of equally
+long axes are tried, and those that change what is allowed on a cell are dropped.  The
+canonical board of an orbit is the one with the least packed key, which is the least tuple.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import lru_cache
+
+from tilebase.game.game import Cells, Game
+
+
+@lru_cache(maxsize=256)
+def symmetries(game: Game) -> tuple[Cells, ...]:
+    """The symmetry group of a game, identity first; each a tuple of source cells."""
+    found = {p for p in _box_symmetries(game.shape) if _keeps(game, p)}
+    identity = tuple(range(game.cells))
+    return (identity, *sorted(found - {identity}))
+
+
+def start_symmetries(game: Game) -> tuple[Cells, ...]:
+    """The symmetries of a game that leave the board it starts from as it is; all if it starts from none."""
+    start = game.start_board
+    if start is None:
+        return symmetries(game)
+    return tuple(p for p in symmetries(game) if tuple(start[source] for source in p) == start)
+
+
+def _keeps(game: Game, permutation: Cells) -> bool:
+    fixed = frozenset(game.unmergeable) if game.fixed else frozenset()
+    patterns = set(game.patterns)
+    if any(tuple(pattern[source] for source in permutation) not in patterns for pattern in patterns):
+        return False
+    return all(
+        game.tops[source] == game.tops[cell]
+        and (source in game.walls) == (cell in game.walls)
+        and (source in fixed) == (cell in fixed)
+        for cell, source in enumerate(permutation)
+    )
+
+
+def _box_symmetries(shape: tuple[int, ...]) -> set[Cells]:
+    axes = range(len(shape))
+    coordinates = list(itertools.product(*(range(size) for size in shape)))
+    index = {coordinate: cell for cell, coordinate in enumerate(coordinates)}
+    found = set()
+    for order in itertools.permutations(axes):
+        if any(shape[order[axis]] != shape[axis] for axis in axes):
+            continue
+        for flips in itertools.product((False, True), repeat=len(shape)):
+            found.add(
+                tuple(
+                    index[
+                        tuple(
+                            shape[axis] - 1 - place[order[axis]] if flips[axis] else place[order[axis]]
+                            for axis in axes
+                        )
+                    ]
+                    for place in coordinates
+                )
+            )
+    return found
+
+
+def images(game: Game, cells: Sequence[int]) -> list[Cells]:
+    """The boards that the symmetries make of this one, one a symmetry, repeats included."""
+    return [tuple(cells[source] for source in p) for p in symmetries(game)]
+
+
+def canonical(game: Game, cells: Sequence[int]) -> Cells:
+    """The least board of the orbit.
+
+    >>> canonical(Game("2x2", 32), (2, 3, 1, 0))
+    (0, 1, 3, 2)
+    """
+    return min(images(game, cells))
+
+
+def canonical_starts(game: Game) -> list[Cells]:
+    """The states that a game starts from, one of each orbit, ascending."""
+    return sorted({canonical(game, board) for board, _ in game.starts()})
+
+
+def orbit_size(game: Game, cells: Sequence[int]) -> int:
+    """How many different boards the symmetries make of this one."""
+    return len(set(images(game, cells)))

@@ -1,0 +1,184 @@
+"""Values that say how far they can be trusted: a bound never poses as a value.
+
+An `Exact` value is the optimum, up to the rounding of the type it was computed in; a `Lower`
+or `Upper` bound is proved; an `Interval` holds the optimum for certain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from tilebase.game.notation import fraction_of
+from tilebase.objectives.objective import ONE, Objective
+
+Number: TypeAlias = float | int | bool | Fraction
+
+
+@dataclass(frozen=True)
+class Exact:
+    """The value itself: a float up to its rounding, an integer, or true or false."""
+
+    value: float | int | bool
+    kind = "exact"
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        if isinstance(self.value, bool):
+            return "yes" if self.value else "no"
+        return number_text(self.value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"kind": self.kind, "value": self.value}
+
+
+@dataclass(frozen=True)
+class Lower:
+    """The optimum is proved to be at least this."""
+
+    bound: Fraction
+    kind = "lower"
+
+    def __float__(self) -> float:
+        return float(self.bound)
+
+    def __str__(self) -> str:
+        return f"at least {cut(self.bound, up=False)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"kind": self.kind, "bound": str(self.bound), "float": float(self.bound)}
+
+
+@dataclass(frozen=True)
+class Upper:
+    """The optimum is proved to be at most this."""
+
+    bound: Fraction
+    kind = "upper"
+
+    def __float__(self) -> float:
+        return float(self.bound)
+
+    def __str__(self) -> str:
+        return f"at most {cut(self.bound, up=True)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"kind": self.kind, "bound": str(self.bound), "float": float(self.bound)}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The optimum is proved to lie between the two, ends included."""
+
+    low: Fraction
+    high: Fraction
+    kind = "interval"
+
+    def __float__(self) -> float:
+        return float((self.low + self.high) / 2)
+
+    @property
+    def width(self) -> Fraction:
+        """How far apart the ends are."""
+        return self.high - self.low
+
+    def __str__(self) -> str:
+        return f"from {cut(self.low, up=False)} to {cut(self.high, up=True)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "kind": self.kind,
+            "low": str(self.low),
+            "high": str(self.high),
+            "floats": [float(self.low), float(self.high)],
+        }
+
+
+Value: TypeAlias = Exact | Lower | Upper | Interval
+
+
+def value_from_dict(values: Any) -> Value:
+    """The value of which `as_dict` made these.  Raises ValueError, KeyError or TypeError."""
+    kind = values["kind"]
+    if kind == "exact":
+        if not isinstance(values["value"], float | int | bool):
+            raise TypeError(f"{values['value']!r} is not a number")
+        return Exact(values["value"])
+    if kind in ("lower", "upper"):
+        return (Lower if kind == "lower" else Upper)(fraction_of(values["bound"]))
+    if kind == "interval":
+        return Interval(fraction_of(values["low"]), fraction_of(values["high"]))
+    raise ValueError(f"{kind!r} is no kind of value")
+
+
+def join_bounds(low: Value, high: Value) -> Interval:
+    """The interval between two bounds."""
+    assert isinstance(low, Lower)
+    assert isinstance(high, Upper)
+    return Interval(low.bound, high.bound)
+
+
+def number_text(number: float) -> str:
+    """A number in twelve digits, or in all that it has if it would look like 1 and is not.
+
+    >>> number_text(2 / 3), number_text(1 - 2**-50)
+    ('0.666666666667', '0.9999999999999991')
+    """
+    text = f"{number:.12g}"
+    return repr(float(number)) if text == "1" and number != 1 else text
+
+
+def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
+    """A proved number in decimals, rounded the safe way.
+
+    >>> cut(Fraction(2, 3), up=False, digits=3), cut(Fraction(2, 3), up=True, digits=3)
+    ('0.666', '0.667')
+    """
+    scaled = number * 10**digits
+    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
+    text = f"{whole:0{digits + 1}d}"
+    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+
+
+def read_number(objective: Objective, raw: Any) -> Number:
+    """What a stored value means: a Fraction for a bound, else a float, an integer or a truth."""
+    if objective.is_bound:
+        one = ONE[objective.dtype]
+        whole = int(raw)
+        if objective.name == "upper" and whole == min(one, (1 << 8 * raw.dtype.itemsize) - 1):
+            whole = one
+        return Fraction(whole, one)
+    if objective.dtype == "bit":
+        return bool(raw)
+    return int(raw) if objective.dtype == "int32" else float(raw)
+
+
+def nothing(objective: Objective) -> Number:
+    """What a state without a slide is worth: the zero of the objective's numbers."""
+    if objective.is_bound:
+        return Fraction(0)
+    return {"bit": False, "int32": 0}.get(objective.dtype, 0.0)
+
+
+def as_value(objective: Objective, number: Number) -> Value:
+    """A number as the value that it is under an objective."""
+    if objective.is_bound:
+        return (Lower if objective.name == "lower" else Upper)(Fraction(number))
+    assert not isinstance(number, Fraction)
+    return Exact(number)
+
+
+def byte_text(count: float) -> str:
+    """A number of bytes in the unit that suits it: ``1.65 GB``."""
+    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} EB"

@@ -1,0 +1,246 @@
+"""Within which limits can a goal still be forced?  The border between winning and losing limits.
+
+More room never hurts: a strategy that keeps within limits keeps within higher ones.  So the limits
+within which the goal is forced are an up-set of the lattice of all limits, and two antichains describe
+it: the *minimal winning* limits, of which none can be lowered, and the *maximal losing* ones, of which
+none can be raised.
+
+The search keeps one byte for each limits of the lattice: known to win, known to lose, or open.  It takes
+open limits, asks whether the goal is forced within them, and walks from them, one cell and one
+step at a time, towards the border; what lies above winning or below losing limits is then known, with
+all images under the symmetries.  When nothing is open the border is read off.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
+from tilebase.game.symmetry import start_symmetries
+from tilebase.questions.force import force
+
+Array = npt.NDArray[Any]
+Levels = tuple[int, ...]
+"""For each cell how far its limit is above the least one."""
+
+MOST_LIMITS = 1 << 28
+"""Limits of a lattice at most: a byte each."""
+OPEN, LOSING, WINNING = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Border:
+    """Minimal winning and maximal losing limits, one of each orbit, as they are written.
+
+    Attributes
+    ----------
+    game:
+        The game, without limits.
+    winning, losing:
+        Limits, and how many images they have.
+    open:
+        Limits of which nothing is known: 0 if the border is complete.
+    lattice:
+        Limits in all.
+    asked:
+        Questions that were answered.
+    seconds:
+        What it took.
+    """
+
+    game: Game
+    winning: tuple[tuple[str, int], ...]
+    losing: tuple[tuple[str, int], ...]
+    open: int
+    lattice: int
+    asked: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "game": self.game.identity,
+            "minimal_winning": [text for text, _ in self.winning],
+            "maximal_losing": [text for text, _ in self.losing],
+            "open": self.open,
+            "lattice": self.lattice,
+            "asked": self.asked,
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def find_border(
+    game: Game,
+    *,
+    seconds: float = math.inf,
+    memory: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Border:
+    """Find all minimal winning and maximal losing limits of a game, or those found when somebody stops it.
+
+    Parameters
+    ----------
+    game:
+        The game; its own limits, if any, are the highest looked at.
+    seconds:
+        Time after which what is known so far is returned, as it is on Ctrl-C: those listed are minimal or
+        maximal all the same, and `Border.open` says how many limits are undecided.
+    memory, threads:
+        As in `force`.
+    progress:
+        Called with the limits known, those in all, and the questions answered.
+
+    Raises
+    ------
+    UsageError
+        If the game has no goal, a pattern, or too many limits.
+
+    >>> find_border(Game("2x2", 8, start="empty")).winning
+    (('4,4/4,4', 1),)
+    """
+    if game.goal is None or game.pattern is not None:
+        raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
+    search = _BorderSearch(game, time.monotonic() + seconds, memory, threads, progress)
+    since = time.monotonic()
+    with suppress(KeyboardInterrupt):
+        search.run()
+    return search.result(time.monotonic() - since)
+
+
+class _BorderSearch:
+    """What is known of the lattice."""
+
+    def __init__(
+        self,
+        game: Game,
+        deadline: float,
+        memory: int | None,
+        threads: int | None,
+        progress: Callable[[int, int, int], None] | None,
+    ) -> None:
+        self.game, self._deadline, self._progress = game, deadline, progress
+        self._options: Any = {"memory": memory, "threads": threads}
+        self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles]
+        # No limit is below what is dropped, or below what stands there at the start.
+        self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
+        self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))
+        self.known = self._open_lattice()
+        place = {cell: i for i, cell in enumerate(self._cells)}
+        self._group = {tuple(place[p[cell]] for cell in self._cells) for p in start_symmetries(game)}
+        self.asked = 0
+
+    def _open_lattice(self) -> Array:
+        if prod(top + 1 for top in self._most) > MOST_LIMITS:
+            raise UsageError(
+                f"{self.game} has {prod(top + 1 for top in self._most):.2g} limits, "
+                f"more than {MOST_LIMITS:.2g}: give lower limits to look below"
+            )
+        return np.full([top + 1 for top in self._most], OPEN, dtype=np.uint8)
+
+    def _with(self, levels: Levels) -> Game:
+        limits = [2 ** self.game.spawn_exponents[-1]] * self.game.cells
+        for cell, low, level in zip(self._cells, self._least, levels, strict=True):
+            limits[cell] = 2 ** (low + level)
+        return self.game.changed(limits=limits)
+
+    def run(self) -> None:
+        """Ask until nothing is open or time has run out."""
+        while time.monotonic() < self._deadline:
+            levels = self._next_open()
+            if levels is None or not self._walk(levels):
+                return
+
+    def _next_open(self) -> Levels | None:
+        """Open limits near the middle: steps from there are short."""
+        flat = self.known.ravel()
+        half = len(flat) // 2
+        for begin, part in ((half, flat[half:]), (0, flat[:half])):
+            place = begin + int(np.argmin(part)) if len(part) else begin
+            if flat[place] == OPEN:
+                return tuple(int(level) for level in np.unravel_index(place, self.known.shape))
+        return None
+
+    def _walk(self, levels: Levels) -> bool:
+        """Go from open limits to the border; False if time ran out on the way."""
+        side = self._ask(levels)
+        step = -1 if side == WINNING else 1
+        moved = side != OPEN
+        while moved:
+            moved = False
+            for i, top in enumerate(self._most):
+                to = levels[i] + step
+                if not 0 <= to <= top:
+                    continue
+                beside = (*levels[:i], to, *levels[i + 1 :])
+                known = self.known[beside] or self._ask(beside)
+                if known == OPEN:
+                    return False
+                if known == side:
+                    levels, moved = beside, True
+        return side != OPEN
+
+    def _ask(self, levels: Levels) -> int:
+        """Whether the goal is forced within limits; marks what follows."""
+        left = self._deadline - time.monotonic()
+        game = self._with(levels)
+        if not game.goal_fits:
+            self._mark(levels, LOSING)
+            return LOSING
+        forced = force(game, seconds=left, **self._options).forced if left > 0 else None
+        if forced is None:
+            return OPEN
+        self.asked += 1
+        side = WINNING if forced else LOSING
+        self._mark(levels, side)
+        self._tell()
+        return side
+
+    def _mark(self, levels: Levels, side: int) -> None:
+        """All limits above winning ones win, all below losing ones lose; so do all images."""
+        for p in self._group:
+            image = [levels[source] for source in p]
+            box = tuple(slice(i, None) if side == WINNING else slice(None, i + 1) for i in image)
+            self.known[box] = side
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(int(np.count_nonzero(self.known)), self.known.size, self.asked)
+
+    def _border(self, side: int) -> tuple[tuple[str, int], ...]:
+        """Limits of a side whose neighbours, one step towards the other side, are all known to be there."""
+        there = self.known == side
+        other = self.known == (LOSING if side == WINNING else WINNING)
+        for axis in range(self.known.ndim):
+            # Beyond the least and the highest limits there is nothing to be known.
+            beside = np.ones_like(there)
+            inner, outer = [slice(None)] * self.known.ndim, [slice(None)] * self.known.ndim
+            inner[axis], outer[axis] = slice(1, None), slice(None, -1)
+            if side == LOSING:
+                inner, outer = outer, inner
+            beside[tuple(inner)] = other[tuple(outer)]
+            there &= beside
+        orbits: dict[Levels, int] = {}
+        for place in np.argwhere(there).tolist():
+            images = {tuple(place[source] for source in p) for p in self._group}
+            orbits[max(images)] = len(images)
+        return tuple(
+            (self._with(levels).limits_text, n) for levels, n in sorted(orbits.items(), reverse=True)
+        )
+
+    def result(self, seconds: float) -> Border:
+        """What was found."""
+        left = int(self.known.size - np.count_nonzero(self.known))
+        return Border(
+            self.game, self._border(WINNING), self._border(LOSING), left, self.known.size, self.asked, seconds
+        )

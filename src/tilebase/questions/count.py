@@ -1,0 +1,98 @@
+"""How many states can occur?  The forward pass (`sparse.forward`) in a folder that keeps what is done."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tilebase.counting import estimates
+from tilebase.counting.counts import CountResult
+from tilebase.errors import UsageError
+from tilebase.files.run import KEEP, Question, RunFolder, delete_run, is_counted
+from tilebase.game.game import Game
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import check_resources
+from tilebase.sparse.forward import Work, count_in
+
+
+def remove_run(folder: Path | str) -> None:
+    """Delete the folder of a finished run and everything in it.
+
+    Raises `WrongGameError` if it is no run: nothing else is ever deleted.
+    """
+    delete_run(Path(folder))
+
+
+def count(
+    game: Game,
+    *,
+    lookahead: bool = False,
+    folder: Path | str | None = None,
+    keep: str = "counts",
+    memory: int | None = None,
+    threads: int | None = None,
+    up_to: int | None = None,
+    anyway: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    work: Callable[[Work], None] | None = None,
+) -> CountResult:
+    """Count every reachable state of a game, exactly.
+
+    Parameters
+    ----------
+    game:
+        The game.
+    lookahead:
+        Collapse states that are won or lost within one move.
+    folder:
+        Where finished layers go.  A call with the same folder and question continues after
+        an interruption of any kind, and returns at once when everything is there.  None:
+        a temporary folder, removed at the end.
+    keep:
+        What stays in the folder: ``"counts"``, ``"afterstates"`` or ``"states"`` (both kinds).
+    memory:
+        Bytes to use; layers that need more are spilled to the folder.  None: three quarters
+        of what is available.  Compiled code and libraries are included, the page cache is not.
+    threads:
+        None: one for each processor this process may use.
+    up_to:
+        Stop after the layer of this sum; the result then says that it is not complete.
+    anyway:
+        Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more disk
+        than there is.
+    progress, work:
+        Called with a `Progress` several times a second, and with the `Work` at the end.
+
+    Returns
+    -------
+    CountResult
+        Counts by sum and largest tile.
+
+    Raises
+    ------
+    UsageError
+        For options that make no sense.
+    WrongGameError, StorageError, CorruptError
+        If the folder holds something else, cannot be written, or is damaged.
+    ResourceError
+        If a layer cannot be made within `memory`, or it takes too long or too much disk: nothing was begun.
+
+    >>> count(Game("2x2", 32)).total("live")
+    57
+    """
+    if keep not in KEEP:
+        raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
+    memory, threads = check_resources(memory, threads)
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+            return count(
+                game, lookahead=lookahead, folder=Path(temporary) / "run", keep=keep, memory=memory,
+                threads=threads, up_to=up_to, anyway=anyway, progress=progress, work=work,
+            )  # fmt: skip
+    if not is_counted(Path(folder)):
+        expected = partial(estimates.counting, threads=threads, up_to=up_to, keep=keep)
+        estimates.check(game, expected, memory=memory, folder=folder, anyway=anyway)
+    with RunFolder(Path(folder), Question(game, lookahead, keep)) as run:
+        return count_in(run, memory=memory, threads=threads, up_to=up_to, progress=progress, work=work)

@@ -1,0 +1,456 @@
+"""What can be forced: the computer places its tiles to hurt, and the player makes the goal all the same.
+
+Whether a goal is forced does not depend on the probability of a 4, only on whether 2s and 4s may be
+dropped.  Three engines answer:
+
+* ``search``: depth first over canonical afterstates with a table of what is decided (`search.search`).
+  It opens a few in a hundred of the boards up to symmetry, and knows a strategy at the end.
+* ``dense``: a pass over all boards within the limits (`dense.passes`), one bit per board: the fastest as
+  soon as there are many, if their layers fit into memory.
+* ``reachable``: counting and solving what is reachable (`questions.solve`), to compare with.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tilebase._version import __version__
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.estimates import LOG, WEEK
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.plan import Plan
+from tilebase.dense.tables import check_index
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files.run import Question, RunFolder
+from tilebase.game.game import Cells, Game
+from tilebase.game.notation import parse_shape
+from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import Solution
+from tilebase.objectives.values import Exact
+from tilebase.questions.solve import solve
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import check_writable
+from tilebase.search.certificates import check_certifiable, write_certificate
+from tilebase.search.search import Search
+
+ENGINES = ("search", "dense", "reachable")
+DROPS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
+"""What the computer may drop, and a probability of a 4 under which it may."""
+
+
+@dataclass(frozen=True)
+class Forced:
+    """Whether a goal can be forced.
+
+    Attributes
+    ----------
+    game:
+        What is played.
+    forced:
+        None if time ran out.
+    engine:
+        One of `ENGINES`.
+    positions:
+        Afterstates opened by the search, afterstates solved by the others.
+    seconds:
+        What it took, the last continuation only.
+    listed:
+        Boards in the certificate, if one was written.
+    version:
+        Of this program.
+    """
+
+    game: Game
+    forced: bool | None
+    engine: str
+    positions: int
+    seconds: float
+    listed: int | None = None
+    version: str = __version__
+
+    @property
+    def statement(self) -> str:
+        """The answer in words."""
+        game = self.game
+        spawns = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
+        starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
+        start = starts.get(game.start, f"the board {game.start}")
+        verdict = {
+            True: "the player can force",
+            False: "the player cannot force",
+            None: "it is undecided whether the player can force",
+        }[self.forced]
+        return (
+            f"2048 on {game.board_text}, from {start}: {verdict} {game.winning_text}{game.within_text} "
+            f"against every spawn of {spawns}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "statement": self.statement,
+            "game": self.game.identity,
+            "forced": self.forced,
+            "engine": self.engine,
+            "positions": self.positions,
+            "seconds": round(self.seconds, 2),
+            "listed": self.listed,
+            "version": self.version,
+        }
+
+
+def four_of(drops: str) -> Fraction:
+    """A probability of a 4 under which just these tiles may be dropped.  Raises `UsageError`."""
+    word = ",".join(sorted(drops.replace(" ", "").split(",")))
+    if word not in DROPS:
+        raise UsageError(f"drops {drops!r} are not possible: write 2,4 or 2 or 4")
+    return DROPS[word]
+
+
+FIRST_PATIENCE = 1.0
+"""Seconds of search before anybody asks whether a dense pass is the better bet."""
+FEWEST_BOARDS = 1 << 20
+"""Within the limits, for a dense pass: a search that takes long with fewer is still being compiled."""
+
+
+def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:
+    """Seconds more of search before a dense pass is the better bet: a tenth of what it takes.
+
+    Infinite if its layers, or its tables, do not all fit into memory, or if it has no `seconds` left.
+    """
+    if sum(boards_by_sum(game).values()) < FEWEST_BOARDS:
+        return math.inf
+    try:
+        index = PerfectIndex(game)
+        check_index(index)
+        plan = Plan.outline(index, Objective("guaranteed"), memory, threads)
+    except (ResourceError, UsageError):
+        return math.inf
+    takes = plan.boards / (plan.rate * threads)
+    return math.inf if plan.batched or 2 * takes > seconds else 0.1 * takes
+
+
+def force(
+    game: Game,
+    *,
+    engine: str | None = None,
+    folder: Path | str | None = None,
+    keep: bool = True,
+    memory: int | None = None,
+    threads: int | None = None,
+    seconds: float = math.inf,
+    certificate: Path | str | None = None,
+    anyway: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Forced:
+    """Decide whether the player can force the goal against every drop.
+
+    Parameters
+    ----------
+    game:
+        The game; the probability of a 4 counts only as 0, 1 or in between.
+    engine:
+        One of `ENGINES`.  None: the search; and where a dense pass fits into memory and into half of the
+        time, that, if the search has not ended in a second and a tenth of what the pass takes.
+    folder:
+        Where the search keeps what is decided, and the passes their layers, to continue after an
+        interruption.  None: nothing is kept.
+    keep:
+        Whether what a search has decided stays in the folder even if it has come to its end: to ask again, or
+        for a certificate.
+    memory, threads:
+        As in `solve`.
+    seconds:
+        The search gives up after this time; then `Forced.forced` is None.  A pass does not, but unless it is
+        asked for it only begins where it is expected to take half of what is left.
+    certificate:
+        File for a proof (`certificates`), which only the search can give.
+    anyway:
+        Begin a pass that was asked for even if it is expected to take more than a week.  How long a search
+        takes cannot be told: it goes on for `seconds`.
+    progress:
+        Called with a `Progress` several times a second.
+
+    Raises
+    ------
+    UsageError
+        If the game has no goal, or there is no such engine, or certificates are not for such a game.
+    ResourceError, StorageError, CorruptError, WrongGameError
+        If it does not fit, or the folder cannot be used.
+
+    >>> force(Game("2x2", 8, start="empty")).forced, force(Game("2x2", 16, start="empty")).forced
+    (True, False)
+    """
+    memory, threads = check_resources(memory, threads)
+    if not game.can_win:
+        raise UsageError("without a goal there is nothing to force: give a tile")
+    if engine is not None and engine not in ENGINES:
+        raise UsageError(f"engine {engine!r} does not exist: choose one of {', '.join(ENGINES)}")
+    if certificate is not None:
+        check_certifiable(game)
+        if engine not in (None, "search"):
+            raise UsageError("only the engine search makes a certificate: leave the engine out")
+        check_writable(Path(certificate))
+    since = time.perf_counter()
+    if engine in (None, "search"):
+        if seconds == math.inf and search_estimate(game) / (SEARCH_RATE * threads) > WEEK:
+            LOG.info("how long this search takes cannot be told: it may never end; %s", STOPPABLE)
+        end = since + seconds
+        free = engine is None and certificate is None
+        deadline = min(end, since + FIRST_PATIENCE) if free else end
+        with searching(game, folder, memory, threads, deadline, progress) as search:
+            forced, listed = decide_starts(search), None
+            if forced is None and free:
+                now = time.perf_counter()
+                patience = patience_for(game, memory, threads, end - now)
+                free = now + patience < end
+                search.deadline = now + patience if free else end
+                forced = decide_starts(search)
+            opened = search.opened
+            if keep or certificate is not None or (forced is None and not free):
+                search.save()
+            if certificate is not None and forced is not None:
+                search.deadline = math.inf  # what has been forgotten may have to be decided again
+                listed = write_certificate(Path(certificate), search, forced, progress=progress)
+        if forced is not None or not free:
+            return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
+        del search  # its table: the pass has all of the memory
+    chosen = engine or "dense"
+    space = "all" if chosen == "dense" else "reachable"
+    found: Solution = solve(
+        game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space,
+        anyway=anyway or engine is None, progress=progress,
+    )  # fmt: skip
+    assert isinstance(found.value, Exact)
+    return Forced(game, found.value.value == 1, chosen, found.positions, time.perf_counter() - since)
+
+
+@contextmanager
+def searching(
+    game: Game,
+    folder: Path | str | None,
+    memory: int,
+    threads: int,
+    deadline: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Search]:
+    """A `Search` in its folder, if it has one; what it has decided is saved if an error ends it."""
+    path = None if folder is None else Path(folder)
+    with nullcontext() if path is None else RunFolder(path, Question(game)):
+        search = Search(
+            game, memory=memory, threads=threads, folder=path, deadline=deadline, progress=progress
+        )
+        try:
+            yield search
+        except BaseException:
+            search.save()
+            raise
+        finally:
+            search.close()
+
+
+def decide_starts(search: Search) -> bool | None:
+    """Whether the goal is forced from every start; None if time ran out."""
+    game = search.game
+    if game.start == "empty":
+        return search.decide(game.pack(canonical(game, game.empty_board)))
+    undecided = False
+    for state in canonical_starts(game):
+        found = decide_state(search, state)
+        if found is False:
+            return False
+        undecided |= found is None
+    return None if undecided else True
+
+
+def decide_state(search: Search, state: Cells) -> bool | None:
+    """Whether the player, to move, forces the goal; None if time ran out."""
+    game = search.game
+    afters = set(game.slides(state).values())
+    if any(game.wins(after) for after in afters):
+        return True
+    undecided = False
+    for after in sorted(afters):
+        found = search.decide(game.pack(canonical(game, after)))
+        if found:
+            return True
+        undecided |= found is None
+    return None if undecided else False
+
+
+# -- many questions -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StartVerdict:
+    """One start of two tiles: the least board of its orbit, the size of that, whether it is forced."""
+
+    board: Cells
+    boards: int
+    forced: bool | None
+
+
+def force_starts(
+    game: Game,
+    *,
+    folder: Path | str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[StartVerdict, ...]:
+    """Every start of two tiles on its own, one of each orbit; arguments and errors as of `force`.
+
+    >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
+    [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
+    """
+    memory, threads = check_resources(memory, threads)
+    if game.start != "two-tiles":
+        raise UsageError("all starts of two tiles are asked about: leave the start out")
+    if not game.can_win:
+        raise UsageError("without a goal there is nothing to force: give a tile")
+    states = canonical_starts(game)
+    with searching(game, folder, memory, threads, time.perf_counter() + seconds, progress) as search:
+        found = tuple(
+            StartVerdict(state, orbit_size(game, state), decide_state(search, state)) for state in states
+        )
+        if any(one.forced is None for one in found):
+            search.save()
+    return found
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The largest tile that can be forced.
+
+    Attributes
+    ----------
+    shape:
+        The shape.
+    tile:
+        The largest tile that is known to be forced.
+    exact:
+        Whether the next one is known not to be.
+    positions, seconds:
+        Afterstates opened, and what all questions took.
+    answers:
+        The questions that were answered, the smallest goal first.
+    """
+
+    shape: str
+    tile: int
+    exact: bool
+    positions: int
+    seconds: float
+    answers: tuple[Forced, ...]
+
+
+def largest_forced(
+    shape: str,
+    *,
+    drops: str = "2,4",
+    start: str = "empty",
+    limits: str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+    known: dict[Game, Forced] | None = None,
+) -> Largest:
+    """The largest tile that can be forced, found upwards: who makes a tile has made half of it.
+
+    A computer that may drop 2s keeps the player from a 4 with those alone, and from all tiles above
+    2**n on n cells.  `known` are answers that need not be found again; new ones are added.
+    Raises as `force` does.
+
+    >>> largest_forced("2x2").tile, largest_forced("2x2", drops="2").tile
+    (8, 16)
+    """
+    four, cells = four_of(drops), math.prod(parse_shape(shape))
+    before = time.perf_counter()
+    most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
+    game = Game(shape, four=four, start=start, limits=limits, largest=2**most)
+    there = game.max_exponent(game.start_board or ())
+    forced, exact = max(game.spawn_exponents[0], there), True
+    answers: list[Forced] = []
+    # With the least drops alone each exponent above those that are given costs a cell more.
+    for exponent in range(forced + 1, forced + cells):
+        if exponent > most + 1:
+            exact = False
+            break
+        least = 0 if exponent == 2 else four  # a 4 has to be made, not dropped
+        game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
+        left = seconds - (time.perf_counter() - before)
+        answer = known.get(game) if known else None
+        if answer is None:
+            try:
+                answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
+            except KeyboardInterrupt:  # what is known is the answer
+                exact = False
+                break
+        answers.append(answer)
+        if known is not None and answer.forced is not None:
+            known[game] = answer
+        if not answer.forced:
+            exact = answer.forced is False
+            break
+        forced = exponent
+    positions = sum(answer.positions for answer in answers)
+    return Largest(shape, 2**forced, exact, positions, time.perf_counter() - before, tuple(answers))
+
+
+def table_shapes() -> Iterator[str]:
+    """Shapes in the order of their cells: m x n with m <= n, and boxes with no side of 1."""
+    for cells in range(1, 33):
+        for rows in range(1, cells + 1):
+            if cells % rows == 0 and rows <= cells // rows:
+                yield f"{rows}x{cells // rows}"
+        for planes in range(2, cells + 1):
+            for rows in range(planes, cells // planes + 1):
+                if cells % (planes * rows) == 0 and rows <= cells // (planes * rows):
+                    yield f"{planes}x{rows}x{cells // (planes * rows)}"
+
+
+def forced_table(
+    *,
+    drops: str = "2,4",
+    seconds: float = 60.0,
+    memory: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Iterator[Largest]:
+    """The largest forced tile of each shape, from one cell on, until the time is used up.
+
+    The last one may not be exact.  Shapes whose boards do not fit into 64 bits are left out.
+    """
+    end = time.perf_counter() + seconds
+    for shape in table_shapes():
+        left = end - time.perf_counter()
+        if left <= 0:
+            return
+        yield largest_forced(
+            shape, drops=drops, memory=memory, threads=threads, seconds=left, progress=progress
+        )
+
+
+SEARCH_RATE = 5.5e5
+"""Afterstates that a thread opens in a second."""
+STOPPABLE = "Ctrl-C or --budget stops it, and what is decided is kept"
+
+
+def search_estimate(game: Game) -> int:
+    """How many afterstates a search is likely to open: rough, from what was measured (docs/force.md)."""
+    return int(SEARCHED_SHARE * sum(boards_by_sum(game).values()) / len(symmetries(game)))
+
+
+SEARCHED_SHARE = 0.02
+"""Of the boards up to symmetry; 0.08 on 3x3, 0.015 on 3x4."""

@@ -1,0 +1,219 @@
+"""Is a pattern won for certain, whatever the other tiles are?  Slizkov's lemma 1, by computation.
+
+Every board within the limits gets the least number of slides within which the player can force the
+goal against every spawn (a dense pass with a law of its own):
+
+    V(x) = best over slides of W - 1        W(a) = least over spawns of V        a win: `CERTAIN`
+
+A positive value is a forced win, and what it lacks to `CERTAIN` is the number of slides.  The boards that
+hold the pattern are looked at as their layer is made; layers below the pattern's own sum hold none.
+
+Who asks for a win within a number of slides needs no layer beyond what they can spawn: boards with
+a larger sum count as lost.  That changes no win that is short enough, so both answers are exact.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilebase._kernels.dense import least_where
+from tilebase.counting.estimates import check, passing
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import DensePass
+from tilebase.dense.tables import DenseLayer, Law, masks, tasks
+from tilebase.errors import UsageError
+from tilebase.files.run import Question, RunFolder
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.documents import understood
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import check_resources
+
+CERTAIN = (1 << 15) - 1
+VALUE = np.dtype(np.int16)
+
+
+@dataclass(frozen=True)
+class PatternCheck:
+    """What became of a check.
+
+    Attributes
+    ----------
+    game:
+        The game, with the pattern.
+    boards:
+        Boards solved.
+    fillings:
+        Boards that hold the pattern, the player to move: all fillings of the other cells.
+    within:
+        The slides that the player was given; None for any number.
+    holds:
+        Whether the goal can be forced from every one of them, within these slides.
+    slides:
+        The most slides that the player needs to force it, the one that makes the goal included;
+        None if the pattern is not won.
+    board:
+        A filling that needs so many, or from which the goal cannot be forced.
+    seconds:
+        What it took, the last continuation of a check only.
+    """
+
+    game: Game
+    boards: int
+    fillings: int
+    within: int | None
+    holds: bool
+    slides: int | None
+    board: Cells
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "game": self.game.identity,
+            "boards": self.boards,
+            "fillings": self.fillings,
+            "within": self.within,
+            "holds": self.holds,
+            "slides": self.slides,
+            "board": self.game.format(self.board),
+            "seconds": round(self.seconds, 1),
+        }
+
+
+def check_pattern(
+    game: Game,
+    *,
+    fillings: str | Sequence[int] | None = None,
+    within: int | None = None,
+    folder: Path | str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    anyway: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> PatternCheck:
+    """Check that a game's pattern is won: the goal tile can be forced from every filling of the other cells.
+
+    The goal tile alone wins here.  The game's limits hold for the play; `fillings` are limits for
+    the boards that hold the pattern, those of the game unless they are given: without either the
+    other cells take all tiles below the goal.  A win `within` some slides is found among fewer boards.
+    Finished layers go to `folder`, to continue there; None: a temporary one.
+
+    Raises `GameError` for fillings that cannot be, `UsageError` for a game without goal or pattern or a
+    number of slides that cannot be, `ResourceError` if it does not fit or takes more than a week (unless
+    `anyway`), `StorageError`, `CorruptError` or
+    `WrongGameError` if the folder cannot be used.
+
+    >>> check_pattern(Game("2x3", 64, pattern="lemma1")).slides
+    4
+    """
+    if game.pattern is None or game.goal is None:
+        raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
+    if game.unmergeable and not game.fixed:
+        raise UsageError("a pattern cannot be checked where tiles x move: fix them, or leave them out")
+    if within is not None and within < 1:
+        raise UsageError(f"a win within {within} slides is not possible: give at least 1")
+    memory, threads = check_resources(memory, threads)
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+            return check_pattern(
+                game, fillings=fillings, within=within, folder=Path(temporary) / "run", memory=memory,
+                threads=threads, anyway=anyway, progress=progress,
+            )  # fmt: skip
+    since = time.perf_counter()
+    search = _Search(game, fillings, within)
+    path = Path(folder)
+    if not (path / "values" / search.label / "layers.jsonl").exists():
+        expected = partial(
+            passing, "checking the pattern on all boards of", objectives=[Objective("survival")],
+            threads=threads, memory=memory, down_to=search.lowest, value_bytes=VALUE.itemsize,
+            highest=search.highest,
+        )  # fmt: skip
+        check(search.game, expected, memory=memory, folder=path, anyway=anyway)
+    with RunFolder(path, Question(game)), DensePass(
+        path / "values" / search.label, search.game, Objective("survival"), memory=memory,
+        threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,
+        lowest=search.lowest, highest=search.highest, look=search.look,
+    ) as dense:  # fmt: skip
+        solved = dense.run()
+    with understood(f"the journal in {path}"):  # a pass that goes on has it from there
+        seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
+        least, total, rank = min(seen)
+    # The slide from the state itself is not in its raw value yet.
+    slides = CERTAIN - least + 1
+    holds = least > 0 and (within is None or slides <= within)
+    return PatternCheck(
+        game,
+        sum(dense.sizes[total] for total in solved),
+        sum(held for held, _, _ in dense.seen.values()),
+        within,
+        holds,
+        slides if holds else None,
+        search.index.unrank(total, rank),
+        time.perf_counter() - since,
+    )
+
+
+class _Search:
+    """Where the pattern is looked for, and among which boards the win."""
+
+    def __init__(self, game: Game, fillings: str | Sequence[int] | None, within: int | None) -> None:
+        if not game.patterns:
+            raise UsageError(f"no board of {game} holds the pattern: the limits leave no cells for it")
+        tops = game.tops if fillings is None else game.changed(limits=fillings).tops
+        self.game = game.changed(pattern=None)
+        self.index = index = PerfectIndex(self.game)
+        self.lowest = min(_sum(game, pattern) for pattern in game.patterns)
+        self.highest: int | None = None
+        self.label = f"forced-{'-'.join(map(str, tops))}"
+        steps = [2**e for e in game.spawn_exponents]
+        if within is not None:
+            fullest = [
+                [top if wanted is None else wanted for wanted, top in zip(pattern, tops, strict=True)]
+                for pattern in game.patterns
+            ]
+            self.highest = max(_sum(game, board) for board in fullest) + max(steps) * (within - 1)
+            self.label += f"-to-{self.highest}"
+        last = max(index.sizes())
+        if self.highest is not None:
+            last = min(last, self.highest)
+        longest = (last - self.lowest) // min(steps) + 1
+        if longest >= CERTAIN:
+            raise UsageError(
+                f"a win may take {longest:,} slides, more than the {CERTAIN - 1:,} that a check can count: "
+                "give limits, or a number of slides"
+            )
+        step = ((np.int64(-1), np.int64(-1)),) * len(steps)
+        self.law = Law(VALUE, 0, CERTAIN, step, (np.int64(-1), np.int64(CERTAIN)), np.int64(CERTAIN), "i8")
+        self._fitting = tuple(
+            (part.starts, part.sums, part.class_of, part.counts, masks(game, part, tops))
+            for part in index.parts
+        )
+        held = [np.bitwise_or.reduce(fields[4]) for fields in self._fitting]
+        if not np.bitwise_and.reduce(held):
+            raise UsageError(f"no board of {self.game} holds the pattern")
+
+    def look(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
+        """Of the boards of a layer that hold the pattern: how many, their least value, a rank that has it."""
+        held, least, place = 0, CERTAIN + 1, -1  # a win by the next slide is worth `CERTAIN`
+        for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
+            count, value, where = least_where(
+                job, states.map.half, self._fitting, states.map.offsets, states.numpy()
+            )
+            held += int(count)
+            if count and value < least:
+                least, place = int(value), int(where)
+        return held, least, place
+
+
+def _sum(game: Game, tiles: Sequence[int | None]) -> int:
+    """Of some tiles; those that may be any count as none."""
+    return game.sum([e or 0 for e in tiles])

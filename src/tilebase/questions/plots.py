@@ -1,0 +1,458 @@
+"""Pictures of counts and of codecs, as SVG or PNG.
+
+The same numbers give the same SVG, byte for byte: settings of the user, dates and random
+identifiers stay out.  Larger tiles are darker, and the shade of a tile depends on its rank
+among those drawn.  matplotlib is imported when a picture is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.counting.counts import FIELDS, CountResult
+from tilebase.errors import MissingExtraError, UsageError
+from tilebase.files.format import LEVEL
+from tilebase.runtime.storage import atomic_file, check_writable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KINDS = ("auto", "stacked", "lines")
+SUFFIXES = (".svg", ".png")
+
+NAMES = {
+    "states": "states",
+    "live": "live states",
+    "losing": "losing states",
+    "winning": "states that can win at once",
+    "afterstates": "afterstates",
+    "raw_states": "states without symmetry",
+    "raw_live": "live states without symmetry",
+}
+"""What each of `FIELDS` is called in a picture."""
+
+INK, GREY, GRID = "#2b2b33", "#6b6b76", "#e3e3e8"
+SHADES = ("#cfe8bd", "#97d2b5", "#58b4bd", "#2e8ac0", "#2f579e", "#18194b")
+"""Colours from the smallest to the largest tile, equally spaced; between them they are mixed."""
+CODEC_COLOURS = {"raw": "#6b6b76", "zstd": "#1c6fa8", "brotli": "#c1571a", "xz": "#3d8a4f"}
+DASHES = (0, (4, 3))
+RING: dict[str, Any] = {
+    "color": INK, "linestyle": "", "marker": "o", "markersize": 11, "markerfacecolor": "none", "zorder": 4
+}  # fmt: skip
+"""Around the way in which layer files are stored."""
+
+LINEAR_SHARE = 0.02
+"""A linear axis shows a layer that has this share of the largest one: about five pixels."""
+UNITS = ((12, "trillion"), (9, "billion"), (6, "million"))
+
+STYLE: dict[str, Any] = {
+    "svg.hashsalt": "tilebase",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.title_fontsize": 9,
+    "legend.fontsize": 9,
+    "savefig.dpi": 160,
+}
+
+
+# -- counts ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bands:
+    """What is drawn of a count, without gaps between the layers."""
+
+    sums: npt.NDArray[np.int64]  # sums[i] is the sum of layer i, equally spaced
+    tiles: list[int]  # largest tiles that occur, ascending; 1 stands for a board without tiles
+    counts: npt.NDArray[np.int64]  # counts[t, i] is the count of layer i with largest tile tiles[t]
+
+    @property
+    def step(self) -> int:
+        """The distance between layers."""
+        return int(self.sums[1] - self.sums[0]) if len(self.sums) > 1 else 2
+
+    @property
+    def total(self) -> npt.NDArray[np.int64]:
+        """The counts of whole layers."""
+        summed: npt.NDArray[np.int64] = self.counts.sum(axis=0)
+        return summed
+
+    def span(self, tile: int) -> slice:
+        """The layers from the first to the last in which row `tile` counts something."""
+        held = np.flatnonzero(self.counts[tile])
+        return slice(int(held[0]), int(held[-1]) + 1)
+
+
+def bands(result: CountResult, field: str = "states") -> Bands:
+    """One of `FIELDS` by sum and largest tile, ready to be drawn.
+
+    Raises `UsageError` if there is no such field, or if nothing of it was counted.
+    """
+    _check_field(field)
+    table: npt.NDArray[np.int64] = getattr(result, field)
+    layers, exponents = np.flatnonzero(table.any(axis=1)), np.flatnonzero(table.any(axis=0))
+    if not len(layers):
+        raise UsageError(f"no {NAMES[field]} were counted in {result.game}: there is nothing to draw")
+    held = result.sums[layers]
+    step = reduce(math.gcd, np.diff(held).tolist(), 0) or 2
+    sums = np.arange(held[0], held[-1] + 1, step, dtype=np.int64)
+    counts = np.zeros((len(exponents), len(sums)), dtype=np.int64)
+    counts[:, (held - held[0]) // step] = table[np.ix_(layers, exponents)].T
+    return Bands(sums, [2 ** int(e) for e in exponents], counts)
+
+
+def check_request(path: Path | str, kind: str = "auto", field: str = "states") -> None:
+    """Raise what drawing would raise for these arguments or without matplotlib, before the work is done."""
+    if kind not in KINDS:
+        raise UsageError(f"kind {kind!r} does not exist: choose one of {', '.join(KINDS)}")
+    _check_field(field)
+    _check_path(path)
+    _require_matplotlib()
+
+
+def _check_field(field: str) -> None:
+    if field not in FIELDS:
+        raise UsageError(f"{field!r} was not counted: choose one of {', '.join(FIELDS)}")
+
+
+def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", field: str = "states") -> None:
+    """Draw how many states each layer holds, by largest tile, as an SVG or PNG file.
+
+    Parameters
+    ----------
+    result:
+        What was counted, complete or not.
+    path:
+        The file; its suffix, .svg or .png, says what it becomes.
+    kind:
+        ``"stacked"``: the largest tiles on top of each other, on a linear axis;
+        ``"lines"``: one line a largest tile and the total in black, on a logarithmic axis;
+        ``"auto"``: stacked if most layers can be seen on a linear axis.
+    field:
+        One of `tilebase.counting.counts.FIELDS`.
+
+    Raises
+    ------
+    UsageError
+        For another suffix, kind or field, or if nothing was counted.
+    MissingExtraError
+        Without matplotlib.
+    StorageError
+        If the file cannot be written.
+    """
+    check_request(path, kind, field)
+    drawn = bands(result, field)
+    if kind == "auto":
+        kind = "stacked" if np.median(drawn.total) >= LINEAR_SHARE * drawn.total.max() else "lines"
+    with _picture(path, 9.6, 5.2) as figure:
+        axes = figure.add_subplot()
+        {"stacked": _stack, "lines": _lines}[kind](axes, drawn)
+        axes.set_ylabel(f"{NAMES[field]} per sum")
+        _sum_axis(axes)
+        _legend(axes, drawn)
+        _head(axes, _title(result, drawn, field), _game_lines(result))
+
+
+def _stack(axes: Axes, drawn: Bands) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    half = drawn.step / 2
+    # The largest tile stands on the axis, so that each begins at zero and can be compared.
+    tops = np.cumsum(drawn.counts[::-1], axis=0)[::-1]
+    # Each band is drawn from zero, over what is above it: where bands are drawn side by
+    # side, the background shines through the seams.
+    for tile, colour in enumerate(_shades(len(drawn.tiles))):
+        span = drawn.span(tile)
+        edges = np.append(drawn.sums[span] - half, drawn.sums[span][-1] + half)
+        axes.stairs(tops[tile][span], edges, fill=True, color=colour, linewidth=0, snap=False)
+    axes.grid(axis="y")
+    axes.set_xlim(drawn.sums[0] - half, drawn.sums[-1] + half)
+    axes.set_ylim(0, 1.04 * float(drawn.total.max()))
+    axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
+    axes.yaxis.set_major_formatter(_formatter(_number))
+
+
+def _lines(axes: Axes, drawn: Bands) -> None:
+    alone = "o" if len(drawn.sums) == 1 else ""
+    for counts, colour in zip(drawn.counts, _shades(len(drawn.tiles)), strict=True):
+        axes.plot(drawn.sums, _positive(counts), color=colour, linewidth=1.8, marker=alone)
+    axes.plot(drawn.sums, _positive(drawn.total), color="black", linewidth=1.4, zorder=3, marker=alone)
+    axes.set_yscale("log")
+    axes.grid(axis="y")
+    axes.minorticks_off()
+    axes.margins(x=0.01)
+    axes.set_ylim(0.7 * float(drawn.counts[drawn.counts > 0].min()), 2 * float(drawn.total.max()))
+    axes.yaxis.set_major_formatter(_formatter(_number))
+
+
+def _sum_axis(axes: Axes) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlabel("sum of tiles")
+    # Sums are even, so ticks are too.
+    axes.xaxis.set_major_locator(MaxNLocator(12, steps=[1, 2, 4, 10], integer=True))
+    axes.xaxis.set_major_formatter(_formatter(lambda value: f"{value:,.0f}"))
+
+
+def _positive(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """The counts, with gaps where there are none: zero has no place on a logarithmic axis."""
+    return np.where(counts > 0, counts.astype(np.float64), np.nan)
+
+
+def _legend(axes: Axes, drawn: Bands) -> None:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    words = [f"{tile:,}" if tile > 1 else "none" for tile in drawn.tiles]
+    stacked = axes.get_yscale() == "linear"
+    handles: list[Any] = [
+        Patch(color=colour, label=word)
+        if stacked
+        else Line2D([], [], color=colour, linewidth=2.5, label=word)
+        for colour, word in zip(_shades(len(words)), words, strict=True)
+    ]
+    if not stacked:
+        handles.append(Line2D([], [], color="black", linewidth=1.6, label="all"))
+    axes.legend(
+        handles=handles if stacked else handles[::-1],
+        title="largest tile",
+        loc="upper left",
+        bbox_to_anchor=(1.005, 1.02),
+        alignment="left",
+    )
+
+
+def _title(result: CountResult, drawn: Bands, field: str) -> str:
+    goal = "continued" if result.game.goal is None else f"to {result.game.goal}"
+    end = "" if result.complete else f" up to sum {result.sums[-1]:,}"
+    return f"{result.game.shape_text} {goal}: {int(drawn.total.sum()):,} {NAMES[field]}{end}"
+
+
+def _game_lines(result: CountResult) -> str:
+    """What else there is to say of the game, in a line or two."""
+    _, _, *rest = str(result.game).split(", ")
+    words = ["by sum and largest tile", *rest]
+    if result.lookahead:
+        words.append("without states that are decided within one move")
+    return "\n".join(textwrap.wrap(", ".join(words), 110, max_lines=2, placeholder=" ..."))
+
+
+# -- codecs ----------------------------------------------------------------------------------------
+
+
+class _Measured(Protocol):
+    """What is drawn of a `tilebase.questions.codecs.CodecRow`."""
+
+    @property
+    def codec(self) -> str: ...
+    @property
+    def level(self) -> int | None: ...
+    @property
+    def delta(self) -> bool: ...
+    @property
+    def keys(self) -> int: ...
+    @property
+    def bits_per_key(self) -> float: ...
+    @property
+    def compress_mb_per_s(self) -> float: ...
+    @property
+    def decompress_mb_per_s(self) -> float: ...
+    @property
+    def pareto(self) -> bool: ...
+    @property
+    def pareto_read(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A row in one panel."""
+
+    row: _Measured
+    speed: float
+    best: bool
+
+
+def plot_pareto(rows: Sequence[_Measured], path: Path | str) -> None:
+    """Draw size against the speed of writing and of reading, as an SVG or PNG file.
+
+    In each of the two panels a line joins the rows that are marked as beaten by no other in
+    both.  Raises `UsageError` for another suffix or without rows, `MissingExtraError`,
+    `StorageError`.
+    """
+    if not rows:
+        raise UsageError("no codec was measured: there is nothing to draw")
+    with _picture(path, 10.4, 5.2) as figure:
+        left, right = figure.subplots(1, 2, sharey=True)
+        _speed_panel(left, [_Point(row, row.compress_mb_per_s, row.pareto) for row in rows])
+        _speed_panel(right, [_Point(row, row.decompress_mb_per_s, row.pareto_read) for row in rows])
+        left.set_ylabel("bits a key")
+        left.set_xlabel("compression, MB of keys a second")
+        right.set_xlabel("decompression, MB of keys a second")
+        _codec_legend(right, rows)
+        _head(
+            left,
+            "Size and speed of the ways to store a layer",
+            f"{rows[0].keys:,} keys of 8 bytes, one thread",
+        )
+
+
+def _speed_panel(axes: Axes, points: Sequence[_Point]) -> None:
+    best = sorted((point for point in points if point.best), key=lambda point: point.speed)
+    _join(axes, best, color=INK, linewidth=1, linestyle=DASHES, zorder=2)
+    for codec, delta in dict.fromkeys((point.row.codec, point.row.delta) for point in points):
+        own = [point for point in points if (point.row.codec, point.row.delta) == (codec, delta)]
+        own.sort(key=lambda point: point.row.level or 0)
+        _join(axes, own, zorder=3, alpha=0.9, **_look(codec, delta))
+    _join(axes, [point for point in points if _is_of_files(point.row)], **RING)
+    _label_levels(axes, best)
+    _log_axes(axes)
+
+
+def _join(axes: Axes, points: Sequence[_Point], **look: Any) -> None:
+    axes.plot([point.speed for point in points], [point.row.bits_per_key for point in points], **look)
+
+
+def _is_of_files(row: _Measured) -> bool:
+    return (row.codec, row.level, row.delta) == ("zstd", LEVEL, True)
+
+
+def _look(codec: str, delta: bool) -> dict[str, Any]:
+    """How the levels of a codec are drawn: filled if it was fed with deltas."""
+    colour = CODEC_COLOURS.get(codec, INK)
+    face = colour if delta else "white"
+    return {"color": colour, "marker": "o", "markersize": 5.5, "markerfacecolor": face, "linewidth": 0.8}
+
+
+def _label_levels(axes: Axes, points: Sequence[_Point]) -> None:
+    last = 0.0
+    for point in points:
+        # Labels that are closer to each other would not be legible.
+        if point.row.level is not None and point.speed > 1.08 * last:
+            last = point.speed
+            axes.annotate(
+                str(point.row.level),
+                (point.speed, point.row.bits_per_key),
+                (0, -13),
+                textcoords="offset points",
+                fontsize=8,
+                color=CODEC_COLOURS.get(point.row.codec, INK),
+                ha="center",
+            )
+
+
+def _log_axes(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.margins(0.08)
+    axes.grid(which="major")
+    axes.xaxis.set_major_formatter(_formatter(_number))
+    axes.yaxis.set_major_formatter(_formatter(_number))
+    axes.yaxis.set_minor_formatter(
+        _formatter(lambda value: f"{value:g}" if f"{value:g}"[0] in "2345" else "")
+    )
+
+
+def _codec_legend(axes: Axes, rows: Sequence[_Measured]) -> None:
+    from matplotlib.lines import Line2D
+
+    names = [name for name in CODEC_COLOURS if any(row.codec == name for row in rows)]
+    handles = [Line2D([], [], label=name, **_look(name, True)) for name in names]
+    for label, delta in (("with deltas", True), ("without", False)):
+        handles.append(Line2D([], [], label=label, **_look("", delta) | {"linewidth": 0}))
+    handles.append(Line2D([], [], label="layer files", **RING))
+    handles.append(Line2D([], [], label="not beaten", color=INK, linewidth=1, linestyle=DASHES))
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.005, 1.02), alignment="left")
+
+
+# -- what all pictures share -----------------------------------------------------------------------
+
+
+@contextmanager
+def _picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
+    """An empty figure, which is written to the file in the end."""
+    file = _check_path(path)
+    _require_matplotlib()
+    import matplotlib.style
+    from matplotlib.figure import Figure
+
+    with matplotlib.style.context(["default", STYLE]):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        svg = file.suffix.lower() == ".svg"
+        metadata = {"Date": None, "Creator": "tilebase"} if svg else {"Software": None}
+        with atomic_file(file) as whole:
+            figure.savefig(whole, format=file.suffix.lower()[1:], metadata=metadata)
+
+
+def _check_path(path: Path | str) -> Path:
+    file = Path(path)
+    if file.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{file} is neither SVG nor PNG: give it the suffix .svg or .png")
+    check_writable(file)
+    return file
+
+
+def _require_matplotlib() -> None:
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("pictures need matplotlib: pip install 'tilebase[plot]'") from error
+
+
+def _head(axes: Axes, title: str, below: str) -> None:
+    axes.set_title(title, loc="left", fontsize=13, fontweight="bold", pad=14 + 11 * (below.count("\n") + 1))
+    axes.annotate(
+        below, (0, 1), (0, 12), xycoords="axes fraction", textcoords="offset points", fontsize=9, color=GREY
+    )
+
+
+def _shades(count: int) -> list[tuple[float, float, float]]:
+    """Colours from light to dark, as far apart as can be."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    shades = LinearSegmentedColormap.from_list("tiles", SHADES)
+    places: Iterable[float] = np.linspace(0, 1, count) if count > 1 else [0.55]
+    return [shades(float(place))[:3] for place in places]
+
+
+def _formatter(write: Callable[[float], str]) -> Any:
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: write(value))
+
+
+def _number(value: float) -> str:
+    """A tick in full to 999,999, then as 2.5 million.
+
+    >>> [_number(value) for value in (0, 20_000, 2.5e6, 1e12)]
+    ['0', '20,000', '2.5 million', '1 trillion']
+    """
+    for exponent, unit in UNITS:
+        if value >= 10**exponent:
+            return f"{value / 10**exponent:,g} {unit}"
+    return f"{value:,.0f}" if value >= 1 or value == 0 else f"{value:g}"

@@ -1,0 +1,479 @@
+"""What any policy is worth, exactly; hence what it loses against optimal play.
+
+`random` (every allowed slide with the same probability), `greedy` (the slide that merges most)
+and the policies of tables treat equivalent boards alike, and are evaluated up to symmetry by
+the backward pass, with the policy's slide in place of the best.  Ties are broken evenly.
+A Python callable may treat every board as it likes, so it is evaluated without symmetry, over
+the states that it can reach, in plain Python: for small games.
+
+How many states a callable can reach is estimated as soon as it has reached some ten thousand, in layers
+that hold a known share of all boards.  A policy reaches fewer of the boards with a large sum than of the
+first ones, so it is refused only if the estimate is three times too large.  Then random games give a mean
+and its standard error.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import random
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.estimates import SPREAD, duration, number_in_words
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files.reachable import Reachable
+from tilebase.files.solved import StoredValues
+from tilebase.files.source import Folder
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import Objective, find_objective
+from tilebase.objectives.values import byte_text
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.resources import check_resources
+from tilebase.sparse.backward import BackwardPass
+from tilebase.sparse.folds import PolicyFold
+from tilebase.sparse.reading import LayerReader
+from tilebase.tables.probe import Prober, Table, open_table
+from tilebase.tables.slides import Slider
+
+Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
+"""A function from a state to a direction, or to directions with their probabilities."""
+
+MOST_STATES = 2_000_000
+"""States that a callable may reach unless told otherwise: a few minutes and 2 GB."""
+STATE_BYTES = 1000
+"""Bytes of memory for a state that a callable reaches."""
+TRIAL_STATES = 50_000
+"""States after which it is estimated how many a callable can reach."""
+BUILT_IN = ("random", "greedy")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a policy is worth from the start.
+
+    Attributes
+    ----------
+    policy, objective:
+        What was evaluated, and under which objective.
+    value, optimum:
+        Of the start, under the policy and under optimal play; floats, up to rounding.
+    states:
+        States that the policy can reach, without symmetry, for a callable; None otherwise.
+    games, error:
+        Games that were played, if the value is their mean, and its standard error; None if it is exact.
+    """
+
+    policy: str
+    objective: Objective
+    value: float
+    optimum: float
+    states: int | None = None
+    games: int | None = None
+    error: float | None = None
+
+    @property
+    def regret(self) -> float:
+        """What is lost against optimal play."""
+        return self.optimum - self.value
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "policy": self.policy,
+            "objective": self.objective.identity,
+            "value": self.value,
+            "optimum": self.optimum,
+            "regret": self.regret,
+            "states": self.states,
+            "games": self.games,
+            "error": self.error,
+        }
+
+
+def evaluate(
+    table: Table | Path | str,
+    policy: str | Path | Table | Policy,
+    *,
+    objective: str | None = None,
+    states: int = MOST_STATES,
+    games: int | None = None,
+    seed: int = 0,
+    memory: int | None = None,
+    threads: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Evaluation:
+    """The value of a policy in the game of a table, exact unless games are asked for.
+
+    Parameters
+    ----------
+    table:
+        A table in a folder on this machine, with values of `objective`.
+    policy:
+        ``"random"``, ``"greedy"``, another table of the same game or the folder of one,
+        ``"module:function"``, or a callable.  The module is imported, also from the current folder, so its
+        code runs: name only modules that you trust.
+    objective:
+        Label of the table's objective: win, score or moves.  None: the first of those.
+    states:
+        A callable is refused, before long, if it can reach more states than these.
+    games, seed:
+        For a callable: play so many random games, and return their mean and its standard error.  None: exact.
+    memory, threads, progress:
+        As for `solve`.
+
+    Raises
+    ------
+    UsageError
+        For a policy that does not exist or returns a slide that is not allowed, or a table without such
+        an objective.
+    ResourceError
+        For a callable that reaches more than `states` states.
+    """
+    if states < 1 or (games is not None and games < 2):
+        raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
+    memory, threads = check_resources(memory, threads)
+    opened = table if isinstance(table, Table) else open_table(table)
+    chosen = _objective(opened, objective)
+    optimum = float(opened.start(chosen.label))
+    guide = _find_policy(policy)
+    if callable(guide) and not isinstance(guide, Table):
+        name = policy if isinstance(policy, str) else getattr(guide, "__name__", "callable")
+        if games is not None:
+            value, error = sample_callable(opened.game, guide, chosen, games, seed=seed, progress=progress)
+            return Evaluation(name, chosen, value, optimum, games=games, error=error)
+        value, reached = evaluate_callable(opened.game, guide, chosen, most_states=states, progress=progress)
+        return Evaluation(name, chosen, value, optimum, reached)
+    if games is not None:
+        raise UsageError("games are played for module:function only: this policy is evaluated exactly")
+    path = local_folder(opened)
+    exact = Objective(chosen.name, "float64", chosen.discount)  # whatever type the table's values have
+    fold = _policy_fold(opened, exact, guide)
+    with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+        values = Path(temporary)
+        backward_pass = BackwardPass(
+            path, opened.game, [StoredValues(values / exact.label, opened.game, exact)], folds=[fold],
+            release=True, memory=memory, threads=threads, progress=progress,
+        )  # fmt: skip
+        try:
+            backward_pass.run(Reachable(path, afterstate_counts(opened), opened.game))
+        finally:
+            backward_pass.close()
+        value = _start_value(path, values, opened.game, exact, guide)
+    name = guide.location.name if isinstance(guide, Table) else guide
+    return Evaluation(name, chosen, value, optimum)
+
+
+def _objective(table: Table, label: str | None) -> Objective:
+    fit = [o for o in table.objectives if o.is_mean and not o.is_bound]
+    found = next(iter(fit), None) if label is None else find_objective(fit, label)
+    if found is not None:
+        return found
+    raise UsageError(
+        f"a policy is evaluated under win, score or moves in floats, and {table.location.name} has no values "
+        + (f"of {label} of this type" if label else "of these")
+    )
+
+
+def _find_policy(policy: Any) -> Any:
+    """A callable, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
+    if callable(policy) or isinstance(policy, Table) or policy in BUILT_IN:
+        return policy
+    if isinstance(policy, str | Path) and _is_there(policy):
+        return open_table(policy)
+    if isinstance(policy, str) and ":" in policy and "://" not in policy:
+        return _import(policy)
+    raise UsageError(
+        f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function"
+    )
+
+
+def _is_there(path: str | Path) -> bool:
+    try:
+        return bool(str(path)) and Path(path).exists()
+    except (OSError, ValueError):  # too long, or not a name at all
+        return False
+
+
+def _import(name: str) -> Any:
+    module, _, function = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except Exception as error:  # whatever the module raises
+        raise UsageError(f"policy {name} cannot be imported: {error}") from error
+    finally:
+        sys.path.pop(0)
+    if not callable(found):
+        raise UsageError(f"policy {name} is not a function")
+    return found
+
+
+def local_folder(table: Table) -> Path:
+    """The folder of a table of reachable positions on this machine.  Raises `UsageError` if it is none."""
+    if table.dense:
+        raise UsageError(
+            f"{table.location.name} holds all boards within limits, not those that occur: "
+            "solve the reachable space"
+        )
+    if not isinstance(table.location, Folder):
+        raise UsageError(f"{table.location.name} is not a folder on this machine: unpack or copy it first")
+    if table.manifest.thinned is not None:
+        raise UsageError(f"{table.location.name} was thinned: name the whole table")
+    return table.location.path
+
+
+def afterstate_counts(table: Table) -> dict[int, int]:
+    """Afterstates by sum.  Raises `CorruptError` if a layer has not the files that the manifest names."""
+    local_folder(table)
+    return {total: table.prober.count(total) for total in table.manifest.layers}
+
+
+def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> PolicyFold:
+    if not isinstance(guide, Table):
+        return PolicyFold(table.game, objective, greedy=guide == "greedy")
+    if guide.game != table.game:
+        raise UsageError(
+            f"{guide.location.name} is a table of {guide.game}, not of {table.game}: "
+            "wrap it in a function to evaluate its policy here"
+        )
+    by = guide.objectives[0]
+    afterstate_counts(guide)  # its files are compared with its manifest
+    reader = LayerReader(local_folder(guide), guide.game)
+    return PolicyFold(
+        table.game,
+        objective,
+        guide=partial(reader.values, by),
+        scored=by.name == "score",
+        slack=guide.slack(by),
+    )
+
+
+def _start_value(path: Path, values: Path, game: Game, objective: Objective, guide: Table | str) -> float:
+    """The mean over the starts of what the policy makes of them."""
+    prober = Prober(_Split(path, values), game, [objective])
+    other = guide.prober if isinstance(guide, Table) else None
+    total = Fraction(0)
+    for board, p in game.starts():
+        slides = prober.slides(board, objective)
+        if not slides:
+            continue
+        if other is not None and isinstance(guide, Table):
+            opinions = [float(w) for *_, w in other.slides(board, guide.objectives[0])]
+        elif guide == "greedy":
+            opinions = [
+                float(prober.slider.potential(after) - prober.slider.potential(board))
+                for _, after, *_ in slides
+            ]
+        else:
+            opinions = [0.0] * len(slides)
+        most = max(opinions)
+        slack = guide.slack(guide.objectives[0]) if isinstance(guide, Table) else 0.0
+        least = most - slack * abs(most)
+        chosen = [worth for (*_, worth), opinion in zip(slides, opinions, strict=True) if opinion >= least]
+        total += p * sum((Fraction(worth) for worth in chosen), Fraction(0)) / len(chosen)
+    prober.close()
+    return float(total)
+
+
+class _Split(Folder):
+    """Keys of a table, values of a run elsewhere."""
+
+    def __init__(self, path: Path, values: Path) -> None:
+        super().__init__(path)
+        self._values = values
+
+    def open(self, name: str) -> Any:
+        """The file of this name."""
+        if name.startswith("values/"):
+            return Folder(self._values).open(name.removeprefix("values/"))
+        return super().open(name)
+
+
+# -- callables ----------------------------------------------------------------------------------
+
+
+def evaluate_callable(
+    game: Game,
+    policy: Policy,
+    objective: Objective,
+    *,
+    most_states: int = MOST_STATES,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[float, int]:
+    """The value of the start under a policy in plain Python, and how many states it can reach.
+
+    No symmetry is used.  Raises `UsageError` if the policy returns what is not allowed, `ResourceError` if it
+    reaches too many states.
+    """
+    slider, pace = Slider(game), Pace(progress, "states")
+    chosen = _reach(game, slider, policy, most_states, pace)
+    count = sum(len(layer) for layer in chosen.values())
+    V: dict[Cells, float] = {}
+    for total in sorted(chosen, reverse=True):
+        if pace.due():
+            pace.report(total, "value", count, REACHING + (1 - REACHING) * len(V) / count)
+        for board, choices in chosen[total].items():
+            V[board] = float(objective.discount) * sum(
+                weight * _worth(game, slider, objective, board, after, wins, V)
+                for after, wins, weight in choices
+            )
+    value = sum(float(p) * V[board] for board, p in game.starts())
+    return value, len(V)
+
+
+_Choices: TypeAlias = list[tuple[Cells, bool, float]]
+
+
+REACHING = 0.8
+"""The share of the time that finding the states takes; the rest goes into their values."""
+
+
+def _reach(
+    game: Game, slider: Slider, policy: Policy, most_states: int, pace: Pace
+) -> dict[int, dict[Cells, _Choices]]:
+    """By sum, the states that a policy reaches, and what it does there."""
+    sizes = boards_by_sum(game)
+    every, before = sum(sizes.values()), 0
+    layers: dict[int, dict[Cells, _Choices]] = {}
+    waiting: dict[int, set[Cells]] = {}
+    for board, _ in game.starts():
+        waiting.setdefault(game.sum(board), set()).add(board)
+    count = 0
+    while waiting:
+        total = min(waiting)
+        layer = layers[total] = {}
+        here = sizes.get(total, 0)
+        states = waiting.pop(total)
+        for board in states:
+            count += 1
+            if count > most_states or pace.due():
+                share = (before + here * len(layer) / len(states)) / every
+                pace.report(total, "reach", count, REACHING * share)
+                _check_size(count, share, pace.seconds, most_states)
+            choices = layer[board] = _choices(game, slider, policy, board)
+            for after, wins, weight in choices:
+                if not wins and weight:
+                    for state, _ in game.spawns(after):
+                        waiting.setdefault(game.sum(state), set()).add(state)
+        before += here
+    return layers
+
+
+INSTEAD = (
+    "allow more with --states (states=), play games with --games (games=), or evaluate it in a smaller game"
+)
+
+
+def _check_size(count: int, share: float, seconds: float, most_states: int) -> None:
+    """Raise `ResourceError` if a policy that has reached some states is expected to reach too many."""
+    if count > most_states:
+        raise ResourceError(f"the policy reaches more than {most_states:,} states: {INSTEAD}")
+    if count >= TRIAL_STATES and count / share > SPREAD * most_states:
+        expected = count / share
+        raise ResourceError(
+            f"the policy is expected to reach about {number_in_words(expected)} states (as it has reached "
+            f"{count:,} of the first {share:.2%} of all boards), more than {most_states:,}; they take about "
+            f"{duration(seconds * expected / count)} and {byte_text(expected * STATE_BYTES)} of memory: "
+            f"{INSTEAD}"
+        )
+
+
+def sample_callable(
+    game: Game,
+    policy: Policy,
+    objective: Objective,
+    games: int,
+    *,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> tuple[float, float]:
+    """The mean of random games that a policy plays, and its standard error.  Raises `UsageError`."""
+    slider, rng, pace = Slider(game), random.Random(seed), Pace(progress, "games")
+    payoffs = []
+    for number in range(games):
+        payoff, factor = 0.0, 1.0
+        for board, after, wins in _game(game, slider, policy, rng):
+            factor *= float(objective.discount)
+            payoff += factor * _gain(slider, objective, board, after, wins)
+        payoffs.append(payoff)
+        if pace.due() or number + 1 == games:
+            pace.report(0, "play", number + 1, (number + 1) / games)
+    return statistics.fmean(payoffs), statistics.stdev(payoffs) / math.sqrt(games)
+
+
+def _game(
+    game: Game, slider: Slider, policy: Policy, rng: random.Random
+) -> Iterator[tuple[Cells, Cells, bool]]:
+    """The states of one random game, what each slide makes of them, and whether it wins."""
+    drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
+    while True:
+        board = rng.choices([state for state, _ in drawn], [float(p) for _, p in drawn])[0]
+        choices = _choices(game, slider, policy, board)
+        if not choices:
+            return
+        after, wins, _ = rng.choices(choices, [weight for *_, weight in choices])[0]
+        yield board, after, wins
+        if wins:
+            return
+        drawn = game.spawns(after)
+
+
+def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
+    slides = {direction: (after, wins) for direction, after, wins in slider.slides(board)}
+    if not slides:
+        return []
+    try:
+        answer: Any = policy(Board(game, board))
+    except Exception as error:  # whatever the user's function may raise
+        raise UsageError(
+            f"the policy fails on {game.format(board)}: {type(error).__name__}: {error}"
+        ) from error
+    weights = {answer: 1.0} if isinstance(answer, str) else answer
+    if not isinstance(weights, Mapping) or not set(weights) <= set(slides):
+        raise UsageError(
+            f"the policy answers {answer!r} to {game.format(board)}, where {', '.join(slides)} are allowed"
+        )
+    try:
+        numbers = [float(weight) for weight in weights.values()]
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"the policy's probabilities for {game.format(board)} are not numbers: {answer!r}"
+        ) from error
+    # Written so that a probability that is not a number is refused, too.
+    if not (all(number >= 0 for number in numbers) and abs(sum(numbers) - 1) <= 1e-9):
+        raise UsageError(
+            f"the policy's probabilities for {game.format(board)} are {numbers}: none may be negative, "
+            "and they must sum to 1"
+        )
+    return [(*slides[direction], number) for direction, number in zip(weights, numbers, strict=True)]
+
+
+def _worth(
+    game: Game,
+    slider: Slider,
+    objective: Objective,
+    board: Cells,
+    after: Cells,
+    wins: bool,
+    V: dict[Cells, float],
+) -> float:
+    here = _gain(slider, objective, board, after, wins)
+    if wins:
+        return here
+    return here + sum(float(p) * V[state] for state, p in game.spawns(after))
+
+
+def _gain(slider: Slider, objective: Objective, board: Cells, after: Cells, wins: bool) -> float:
+    """What a slide itself is worth."""
+    here = {"win": float(wins), "moves": 1.0}.get(objective.name)
+    return float(slider.potential(after) - slider.potential(board)) if here is None else here

@@ -1,0 +1,248 @@
+"""Proved bounds of the probability to win, as statements that can be cited and computed again.
+
+A bound is an integer over a power of two.  All values are fixed-point integers, the spawn law is an
+exact fraction, and every division is rounded towards the safe side (`objectives`), so that nothing
+rests on floating point.
+
+Limits and patterns only take something from the player: a slide that breaks a limit is not
+allowed.  What holds with limits from below therefore holds without them, if the pattern is won
+for certain (`patterns.check_pattern` says whether it is).  A bound from above holds for the game as
+it is stated, limits included.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from tilebase._version import __version__
+from tilebase.dense.executors.threads import DenseWork
+from tilebase.dense.passes import DensePass
+from tilebase.errors import UsageError
+from tilebase.files.run import Question, RunFolder
+from tilebase.game.game import Game
+from tilebase.objectives.objective import ONE, Objective
+from tilebase.objectives.results import Solution
+from tilebase.objectives.values import Lower, Upper, cut
+from tilebase.questions.solve import check_solving, solve
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import check_resources
+
+
+@dataclass(frozen=True)
+class ProvedBound:
+    """One bound.
+
+    Attributes
+    ----------
+    game:
+        What is played, limits and pattern included.
+    direction:
+        ``"lower"`` or ``"upper"``.
+    dtype:
+        Type of the fixed-point values.
+    value, one:
+        The bound is ``value / one``.
+    space:
+        ``"all"`` boards within the limits or the ``"reachable"`` ones.
+    positions:
+        How many had values.
+    seconds, bytes_moved:
+        What it took, the last continuation of a run only; bytes of layers from and to files.
+    version:
+        Of this program.
+    """
+
+    game: Game
+    direction: str
+    dtype: str
+    value: int
+    one: int
+    space: str
+    positions: int
+    seconds: float
+    bytes_moved: int
+    version: str = __version__
+
+    @property
+    def bound(self) -> Fraction:
+        """The bound as a fraction."""
+        return Fraction(self.value, self.one)
+
+    @property
+    def loss(self) -> Fraction:
+        """What rounding can have taken at most: the optimum of this game is no further from the bound."""
+        return rounding_loss(self.game, self.dtype)
+
+    @property
+    def statement(self) -> str:
+        """The bound in words."""
+        game, up = self.game, self.direction == "upper"
+        starts = {"empty": "the empty board, a spawn first", "two-tiles": "two random tiles"}
+        start = starts.get(game.start, f"the board {game.start}")
+        law = " and ".join(
+            f"{2**e} with probability {game.spawn_probability(e)}" for e in game.spawn_exponents
+        )
+        who = "no strategy makes" if up else "there is a strategy that makes"
+        power = self.one.bit_length() - 1
+        return (
+            f"2048 on {game.board_text} from {start}, spawns of {law}: "
+            f"{who} {game.winning_text}{game.within_text} with probability {'above' if up else 'at least'} "
+            f"{self.value} / 2^{power}, which is {cut(self.bound, up=up, digits=12)} "
+            f"(proved in integers, rounded {'up' if up else 'down'})."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "statement": self.statement,
+            "game": self.game.identity,
+            "direction": self.direction,
+            "type": self.dtype,
+            "rounding": "up" if self.direction == "upper" else "down",
+            "value": self.value,
+            "one": self.one,
+            "rounding_loss_at_most": float(self.loss),
+            "decimal": cut(self.bound, up=self.direction == "upper"),
+            "space": self.space,
+            "positions": self.positions,
+            "seconds": round(self.seconds, 1),
+            "bytes_moved": self.bytes_moved,
+            "version": self.version,
+        }
+
+
+def rounding_loss(game: Game, dtype: str) -> Fraction:
+    """How far rounding can move a bound from the optimum of its game.
+
+    An afterstate loses less than a unit of the last place, a win at most one where the type has no room
+    for 1, and neither means nor the best over slides make a loss larger.  Each spawn adds 2 or more, so
+    there are at most as many afterstates to the end as half the largest sum.
+    """
+    steps = sum((1 << top) // 2 for top in game.tops if top)
+    return Fraction(steps + 1, ONE[dtype])
+
+
+def prove(
+    game: Game,
+    *,
+    direction: str = "lower",
+    dtype: str | None = None,
+    precision: float | None = None,
+    space: str | None = None,
+    folder: Path | str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    executor: str = "threads",
+    anyway: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    work: Callable[[DenseWork], None] | None = None,
+) -> ProvedBound:
+    """Prove a bound of the probability to win.
+
+    Parameters
+    ----------
+    game:
+        The game; limits make it smaller, and a lower bound within them holds without them.
+    direction:
+        ``"lower"`` or ``"upper"``.
+    dtype:
+        ``"uint64"`` (steps of 2**-52; the one used for None), ``"uint32"`` or ``"uint16"``.
+    precision:
+        Refuse a type whose rounding can take more; None: any will do.
+    space:
+        ``"all"``: every board within the limits, without counting; ``"reachable"``: those that occur.
+        None: all if there are limits.
+    folder:
+        Where layers go, to continue after an interruption.  None: a temporary folder.
+    memory, threads:
+        As in `solve`.
+    executor:
+        ``"threads"`` or ``"cuda"``, for the space ``"all"``.
+    anyway:
+        Begin even if the estimate says that it takes more than a week, as in `solve`.
+    progress:
+        Called with a `Progress` several times a second.
+    work:
+        Called with what the dense pass cost.
+
+    Raises
+    ------
+    UsageError
+        If direction, type, space or executor do not exist or do not fit the game.
+    ResourceError
+        If it does not fit into memory or disk; nothing was begun.
+    StorageError, CorruptError, WrongGameError
+        If the folder cannot be used.
+
+    >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
+    355998190
+    """
+    if direction not in ("lower", "upper"):
+        raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
+    if space not in (None, "all", "reachable"):
+        raise UsageError(f"space {space!r} does not exist: choose one of all, reachable")
+    if executor not in ("threads", "cuda"):
+        raise UsageError(f"executor {executor!r} does not exist: choose one of threads, cuda")
+    chosen = space or ("all" if game.limits is not None else "reachable")
+    if executor == "cuda" and chosen != "all":
+        raise UsageError("cuda works on all boards within limits: choose the space all")
+    if work is not None and chosen != "all":
+        raise UsageError(
+            "steps are measured in the space all only: leave out the stats, or choose that space"
+        )
+    objective = Objective(direction, dtype or "")
+    objective.check(game)
+    if not game.goal_fits:
+        raise UsageError(
+            f"within its limits {game} cannot be won: no line has room for two tiles of "
+            f"{(game.goal or 0) // 2}; raise limits, or name a pattern"
+        )
+    if precision is not None and not 0 < precision < math.inf:
+        raise UsageError(f"a precision of {precision:g} is not possible: give a number above 0, as 1e-6")
+    loss = rounding_loss(game, objective.dtype)
+    if precision is not None and loss > Fraction(precision):
+        raise UsageError(
+            f"{objective.dtype} can lose up to {float(loss):.2g} by rounding, more than {precision:g}: "
+            "choose a larger type"
+        )
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+            return prove(
+                game, direction=direction, dtype=dtype, space=chosen, folder=Path(temporary) / "run",
+                memory=memory, threads=threads, executor=executor, anyway=anyway, progress=progress,
+                work=work,
+            )  # fmt: skip
+    since = time.perf_counter()
+    moved = 0
+    if chosen == "all":
+        memory, threads = check_resources(memory, threads)
+        path = Path(folder)
+        if executor == "threads":  # the rate of a GPU is not known
+            check_solving(game, [objective], path, "all", False, memory, threads, None, None, anyway)
+        with RunFolder(path, Question(game)), DensePass(
+            path / "values" / objective.label, game, objective, memory=memory, threads=threads,
+            summaries=False, executor=executor, progress=progress,
+        ) as dense:  # fmt: skip
+            dense.run()
+        found = Fraction(dense.start())
+        positions = sum(dense.sizes.values())
+        moved = dense.work.read + dense.work.written
+        if work is not None:
+            work(dense.work)
+    else:
+        solved: Solution = solve(
+            game, objective, folder=folder, memory=memory, threads=threads, anyway=anyway, progress=progress
+        )
+        assert isinstance(solved.value, Lower | Upper)
+        found, positions = solved.value.bound, solved.positions
+    one = ONE[objective.dtype]
+    value = math.ceil(found * one) if direction == "upper" else math.floor(found * one)
+    seconds = time.perf_counter() - since
+    return ProvedBound(game, direction, objective.dtype, value, one, chosen, positions, seconds, moved)

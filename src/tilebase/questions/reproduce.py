@@ -1,0 +1,384 @@
+"""Recompute published numbers: every line of the fact files that this version can.
+
+A line is *claimed* by the first of the functions below that knows how to compute it.  Each
+says what it would cost before it runs, so that expensive lines can be left out and listed.
+A number agrees if it equals the published one, to the digits that were published.  A proved lower
+bound improves on the published one if it is larger in those digits; a published float is within rounding
+if it differs in its digits by no more than its type can lose on the way.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.resources import files
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tilebase.counting.combinatorics import boards_by_sum, bound
+from tilebase.counting.counts import CountResult
+from tilebase.counting.estimates import THREAD_RATE, counting
+from tilebase.errors import UsageError
+from tilebase.files.format import LayerFile
+from tilebase.game.game import Cells, Game
+from tilebase.game.notation import parse_shape
+from tilebase.game.symmetry import canonical
+from tilebase.questions.count import count
+from tilebase.questions.force import SEARCH_RATE, Forced, force, largest_forced, patience_for, search_estimate
+from tilebase.questions.prove import prove
+from tilebase.questions.solve import solve
+from tilebase.runtime.resources import check_resources
+from tilebase.small import oracle
+
+SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edixhoven"}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a fact file."""
+
+    file: str
+    number: int  # of the line in the file
+    source: str  # as the file cites it
+    columns: dict[str, str]
+
+    @property
+    def published(self) -> str:
+        """The number, or the yes or no, that was published."""
+        for name in ("value", "answer", "max_tile", "lower_bound", "claim"):
+            if name in self.columns:
+                return self.columns[name]
+        raise UsageError(f"{self.file}, line {self.number} has no column for a value")
+
+    @property
+    def question(self) -> str:
+        """The other columns, in words."""
+        skipped = {
+            "value",
+            "answer",
+            "max_tile",
+            "lower_bound",
+            "claim",
+            "source",
+            "precision",
+            "note",
+            "status",
+        }
+        return " ".join(text for name, text in self.columns.items() if name not in skipped and text)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A way to compute a fact, and about what it takes."""
+
+    compute: Callable[[], Any]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one line.
+
+    `verdict` is ``agrees``, ``improves``, ``within rounding``, ``differs``, ``over budget`` or ``not in
+    this version``.
+    """
+
+    fact: Fact
+    computed: str
+    verdict: str
+    seconds: float
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_facts(source: str | None = None) -> list[Fact]:
+    """All lines of the fact files, or those of one of `SOURCES`.  Raises `UsageError`."""
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
+    found = []
+    for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".tsv"):
+            found += list(_read_file(file.name, file.read_text("utf-8")))
+    return [fact for fact in found if source is None or SOURCES[source] in fact.source]
+
+
+def _read_file(name: str, text: str) -> Iterator[Fact]:
+    names: list[str] = []
+    cited = re.search(r"source: (.*)", text)
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        words = line.split("\t")
+        if not names:
+            names = words
+            continue
+        columns = dict(zip(names, words, strict=False))
+        yield Fact(name, number, columns.get("source") or (cited[1] if cited else ""), columns)
+
+
+# -- agreeing -------------------------------------------------------------------------------------
+
+
+def agrees(published: str, computed: Any) -> bool:
+    """Whether a computed value is the published one, to the digits that were published.
+
+    >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
+    (True, True, False)
+    """
+    word = published.split()[0]
+    if not re.fullmatch(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", word):
+        return published == str(computed)
+    if re.fullmatch(r"\d+", word):
+        return Fraction(word) == Fraction(computed)
+    mantissa, _, exponent = word.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    unit = Fraction(10) ** (int(exponent or 0) - digits)
+    # Published digits are sometimes rounded and sometimes cut off.
+    return (
+        abs(Fraction(word) - Fraction(computed)) <= unit
+        if exponent
+        else (round(Fraction(computed) / unit) == Fraction(word) / unit)
+    )
+
+
+# -- claiming -------------------------------------------------------------------------------------
+
+
+def _game(fact: Fact, **options: Any) -> Game:
+    return Game(fact.columns["board"], int(fact.columns["goal"]), **options)
+
+
+def counting_seconds(game: Game, up_to: int | None = None) -> float:
+    """What counting a game may take here: rough, from the sizes of its layers."""
+    threads = len(os.sched_getaffinity(0))
+    return counting(game, threads, up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
+
+
+class _Counts:
+    """Results that several lines need, each found once."""
+
+    def __init__(self) -> None:
+        self._results: dict[Game, CountResult] = {}
+        self.forced: dict[Game, Forced] = {}
+
+    def __call__(self, game: Game) -> CountResult:
+        if game not in self._results:
+            self._results[game] = count(game)
+        return self._results[game]
+
+
+def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
+    if fact.file != "state_counts.tsv":
+        return None
+    game, quantity = _game(fact), fact.columns["quantity"]
+    if quantity == "combinatorial_bound":
+        return Claim(lambda: bound(game).possible, 1.0)
+    if quantity == "raw_states_without_symmetry_with_specials":
+        return Claim(lambda: counts(game).total("raw_live") + 2, counting_seconds(game))
+    if quantity == "raw_transitions_without_symmetry":
+        # Win and lose are absorbing: one step from each to itself.
+        return Claim(lambda: len(oracle.transitions(game)) + 2, 1.0)
+    if quantity in ("live_states", "states_with_specials"):
+        extra = 2 if quantity == "states_with_specials" else 0
+        return Claim(lambda: counts(game).total("live") + extra, counting_seconds(game))
+    layer = re.fullmatch(r"states_of_sum_(\d+)", quantity)
+    if layer:
+        total = int(layer[1])
+        return Claim(lambda: _states_of_sum(counts(game), total), counting_seconds(game))
+    return None
+
+
+def _states_of_sum(result: CountResult, total: int) -> int:
+    """Live ones, as the source counts."""
+    return int(result.live[result.sums == total].sum())
+
+
+def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
+    if fact.file != "layer_sizes.tsv":
+        return None
+    quantity = fact.columns["quantity"]
+    if quantity == "positions_within_A3_limits":
+        limits = "1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16"
+        return Claim(lambda: 2 * bound(_game(fact, limits=limits)).boards, 1.0)
+    game = _game(fact)
+    kinds, cells = max(game.tops) + 1, game.cells
+    known: dict[str, Callable[[], Any]] = {
+        "largest_layer": lambda: max(boards_by_sum(game).values()),
+        "positions_both_turns": lambda: 2 * bound(game).boards,
+        "tile_multisets": lambda: math.comb(cells + kinds - 1, cells),
+        "largest_multiset_class": lambda: _largest_class(cells, kinds),
+    }
+    return Claim(known[quantity], 1.0) if quantity in known else None
+
+
+def _largest_class(cells: int, kinds: int) -> int:
+    """Most boards that share one multiset of tiles: the kinds as evenly spread as can be."""
+    each, more = divmod(cells, kinds)
+    ways = math.factorial(cells)
+    for kind in range(kinds):
+        ways //= math.factorial(each + (kind < more))
+    return ways
+
+
+def forcing_seconds(game: Game) -> float:
+    """What deciding whether a goal is forced may take here: rough."""
+    memory, threads = check_resources(None, None)
+    search = search_estimate(game) / (SEARCH_RATE * threads)
+    return min(search, 11 * patience_for(game, memory, threads)) + 0.1
+
+
+def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
+    """From the empty board, as the source has it."""
+    if fact.file == "guaranteed_max_tile.tsv":
+        shape, tile = fact.columns["board"], int(fact.columns["max_tile"])
+        cells = math.prod(parse_shape(shape))
+        # The next larger goal takes longest.
+        seconds = (
+            forcing_seconds(Game(shape, 2 * tile, start="empty")) if tile < 2**cells and cells > 2 else 0.1
+        )
+        return Claim(lambda: largest_forced(shape, known=counts.forced).tile, seconds)
+    if fact.file == "guaranteed_with_limits.tsv":
+        game = _game(fact, limits=fact.columns["limits"], start="empty")
+        if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
+            game = _game(fact, start="empty")  # the goal itself limits as much
+        return Claim(lambda: _winnable(game, counts), forcing_seconds(game))
+    return None
+
+
+def _winnable(game: Game, counts: _Counts) -> str:
+    if game not in counts.forced:
+        counts.forced[game] = force(game)
+    return "winnable" if counts.forced[game].forced else "not_winnable"
+
+
+SOLVING = 2.5
+"""How much longer solving takes than counting, rough; only for estimates."""
+
+
+def _claim_optimal_values(fact: Fact, _: _Counts) -> Claim | None:
+    if fact.file != "optimal_values.tsv":
+        return None
+    game, discount = _game(fact), fact.columns["discount"]
+    if game.cells <= 4:
+        return Claim(lambda: oracle.values(game, discount=discount).start, 1.0)
+    return Claim(
+        lambda: Fraction(float(solve(game, discount=discount).value)), SOLVING * counting_seconds(game)
+    )
+
+
+def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
+    """A checkerboard is cooperatively reachable if it is a reachable state of the bounded game."""
+    if fact.file != "checkerboards.tsv" or fact.columns["question"] != "cooperatively_reachable":
+        return None
+    if not re.fullmatch(r"\d+x\d+", fact.columns["board"]):
+        return None
+    try:
+        game = Game(fact.columns["board"], four=0, start="empty", largest=4)
+    except UsageError:
+        return None
+    return Claim(lambda: "yes" if reaches_checkerboard(game) else "no", counting_seconds(game))
+
+
+def reaches_checkerboard(game: Game) -> bool:
+    """Whether a full board of alternating 2s and 4s is a reachable state, in either colouring."""
+    places = list(product(*(range(size) for size in game.shape)))
+    boards = [tuple(1 + (sum(place) + colour) % 2 for place in places) for colour in range(2)]
+    return any(reaches(game, board) for board in boards)
+
+
+def reaches(game: Game, board: Cells) -> bool:
+    """Whether a board, up to symmetry, is a reachable state of a game."""
+    total = game.sum(board)
+    with tempfile.TemporaryDirectory(prefix="tilebase-") as folder:
+        run = Path(folder) / "run"
+        count(game, folder=run, keep="states", up_to=total)
+        path = run / "states" / f"{total:06d}.tbl"
+        if not path.exists():
+            return False
+        with LayerFile(path) as layer:
+            return game.pack(canonical(game, board)) in layer
+
+
+def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
+    """Within limits, from the empty board, with the goal of lemma 1; over all boards."""
+    if fact.file != "win_probability_bounds.tsv":
+        return None
+    pattern = "lemma1" if int(fact.columns["goal"]) >= 64 else None
+    game = _game(fact, limits=fact.columns["limits"], start="empty", pattern=pattern)
+    dtype = fact.columns["value_type"]
+    seconds = bound(game).boards / (THREAD_RATE * len(os.sched_getaffinity(0)))
+    if dtype.startswith("uint"):
+        return Claim(lambda: prove(game, dtype=dtype).bound, seconds)
+    return Claim(
+        lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds * FLOAT_SECONDS
+    )
+
+
+FLOAT_SECONDS = 1.2
+"""Of a pass that sums its layers up, for one of a bound; rough, only for estimates."""
+
+
+CLAIMS = (
+    _claim_counts,
+    _claim_sizes,
+    _claim_optimal_values,
+    _claim_forced,
+    _claim_checkerboards,
+    _claim_bounds,
+)
+
+
+def reproduce(source: str | None = None, *, budget: float = 60.0) -> Iterator[Verdict]:
+    """Recompute the facts of a source (None: of all), one verdict a line as they come.
+
+    Lines whose estimate exceeds `budget` seconds are not run.  Raises `UsageError` for an
+    unknown source.
+    """
+    counts = _Counts()
+    for fact in read_facts(source):
+        yield judge(fact, budget, counts)
+
+
+def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
+    """Recompute one line, if its estimate is within so many seconds."""
+    counts = counts or _Counts()
+    claim = next(filter(None, (find(fact, counts) for find in CLAIMS)), None)
+    if claim is None:
+        return Verdict(fact, "", "not in this version", 0.0)
+    if claim.seconds > budget:
+        return Verdict(fact, "", "over budget", claim.seconds)
+    since = time.perf_counter()
+    computed = claim.compute()
+    seconds = time.perf_counter() - since
+    verdict = "agrees" if agrees(fact.published, computed) else "differs"
+    proved = fact.columns.get("value_type", "").startswith("uint")
+    if verdict == "differs" and proved and computed > Fraction(fact.published):
+        verdict = "improves"
+    if verdict == "differs" and abs(computed - Fraction(fact.published)) <= _rounding(fact):
+        verdict = "within rounding"
+    shown = f"{float(computed):.12g}" if isinstance(computed, Fraction) else str(computed)
+    return Verdict(fact, shown, verdict, seconds)
+
+
+UNITS = {"float16": 2.0**-11, "float32": 2.0**-24}
+"""Half a unit of the last place of a number just below 1."""
+
+
+def _rounding(fact: Fact) -> float:
+    """What a published float can have lost: half a unit a slide; a goal T takes about T / 2 of them."""
+    return UNITS.get(fact.columns.get("value_type", ""), -1.0) * int(fact.columns.get("goal", 0)) / 2
+
+
+def summary(verdicts: Iterable[Verdict]) -> str:
+    """One line: how many of each verdict."""
+    names = [verdict.verdict for verdict in verdicts]
+    order = ("agrees", "improves", "within rounding", "differs", "over budget", "not in this version")
+    return ", ".join(f"{names.count(name)} {name}" for name in order if name in names)

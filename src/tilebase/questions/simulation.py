@@ -1,0 +1,218 @@
+"""Games played by a table's policy, many at once, against the exact value.
+
+All games at one sum are played together, so that each layer of the table is read once.  The
+same seed gives the same games.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward
+from tilebase.errors import ResourceError, UsageError
+from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.objective import Objective
+from tilebase.questions.policies import afterstate_counts, local_folder
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.resources import available_memory
+from tilebase.sparse.reading import LayerReader, Links, ReadLayer
+from tilebase.tables.probe import Table, open_table
+
+Array = npt.NDArray[Any]
+GAME_BYTES = 200
+"""What a game takes while all are played together, at most."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What came of simulated games.
+
+    Attributes
+    ----------
+    games, wins, slides:
+        How many were played and won, and their slides in total.
+    mean, error:
+        The mean of what the objective counts (discounted wins, score, slides), and its
+        standard error: from the exact value for wins without a discount, else from the games;
+        None for a single game.
+    exact:
+        The table's value of the start; None where it is no mean (bounds, forced wins).
+    """
+
+    objective: Objective
+    games: int
+    wins: int
+    slides: int
+    mean: float
+    error: float | None
+    exact: float | None
+    seed: int
+
+    @property
+    def z(self) -> float | None:
+        """Standard errors between the mean and the exact value; None if either is not known.
+
+        Infinite if chance has no part in the game and the mean is not the exact value.
+        """
+        if self.exact is None or self.error is None:
+            return None
+        if not self.error:
+            return 0.0 if math.isclose(self.mean, self.exact, abs_tol=1e-12) else math.inf
+        return (self.mean - self.exact) / self.error
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        z = None if self.z == math.inf else self.z  # JSON has no infinity; mean and exact say it
+        return self.__dict__ | {"objective": self.objective.identity, "z": z}
+
+
+class _Games:
+    """Games at one sum: their states, slides so far and score so far."""
+
+    def __init__(self) -> None:
+        self.pieces: list[tuple[Array, Array, Array]] = []
+
+    def add(self, states: Array, slides: Array, scores: Array) -> None:
+        """More games."""
+        if len(states):
+            self.pieces.append((states, slides, scores))
+
+    def all(self) -> tuple[Array, Array, Array]:
+        """All of them."""
+        states, slides, scores = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
+        return states, slides, scores
+
+
+def simulate(
+    table: Table | Path | str,
+    games: int = 100_000,
+    *,
+    seed: int = 0,
+    objective: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Simulation:
+    """Play games by the policy of a table and compare with its exact value.
+
+    Of several best slides the first in the order of the game's directions is taken.  Raises
+    `UsageError` unless there is at least one game, the seed is not negative and the table is a
+    folder on this machine; `ResourceError` if the games do not fit into memory.
+    """
+    if games < 1:
+        raise UsageError(f"{games} games cannot be played: give at least 1")
+    if seed < 0:
+        raise UsageError(f"seed {seed} is negative: give 0 or more")
+    if games * GAME_BYTES > available_memory():
+        raise ResourceError(
+            f"{games:,} games do not fit into memory together: play fewer, with several seeds"
+        )
+    opened = table if isinstance(table, Table) else open_table(table)
+    chosen = opened.objective(objective)
+    afterstate_counts(opened)  # its files are compared with its manifest
+    reader = LayerReader(local_folder(opened), opened.game, (chosen,))
+    payoffs, wins, slides = _play(reader, chosen, games, np.random.default_rng(seed), progress)
+    exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None
+    return Simulation(
+        chosen, games, wins, slides, float(payoffs.mean()), _error(chosen, payoffs, exact), exact, seed
+    )
+
+
+def _error(objective: Objective, payoffs: Array, exact: float | None) -> float | None:
+    """The standard error of the mean."""
+    if exact is not None and objective.name == "win" and objective.discount == 1:
+        return math.sqrt(max(exact * (1 - exact), 0.0) / len(payoffs))
+    return float(payoffs.std(ddof=1) / math.sqrt(len(payoffs))) if len(payoffs) > 1 else None
+
+
+def _play(
+    reader: LayerReader, objective: Objective, games: int, rng: np.random.Generator, progress: Any
+) -> tuple[Array, int, int]:
+    """Payoffs of all games, how many were won, and all slides."""
+    game = reader.game
+    waiting: dict[int, _Games] = {}
+    boards, chances = zip(*game.starts(), strict=True)
+    keys = np.array([game.pack(board) for board in boards], dtype=np.uint64)
+    sums = np.array([game.sum(board) for board in boards])
+    picked = rng.choice(len(keys), size=games, p=np.array(chances, dtype=np.float64))
+    for total in np.unique(sums[picked]).tolist():
+        states = keys[picked[sums[picked] == total]]
+        waiting.setdefault(total, _Games()).add(
+            states, np.zeros(len(states), int), np.zeros(len(states), int)
+        )
+    payoffs: list[Array] = []
+    wins = slid = ended = 0
+    pace = Pace(progress, "games")
+    while waiting:
+        total = min(waiting)
+        states, slides, scores = waiting.pop(total).all()
+        layer = reader.layer(total)
+        links = layer.link(states)
+        choice = choose(objective, layer, links)
+        every = np.arange(len(states))
+        slot = links.slots[choice, every]
+        over = slot == NONE
+        gain = links.gains[choice // 2, every] if objective.name == "score" else 0
+        slides = slides + ~over
+        scores = scores + np.where(over, 0, gain)
+        won = slot == WON
+        done = over | won
+        payoffs.append(_payoff(objective, won[done], slides[done], scores[done]))
+        wins += int(won.sum())
+        slid += int(slides[done].sum())
+        ended += int(done.sum())
+        afters = links.afters[choice, every][~done]
+        _spawn(reader, afters, slides[~done], scores[~done], total, rng, waiting)
+        if pace.due() or ended == games:
+            pace.report(total, "play", ended, ended / games)
+    return np.concatenate(payoffs), wins, slid
+
+
+def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
+    """``q[k, x]``: what slide k of state x is worth; -inf if it is not allowed."""
+    q: Array = layer.values[0][links.slots]
+    if objective.name == "score":
+        q = q + np.repeat(links.gains, 2, axis=0)
+    elif not objective.is_win:
+        q = q + 1
+    q[links.slots == NONE] = -np.inf
+    return q
+
+
+def choose(objective: Objective, layer: ReadLayer, links: Links) -> Array:
+    """The first best slide of each state; any where none is allowed."""
+    best: Array = opinions(objective, layer, links).argmax(axis=0)
+    return best
+
+
+def _payoff(objective: Objective, won: Array, slides: Array, scores: Array) -> Array:
+    if objective.is_win:
+        return won * float(objective.discount) ** slides
+    if objective.name == "score":
+        return scores.astype(np.float64)
+    return slides.astype(np.float64)
+
+
+def _spawn(
+    reader: LayerReader,
+    afters: Array,
+    slides: Array,
+    scores: Array,
+    total: int,
+    rng: np.random.Generator,
+    waiting: dict[int, _Games],
+) -> None:
+    """One random spawn in each game that goes on."""
+    game, rules = reader.game, reader.rules
+    fours = rng.random(len(afters)) < float(game.four)
+    states = np.empty_like(afters)
+    backward.spawn_one(afters, rng.random(len(afters)), fours, rules.low_bits, rules.fold, states)
+    for chosen, tile in ((~fours, 2), (fours, 4)):
+        if chosen.any():
+            games = waiting.setdefault(total + tile, _Games())
+            games.add(states[chosen], slides[chosen], scores[chosen])

@@ -1,0 +1,325 @@
+"""The question that the backward pass answers: how well can a game be played?
+
+Counts what is reachable, solves it layer by layer (`sparse.backward`), looks the start up, and
+declares a table finished by writing its manifest.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tilebase.counting import estimates
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import DensePass
+from tilebase.errors import CorruptError, UsageError, WrongGameError
+from tilebase.files.manifest import Manifest, file_name
+from tilebase.files.reachable import Reachable
+from tilebase.files.run import Question, RunFolder, is_counted
+from tilebase.files.solved import StoredValues
+from tilebase.files.source import Folder, read_file
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.results import LayerSummary, Solution
+from tilebase.objectives.values import Value, as_value
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import sync_files, write_whole
+from tilebase.sparse.backward import BackwardPass, check_memory
+from tilebase.sparse.forward import count_in
+from tilebase.tables.probe import Prober
+
+
+def solve(
+    game: Game,
+    objective: str | Objective | Sequence[Objective] = "win",
+    *,
+    discount: Fraction | float | str = 1,
+    table: Path | str | None = None,
+    folder: Path | str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    lean: bool | None = None,
+    down_to: int | None = None,
+    space: str = "reachable",
+    anyway: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Solve a game: what every reachable position is worth, exactly or in proved bounds.
+
+    Parameters
+    ----------
+    game:
+        The game.
+    objective:
+        Names of objectives (`objectives.objective.TYPES`), with types if wanted: ``"win"``,
+        ``"lower,upper"``, ``"win:float32"``; or `Objective` instances.  All are folded in one pass.
+    discount:
+        For objectives given by name.
+    table:
+        Folder for a table, which keeps all layers and can be probed.  A call with the same
+        folder continues after an interruption, and adds objectives to a table.
+    folder:
+        Folder for layers while they are needed, to continue after an interruption; layers of
+        values are removed as soon as nothing needs them.  Neither: a temporary folder.
+    memory:
+        Bytes to use.  None: three quarters of what is available.
+    threads:
+        None: one for each processor this process may use.
+    lean:
+        True: one layer of values above the one in work in memory instead of two, reading keys
+        twice.  None: only where memory is too small otherwise.  The values are the same.
+    down_to:
+        Stop after the layer of this sum, and finish no table; below it the start has no value.
+    space:
+        ``"reachable"``: the positions that occur, counted first; ``"all"``: every board within
+        the limits, by perfect index, without a forward pass and without stored keys: for
+        games with limits, and for the value of boards that no play makes.
+    anyway:
+        Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more memory
+        or disk than there is.
+    progress:
+        Called with a `Progress` several times a second.
+
+    Returns
+    -------
+    Solution
+        The value of the start, and a summary of each layer.
+
+    Raises
+    ------
+    UsageError
+        If objective, type or discount do not exist or do not fit the game.
+    WrongGameError, StorageError, CorruptError
+        If the folder holds something else, cannot be written, or is damaged.
+    ResourceError
+        If a layer cannot be solved within `memory`, or it takes too long or too much disk.
+
+    >>> str(solve(Game("2x2", 32)).value)
+    '0.0828872890716'
+    """
+    objectives = _objectives(objective, discount)
+    for one in objectives:
+        one.check(game)
+    if space not in ("reachable", "all"):
+        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all")
+    if table is not None and folder is not None:
+        raise UsageError("a table needs no other folder: give one of the two")
+    if table is None and folder is None:
+        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+            return solve(
+                game, objectives, folder=Path(temporary) / "run", memory=memory, threads=threads, lean=lean,
+                down_to=down_to, space=space, anyway=anyway, progress=progress,
+            )  # fmt: skip
+    path = Path(table if table is not None else folder)  # type: ignore[arg-type]
+    memory, threads = check_resources(memory, threads)
+    check_solving(game, objectives, path, space, table is not None, memory, threads, lean, down_to, anyway)
+    if space == "all":
+        return _solve_all(game, objectives, path, table is not None, memory, threads, down_to, progress)
+    with RunFolder(path, Question(game, keep="afterstates")) as run:
+        before = read_before(path, game, "reachable")
+        stored = [StoredValues(path / "values" / one.label, game, one) for one in objectives]
+        counts = count_in(run, memory=memory, threads=threads, progress=progress)
+        sizes = {
+            int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
+        }
+        here = Reachable(path, sizes, game)
+        missing = [values for values in stored if not _is_done(values, here, threads, table is not None)]
+        if missing:
+            backward_pass = BackwardPass(
+                path, game, missing, memory=memory, threads=threads, lean=lean, release=table is None,
+                progress=progress,
+            )  # fmt: skip
+            try:
+                backward_pass.run(here, down_to)
+            finally:
+                backward_pass.close()
+        complete = down_to is None or down_to <= min(sizes, default=down_to)
+        starts = _start_values(path, game, objectives) if complete else ()
+        if complete and table is not None:
+            files = _checksums(run, stored)
+            write_manifest(path, before, game, counts.totals, objectives, starts, files)
+    least = 0 if down_to is None else down_to
+    summaries = tuple(
+        tuple(layer for total, layer in sorted(values.layers.items()) if total >= least) for values in stored
+    )
+    return Solution(game, objectives, summaries, starts, sum(layer.positions for layer in summaries[0]))
+
+
+def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
+    """The checksums of all layers by sum: this call has made their files, or compared them."""
+    files = {line["sum"]: line["files"] for line in run.journal.read() if line.get("files")}
+    return {
+        total: {"afterstates": names["afterstates"]}
+        | {values.objective.label: values.checksums[total] for values in stored}
+        for total, names in files.items()
+    }
+
+
+def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -> bool:
+    """Whether all layers are solved and their files sound: those of the starts only, if not `whole`."""
+    done = here.sizes.keys() <= stored.layers.keys()
+    if whole:
+        sound = stored.compare(here, list(stored.layers), threads)
+        stored.settle()
+        return done and sound
+    if not done:
+        return False  # the pass compares what it goes on from
+    if not stored.compare(here, {here.game.sum(board) for board, _ in here.game.starts()}, threads):
+        stored.layers.clear()  # the layers above are gone
+        return False
+    stored.settle()
+    return True
+
+
+def check_solving(
+    game: Game,
+    objectives: Sequence[Objective],
+    path: Path,
+    space: str,
+    keep: bool,
+    memory: int,
+    threads: int,
+    lean: bool | None,
+    down_to: int | None,
+    anyway: bool,
+) -> None:
+    """Raise `ResourceError` if solving would take too long or too much, unless it has been begun already."""
+    if space == "all":
+        journals = [path / "values" / one.label / "layers.jsonl" for one in objectives]
+        if all(journal.exists() for journal in journals):
+            return
+        expected = partial(
+            estimates.passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
+            down_to=down_to, keep=keep,
+        )  # fmt: skip
+    elif is_counted(path):
+        return
+    else:
+        expected = partial(
+            estimates.solving, objectives=objectives, threads=threads, down_to=down_to, table=keep
+        )
+    estimates.check(game, expected, memory=memory, folder=path, anyway=anyway)
+    if space != "all" and not anyway:
+        check_memory(game, objectives, memory, lean)
+
+
+def _solve_all(
+    game: Game,
+    objectives: Sequence[Objective],
+    path: Path,
+    keep: bool,
+    memory: int,
+    threads: int,
+    down_to: int | None,
+    progress: Callable[[Progress], None] | None,
+) -> Solution:
+    """The same for all boards within the limits, one objective after the other."""
+    if keep:
+        _check_closed(game)
+    index = PerfectIndex(game)
+    layers: list[tuple[LayerSummary, ...]] = []
+    values: list[Value] = []
+    files: dict[int, dict[str, str]] = {}
+    with RunFolder(path, Question(game, keep="counts")):
+        before = read_before(path, game, "all")
+        # Another objective of a table has the layers that the table has: all, unless it is an old one.
+        lowest = min(before.layers, default=0) if before is not None else 0
+        for one in objectives:
+            with DensePass(
+                path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
+                progress=progress, index=index, down_to=down_to, lowest=lowest if keep else None,
+            ) as dense:  # fmt: skip
+                found = dense.run()
+            least = 0 if down_to is None else down_to
+            layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= least))
+            for total, checksum in dense.checksums.items():
+                files.setdefault(total, {})[one.label] = checksum
+            if dense.complete:
+                values.append(as_value(one, dense.start()))
+        if keep and values:
+            sizes = {layer.sum: layer.positions for layer in layers[0]}
+            counts = {"boards": sum(sizes.values())}
+            write_manifest(path, before, game, counts, objectives, values, files, "all")
+    positions = sum(layer.positions for layer in layers[0])
+    return Solution(game, tuple(objectives), tuple(layers), tuple(values), positions)
+
+
+def _check_closed(game: Game) -> None:
+    """Raise `UsageError` if slides lead from boards that are indexed to boards that are not.
+
+    Play from the start never does that, so that the start's value is right all the same.
+    """
+    if not game.closed:
+        most = 2 ** max(game.tops)
+        raise UsageError(
+            f"a table of all boards of {game} cannot be made: boards are indexed up to the tile {most}, the "
+            f"largest that play from the start can make, and slides lead to larger ones: give {most} as the "
+            "largest tile, or solve the reachable boards"
+        )
+
+
+def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> tuple[Value, ...]:
+    """What the start is worth under each objective, by probing."""
+    prober = Prober(Folder(path), game, objectives)
+    try:
+        return tuple(as_value(one, prober.start(one)) for one in objectives)
+    finally:
+        prober.close()
+
+
+def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:
+    found: list[Objective] = []
+    for one in [objective] if isinstance(objective, str | Objective) else objective:
+        found += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
+    return tuple(found)
+
+
+def read_before(path: Path, game: Game, space: str) -> Manifest | None:
+    """The manifest that a table has, so that its objectives stay; None if there is none, or a damaged one.
+
+    Raises `WrongGameError` if it is that of another game or of other boards: before anything is written.
+    """
+    file = path / "manifest.json"
+    if not file.exists():
+        return None
+    try:
+        before = Manifest.parse(read_file(file), str(file))
+    except CorruptError:
+        return None
+    if (before.game, before.space) != (game, space) or before.thinned is not None:
+        raise WrongGameError(
+            f"{file} belongs to another table: delete it, and the same command writes it again"
+        )
+    return before
+
+
+def write_manifest(
+    path: Path,
+    before: Manifest | None,
+    game: Game,
+    counts: dict[str, int],
+    objectives: Sequence[Objective],
+    values: Sequence[Value],
+    files: dict[int, dict[str, str]],
+    space: str = "reachable",
+) -> None:
+    """Declare a table finished; objectives that it had `before` stay.
+
+    ``files[total]`` are the checksums of files that this call made or compared.  They are flushed to disk
+    before the manifest that promises them.
+    """
+    starts = {one.label: value for one, value in zip(objectives, values, strict=True)}
+    known = {one.label: one for one in objectives}
+    layers = files
+    if before is not None:
+        known = {one.label: one for one in before.objectives} | known
+        starts = dict(before.starts) | starts
+        layers = {total: {**before.layers.get(total, {}), **names} for total, names in files.items()}
+    sync_files(path / file_name(label, total) for total, names in files.items() for label in names)
+    manifest = Manifest(game, counts, tuple(known.values()), starts, layers, space=space)
+    write_whole(path / "manifest.json", manifest.text)

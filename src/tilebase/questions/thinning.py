@@ -1,0 +1,318 @@
+"""Small tables: the states that optimal play visits, and little else.
+
+Optimal play makes a Markov chain of the game.  The probability that it ever visits a state is
+computed forward over the layers, exactly up to rounding: a game visits at most one state of
+each sum.  Of states visited with at least a given probability, the values of all slides are
+kept, so that probing them says all that the whole table says; other boards are not found.
+Where several slides are best, play is taken to choose evenly among them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import StorageError, UsageError, WrongGameError
+from tilebase.files.format import (
+    CHUNK_KEYS,
+    VALUE_HEADER,
+    LayerFile,
+    LayerWriter,
+    ValueFile,
+    compress,
+    encode_values,
+)
+from tilebase.files.keys import decode, encode
+from tilebase.files.manifest import Manifest, file_name
+from tilebase.objectives.encoding import FIRST, NONE, WON
+from tilebase.objectives.objective import Objective
+from tilebase.questions.policies import afterstate_counts, local_folder
+from tilebase.questions.simulation import opinions
+from tilebase.runtime.documents import understood
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.storage import FileLock, storage_errors, sync_files, write_whole
+from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights
+from tilebase.tables.probe import Table, open_table
+
+Array = npt.NDArray[Any]
+
+ROUNDING = 1e-12
+"""How far the probability of a visit may be from the exact one, relative to it."""
+UNFINISHED = "thin.json"
+"""A marker, which holds the question: its folder is not finished."""
+
+
+@dataclass(frozen=True)
+class Thinning:
+    """What a thinned table holds.
+
+    Attributes
+    ----------
+    above:
+        The least probability of a visit for which a state was kept.
+    states, visited:
+        States kept, and all that optimal play can visit.
+    afterstates, before:
+        Afterstates stored, and those of the whole table.
+    left_out:
+        The probability that an optimally played game comes to a state that was not kept.
+    objective, table:
+        The label of the objective whose play counted, and a checksum of the whole table's manifest.
+    """
+
+    above: float
+    states: int
+    visited: int
+    afterstates: int
+    before: int
+    left_out: float
+    objective: str
+    table: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return dict(self.__dict__)
+
+
+class _Flow:
+    """Probabilities of visits, by sum: of any visit, and of one before anything left out."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[int, list[tuple[Array, Array, Array]]] = {}
+
+    def add(self, total: int, keys: Array, visit: Array, inside: Array) -> None:
+        """More ways to states of a sum."""
+        if len(keys):
+            self._pieces.setdefault(total, []).append((keys, visit, inside))
+
+    def pop(self) -> tuple[int, Array, Array, Array]:
+        """The lowest sum that is left: its states, each once."""
+        total = min(self._pieces)
+        keys, visit, inside = (np.concatenate(c) for c in zip(*self._pieces.pop(total), strict=True))
+        keys, visit, inside = merge_weights(keys, visit, inside)
+        return total, keys, visit, inside
+
+    def __bool__(self) -> bool:
+        return bool(self._pieces)
+
+
+def thin(
+    table: Table | Path | str,
+    output: Path | str,
+    *,
+    above: float,
+    objective: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Thinning:
+    """Write the part of a table that optimal play visits.
+
+    Parameters
+    ----------
+    table:
+        A whole table in a folder on this machine.
+    output:
+        A new folder, or one in which this call was stopped; one in which it was finished stays as it is.
+    above:
+        States that are visited with at least this probability are kept, and those that may be, up to
+        rounding; 0 for all that can be.
+    objective:
+        The objective whose play counts; None for the first.  All objectives' values are kept.
+
+    Raises
+    ------
+    UsageError
+        If `above` is no probability or the table is not whole.
+    WrongGameError, StorageError
+        If the output holds files or cannot be written.
+    """
+    if not 0 <= above <= 1:
+        raise UsageError(f"{above} is not a probability: give one from 0 to 1, as 1e-7")
+    opened = table if isinstance(table, Table) else open_table(table)
+    chosen = opened.objective(objective)
+    reader = LayerReader(local_folder(opened), opened.game, (chosen,))
+    sizes = afterstate_counts(opened)
+    target, old = Path(output), opened.manifest
+    question = {"above": above, "objective": chosen.label, "table": f"{zlib.crc32(old.text.encode()):08x}"}
+    found = _finished(target, question)
+    if found is not None:
+        return found
+    with _unfinished(target, json.dumps(question)):
+        with storage_errors(target, "use"):
+            for folder in ("afterstates", *(f"values/{label}" for label in old.labels)):
+                (target / folder).mkdir(parents=True)
+        thinning, checks = _run(opened, reader, chosen, target, question, sizes, progress)
+        sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
+        fields = (old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version)
+        write_whole(target / "manifest.json", Manifest(*fields).text)
+    return thinning
+
+
+def _finished(target: Path, question: Mapping[str, Any]) -> Thinning | None:
+    """What an earlier call with the same question has written; None if there is no such table."""
+    if (target / UNFINISHED).exists() or not (target / "manifest.json").exists():
+        return None
+    with open_table(target) as table:
+        thinned = table.manifest.thinned or {}
+    if any(thinned.get(name) != value for name, value in question.items()):
+        return None
+    with understood(f"{target}/manifest.json"):
+        return Thinning(**thinned)
+
+
+@contextmanager
+def _unfinished(target: Path, question: str) -> Iterator[None]:
+    """Mark a folder as unfinished: an error empties it, and what a kill leaves the same question takes over.
+
+    Raises `WrongGameError` if the folder holds other files, `StorageError` if another process writes it.
+    """
+    with storage_errors(target, "use"):
+        lock = _claim(target, question)
+        try:
+            _empty(target)  # what a kill left
+            yield
+        except BaseException:
+            _empty(target)
+            lock.release(delete=not any(path.name != UNFINISHED for path in target.iterdir()))
+            raise
+        lock.release(delete=True)
+
+
+def _claim(target: Path, question: str) -> FileLock:
+    """The lock on the marker of a folder, which holds the question."""
+    target.mkdir(parents=True, exist_ok=True)
+    marker = target / UNFINISHED
+    if not marker.exists() and any(target.iterdir()):
+        raise WrongGameError(f"{target} holds files: choose a new folder")
+    lock = FileLock.take(marker)
+    if lock is None:
+        raise StorageError(f"another process is writing {target}: wait for it or stop it")
+    if not question.startswith(lock.file.read().decode(errors="replace")):  # a kill may have torn it
+        lock.release()
+        raise WrongGameError(f"{target} holds another unfinished table: delete it, or choose a new folder")
+    lock.file.seek(0)
+    lock.file.write(question.encode())
+    lock.file.flush()
+    return lock
+
+
+def _empty(target: Path) -> None:
+    """Delete a table that is not finished, the manifest first."""
+    (target / "manifest.json").unlink(missing_ok=True)
+    for folder in ("afterstates", "values"):
+        shutil.rmtree(target / folder, ignore_errors=True)
+
+
+def _run(
+    table: Table,
+    reader: LayerReader,
+    objective: Objective,
+    target: Path,
+    question: Mapping[str, Any],
+    sizes: dict[int, int],
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Thinning, dict[int, dict[str, str]]]:
+    """Write the layers; return what they hold, and the checksums of their files."""
+    flow, least = _starts(reader), question["above"] * (1 - ROUNDING)
+    checks: dict[int, dict[str, str]] = {}
+    states = visited = kept = 0
+    left_out = 0.0
+    pace, slack = Pace(progress, "states"), table.slack(objective)
+    while flow:
+        total, keys, visit, inside = flow.pop()
+        layer = reader.layer(total)
+        links = layer.link(keys)
+        stays = visit >= least
+        states, visited = states + int(stays.sum()), visited + len(keys)
+        left_out += float(inside[~stays].sum())
+        allowed = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
+        wanted = _distinct(links.slots[:, stays][allowed])
+        if len(wanted):
+            checks[total] = _write(table, target, total, wanted)
+            kept += len(wanted)
+        _advance(reader, objective, slack, layer, links, visit, np.where(stays, inside, 0.0), flow)
+        share = (total + 1) / (max(sizes, default=total) + 1)
+        if pace.due() or share == 1:
+            pace.report(total, "thin", visited, share)
+    found = Thinning(
+        states=states, visited=visited, afterstates=kept, before=sum(sizes.values()), left_out=left_out,
+        **question,
+    )  # fmt: skip
+    return found, checks
+
+
+def _distinct(slots: Array) -> Array:
+    ordered = np.sort(slots.astype(np.int64))
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
+
+
+def _starts(reader: LayerReader) -> _Flow:
+    flow = _Flow()
+    for board, p in reader.game.starts():
+        keys = reader.rules.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
+        chance = np.array([float(p)])
+        flow.add(reader.game.sum(board), keys, chance, chance)
+    return flow
+
+
+def _advance(
+    reader: LayerReader,
+    objective: Objective,
+    slack: float,
+    layer: ReadLayer,
+    links: Links,
+    visit: Array,
+    inside: Array,
+    flow: _Flow,
+) -> None:
+    """Let the probabilities of a layer's states flow through the best slides and all spawns."""
+    q = opinions(objective, layer, links)
+    most = q.max(axis=0)
+    with np.errstate(invalid="ignore"):  # lost states have -inf
+        best = (q >= most - slack * np.abs(most)) & (links.slots != NONE)
+    share = 1 / np.maximum(best.sum(axis=0), 1)
+    best &= links.slots != WON
+    slide, state = np.nonzero(best)
+    keys, visit, inside = merge_weights(
+        links.afters[slide, state], (visit * share)[state], (inside * share)[state]
+    )
+    game = reader.game
+    for exponent in game.spawn_exponents:
+        states, origin = reader.spawns(keys, exponent)
+        if not len(states):
+            continue
+        chance = float(game.spawn_probability(exponent)) / np.bincount(origin, minlength=len(keys))[origin]
+        flow.add(layer.total + 2**exponent, states, visit[origin] * chance, inside[origin] * chance)
+
+
+def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, str]:
+    """Write the chosen afterstates of a layer and their values; return the files' checksums."""
+    path, name = local_folder(table), f"{total:06d}"
+    places = slots - FIRST
+    checks = {}
+    with LayerFile(path / "afterstates" / f"{name}.tbl") as file:
+        keys = np.concatenate([file.keys(chunk, decode) for chunk in range(file.chunks)])[places]
+        with LayerWriter(target / "afterstates" / f"{name}.tbl") as writer:
+            for chunk in encode(keys):
+                writer.add(chunk)
+            writer.finish(file.meta, durable=False)
+        checks["afterstates"] = writer.checksum
+    for label in table.manifest.labels:
+        with ValueFile(path / "values" / label / f"{name}.val") as stored:
+            values = np.concatenate([stored.values(chunk) for chunk in range(stored.chunks)])[places]
+            bits, meta = stored.dtype == "bit", stored.meta
+        with LayerWriter(target / "values" / label / f"{name}.val", VALUE_HEADER) as writer:
+            for at in range(0, len(values), CHUNK_KEYS):
+                piece = values[at : at + CHUNK_KEYS]
+                writer.add(compress(int(keys[at]), len(piece), encode_values(piece, bits)))
+            writer.finish(meta, durable=False)
+        checks[label] = writer.checksum
+    return checks

@@ -1,0 +1,10 @@
+"""What a run needs of the system: files that are whole or absent, memory, progress, bounded JSON.
+
+    paths       where files that nobody named go
+    storage     files written whole or not at all, locks, flushing
+    documents   JSON that a stranger may have written, read with bounds
+    resources   how much memory a run may take
+    progress    how far a run is, and when it will end
+
+Nothing here knows the game.
+"""

@@ -1,0 +1,402 @@
+"""The forced-win search on all threads: which afterstates the player wins against every drop.
+
+All threads search the same afterstate depth first, each in a slightly different order, and share
+one table of what is decided (`_kernels.force`): what one has found the others need not search.  Two
+threads open hardly more afterstates together than one alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import struct
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import force as kernels
+from tilebase.errors import CorruptError, ResourceError, StorageError, WrongGameError
+from tilebase.files.run import DECIDED, digest_of
+from tilebase.game.compiled import Rules
+from tilebase.game.game import Game
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.storage import atomic_file
+
+Array = npt.NDArray[Any]
+
+LEAST_BITS = 13
+"""A table begins with 2**13 lines of 64 bytes and is doubled when five eighths full."""
+FIRST_SLICE, SLICE = 1 << 9, 1 << 16
+"""Afterstates that a thread opens before the threads meet, first and at most."""
+SAVE_SECONDS = 600.0
+"""Seconds of work after which what is decided is saved, and lost at most by a kill."""
+PIECE = 1 << 14
+"""Lines of the table that are listed at a time."""
+SPREAD = 0x9E3779B97F4A7C15
+DAMAGE = (
+    ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error,
+    zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+"""What reading a damaged zip file of arrays raises."""
+
+
+def _empty_table(bits: int) -> Array:
+    """A table of ``2**bits`` lines, each in one cache line."""
+    size = kernels.LINE << bits
+    whole = np.zeros(size + kernels.LINE, dtype=np.uint64)
+    begin = -whole.ctypes.data // whole.itemsize % kernels.LINE
+    return whole[begin : begin + size]
+
+
+def _header(file: Any) -> str:
+    """The header of an array that `Facts.save` wrote, read up to where the elements begin.
+
+    NumPy's own reader takes memory for whatever size a header says.  Raises `ValueError`.
+    """
+    begin = file.read(10)
+    if len(begin) != 10 or begin[:8] != b"\x93NUMPY\x01\x00":
+        raise ValueError("no array")
+    text: str = file.read(int.from_bytes(begin[8:], "little")).decode("ascii")
+    return text.rstrip()
+
+
+def _number(stored: zipfile.ZipFile, name: str) -> int:
+    with stored.open(f"{name}.npy") as file:
+        if _header(file) != "{'descr': '<i8', 'fortran_order': False, 'shape': (), }":
+            raise ValueError("no number")
+        number = file.read(9)
+        if len(number) != 8:
+            raise ValueError("no number of eight bytes")
+        return int.from_bytes(number, "little", signed=True)
+
+
+def _lines(file: Any, most: int) -> int:
+    """The lines of the table in a file of `most` bytes, read up to where they begin.  Raises `ValueError`."""
+    found = re.fullmatch(
+        r"\{'descr': '<u8', 'fortran_order': False, 'shape': \((\d{1,15}),\), \}", _header(file), re.ASCII
+    )
+    size = int(found[1]) if found else 0
+    lines: int = size // kernels.LINE
+    if lines < 16 or lines & lines - 1 or size != lines * kernels.LINE or 8 * size > most:
+        raise ValueError("no table of decided afterstates")
+    return lines
+
+
+def _pieces(file: Any, lines: int) -> Iterator[tuple[int, Array]]:
+    """The lines of a table in pieces, each with the number of its first.  Raises `ValueError`."""
+    for first in range(0, lines, PIECE):
+        size = min(PIECE, lines - first) * kernels.LINE
+        yield first, np.frombuffer(file.read(8 * size), dtype=np.uint64, count=size)
+    if file.read(1):  # at the end the checksum is compared
+        raise ValueError("something follows the table")
+
+
+def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
+    """The afterstates of a part of a table, and whether they are won."""
+    keys, won = np.zeros(len(part), dtype=np.uint64), np.zeros(len(part), dtype=np.uint8)
+    n = kernels.list_entries(part, np.uint64(bits), first, keys, won)
+    return keys[:n], won[:n]
+
+
+class _Held:
+    """A file that keeps its first error for later, and takes whatever comes after it.
+
+    An archive that cannot be written cannot be closed either, and says so with a traceback.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._at = 0
+        self.error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write, unless something has failed."""
+        self._try(self._file.write, data)
+        self._at += memoryview(data).nbytes
+        return memoryview(data).nbytes
+
+    def tell(self) -> int:
+        """Where the next byte goes."""
+        return self._at
+
+    def seek(self, offset: int) -> int:
+        """Go to a place, counted from the beginning."""
+        self._try(self._file.seek, offset)
+        self._at = offset
+        return offset
+
+    def flush(self) -> None:
+        """Write what is still in memory."""
+        self._try(self._file.flush)
+
+    def _try(self, call: Callable[..., Any], *arguments: Any) -> None:
+        if self.error is None:
+            try:
+                call(*arguments)
+            except OSError as error:
+                self.error = error
+
+
+class Facts:
+    """What is decided: afterstates that are won or lost, in a table of fixed size that may forget.
+
+    Keys are canonical packed boards (uint64).
+    """
+
+    def __init__(self, memory: int, game: int = 0) -> None:
+        self.game = game  # a number that stands for the game, to tell whose table a file holds
+        # Doubling needs the old table and the new one, three halves of what stays.
+        self._most_bits = max(int(memory / 1.5) >> 6, 16).bit_length() - 1
+        self.bits = min(LEAST_BITS, self._most_bits)
+        self.table = _empty_table(self.bits)
+        self.entered = 0
+
+    @property
+    def line_bits(self) -> np.uint64:
+        """The number of lines is two to this power."""
+        return np.uint64(self.bits)
+
+    def known(self, keys: Array) -> Array:
+        """For each key `_kernels.force.WON`, `LOST` or `UNKNOWN`."""
+        found = np.zeros(len(keys), dtype=np.int64)
+        kernels.look_up_all(self.table, self.line_bits, keys, found)
+        return found
+
+    def enter(self, keys: Array, won: Array) -> None:
+        """Write what is known of some afterstates."""
+        for at in range(0, len(keys), PIECE):
+            self.grow(PIECE)
+            piece = slice(at, at + PIECE)
+            kernels.enter_all(self.table, self.line_bits, keys[piece], won[piece])
+            self.entered += len(keys[piece])
+
+    def entries(self) -> Iterator[tuple[Array, Array]]:
+        """All that is known: keys, and whether they are won."""
+        for first in range(0, 1 << self.bits, PIECE):
+            part = self.table[first * kernels.LINE : (first + PIECE) * kernels.LINE]
+            yield _listed(part, self.bits, first)
+
+    def grow(self, coming: int) -> None:
+        """Double the table, while there is memory, so that it is not fuller than that with `coming` more."""
+        while 8 * (self.entered + coming) > 5 * len(self.table) and self.bits < self._most_bits:
+            pieces = self.entries()
+            wider = _empty_table(self.bits + 1)
+            for keys, won in pieces:
+                kernels.enter_all(wider, np.uint64(self.bits + 1), keys, won)
+            self.table = wider
+            self.bits += 1
+
+    def save(self, path: Path) -> None:
+        """Write the table to a file, whole or not at all.  Raises `StorageError`."""
+        layout, entered, game = np.int64(kernels.LAYOUT), np.int64(self.entered), np.int64(self.game)
+        arrays = {"table": self.table, "layout": layout, "entered": entered, "game": game}
+        with atomic_file(path) as file:
+            held = _Held(file)
+            # As NumPy's savez writes it, which closes the archive too late where it fails.
+            with zipfile.ZipFile(held, "w") as archive:  # type: ignore[call-overload]
+                for name, array in arrays.items():
+                    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                        np.lib.format.write_array(member, np.asanyarray(array))
+            if held.error is not None:
+                raise held.error
+
+    def load(self, path: Path) -> None:
+        """Take the table of a file, if there is one, or what there is room for.  Raises `CorruptError`."""
+        if not path.exists():
+            return
+        try:
+            with zipfile.ZipFile(path) as stored:  # which has checksums
+                if _number(stored, "layout") != kernels.LAYOUT:
+                    raise ValueError("a table of another version")
+                with stored.open("table.npy") as file:
+                    self._take(file, _lines(file, path.stat().st_size))
+                self.entered = max(self.entered, _number(stored, "entered"))
+                # Older versions did not write whose table it is.
+                game = _number(stored, "game") if "game.npy" in stored.namelist() else self.game
+        except OSError as error:
+            if error.errno not in (None, errno.EINVAL):  # which come of offsets that cannot be
+                raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
+            raise CorruptError(
+                f"{path} is damaged, or of another version: delete it and search again"
+            ) from error
+        except DAMAGE as error:
+            raise CorruptError(
+                f"{path} is damaged, or of another version: delete it and search again"
+            ) from error
+        if game != self.game:
+            raise WrongGameError(
+                f"{path} belongs to another game: delete it, and the same command searches anew"
+            )
+
+    def _take(self, file: Any, lines: int) -> None:
+        bits = lines.bit_length() - 1
+        if bits <= self._most_bits:
+            self.table, self.bits = _empty_table(bits), bits
+            for first, part in _pieces(file, lines):
+                self.table[first * kernels.LINE :][: len(part)] = part
+        else:
+            for first, part in _pieces(file, lines):
+                self.enter(*_listed(part, bits, first))
+
+
+class _Seeker:
+    """One thread's path through the game, and its buffers."""
+
+    def __init__(self, number: int) -> None:
+        self.seed = np.uint64(number * SPREAD % (1 << 64))
+        self.path = np.zeros(1 << 10, dtype=np.uint64)
+        self.spans = np.full((1 << 10, 2), -1, dtype=np.int64)
+        self.pool = np.zeros(1 << 16, dtype=np.uint64)
+        self.scratch = np.zeros((10, kernels.ROOM), dtype=np.uint64)
+        self.tiny = np.zeros((6, kernels.ROOM), dtype=np.int64)
+        self.counts = np.zeros(6, dtype=np.int64)
+        self.depth = 0
+
+    def begin(self, key: int) -> None:
+        """Set out from an afterstate."""
+        self.depth = 0
+        self.path[0] = key
+        self.spans[0] = 0, -1
+
+    def widen(self) -> None:
+        """Twice the room for the path."""
+        self.depth = int(self.counts[5])
+        self.path = np.concatenate([self.path, np.zeros_like(self.path)])
+        self.spans = np.concatenate([self.spans, np.full_like(self.spans, -1)])
+        self.pool = np.concatenate([self.pool, np.zeros_like(self.pool)])
+
+    @property
+    def share(self) -> float:
+        """How much of the drops along the path is answered: a rough share of the whole search."""
+        done, weight, begin = 0.0, 1.0, 0
+        for d in range(min(self.depth, 40)):
+            at, end = self.spans[d]
+            drops = max(end - begin, 1)
+            done += weight * float(at - begin) / drops
+            weight *= (1.0 + float(self.pool[at])) / drops
+            begin = end
+        return min(max(done, 0.0), 1.0)
+
+
+class Search:
+    """The search of one game.  Use `force` unless you need what is decided on the way.
+
+    `folder`, if given, keeps what is decided, so that a search goes on after an interruption; `deadline` is
+    the time of `time.perf_counter` at which it gives up.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        *,
+        memory: int,
+        threads: int,
+        folder: Path | None = None,
+        deadline: float = float("inf"),
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.game, self.rules = game, Rules(game)
+        if memory < OVERHEAD // 4:
+            raise ResourceError(f"a search needs {OVERHEAD >> 22} MiB of memory at least")
+        self.facts = Facts(max(memory - OVERHEAD, memory // 4), int(digest_of(game.identity), 16))
+        rules = self.rules
+        self.law = (
+            rules.exponents, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules, rules.tables,
+            rules.obstacles, rules.limited, rules.limits, rules.patterns, rules.sym,
+        )  # fmt: skip
+        self._neighbours = _neighbours(game)
+        self._seekers = [_Seeker(number) for number in range(threads)]
+        self._pool = ThreadPoolExecutor(threads)
+        self._file = None if folder is None else folder / DECIDED
+        self.deadline, self._pace = deadline, Pace(progress, "afterstates")
+        self._saved = time.perf_counter()
+        self._slice = FIRST_SLICE
+        if self._file is not None:
+            self.facts.load(self._file)
+
+    def close(self) -> None:
+        """Let go of the threads."""
+        self._pool.shutdown(wait=True)
+
+    @property
+    def opened(self) -> int:
+        """Afterstates that were opened: with one thread the same number in each run."""
+        return sum(int(seeker.counts[0]) for seeker in self._seekers)
+
+    @property
+    def forgotten(self) -> int:
+        """Entries that had to go because memory was short: some may have been searched again."""
+        return sum(int(seeker.counts[3]) for seeker in self._seekers)
+
+    def decide(self, key: int) -> bool | None:
+        """Whether a canonical afterstate is won; None if time ran out.  Raises `StorageError`."""
+        root = np.array([key], dtype=np.uint64)
+        for seeker in self._seekers:
+            seeker.begin(key)
+        while (known := int(self.facts.known(root)[0])) == kernels.UNKNOWN:
+            if time.perf_counter() > self.deadline:
+                return None
+            self._step()
+            if time.perf_counter() - self._saved > SAVE_SECONDS:
+                self.save()
+        return known == kernels.WON
+
+    def _step(self) -> None:
+        """All threads open some afterstates; then the table may grow."""
+        facts = self.facts
+        before = self.opened
+        facts.grow(len(self._seekers) * self._slice)
+
+        def work(seeker: _Seeker) -> int:
+            found: int = kernels.search(
+                seeker.depth, self._slice, *self.law, self._neighbours, seeker.seed, facts.table,
+                facts.line_bits, seeker.path, seeker.spans, seeker.pool, seeker.scratch, seeker.tiny,
+                seeker.counts,
+            )  # fmt: skip
+            return found
+
+        jobs = [self._pool.submit(work, seeker) for seeker in self._seekers]
+        try:
+            wait(jobs)
+        except KeyboardInterrupt:
+            wait(jobs)  # less than a tenth of a second; then all paths can be gone on with
+            self._settle(jobs, before)
+            raise
+        self._settle(jobs, before)
+        self._slice = min(2 * self._slice, SLICE)
+        self._tell()
+
+    def _settle(self, jobs: Any, before: int) -> None:
+        for seeker, job in zip(self._seekers, jobs, strict=True):
+            if job.result() == kernels.FULL:
+                seeker.widen()
+            else:
+                seeker.depth = max(job.result(), 0)
+        self.facts.entered += self.opened - before
+
+    def save(self) -> None:
+        """Save what is decided, if there is a folder.  Raises `StorageError`."""
+        self._saved = time.perf_counter()
+        if self._file is not None:
+            self.facts.save(self._file)
+
+    def _tell(self) -> None:
+        first = self._seekers[0]
+        self._pace.report(first.depth, "search", self.opened, first.share)
+
+
+def _neighbours(game: Game) -> Array:
+    """Distances in bits between neighbouring cells, and the lowest bits of the later cell of each pair."""
+    found: dict[int, int] = {}
+    for cell, other in game.neighbours:
+        place = 1 << game.bits * (game.cells - 1 - other)
+        found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
+    return np.array(sorted(found.items()), dtype=np.uint64).reshape(-1, 2)

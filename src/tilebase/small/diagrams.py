@@ -1,0 +1,160 @@
+"""Small games as decision diagrams: states, actions with values, and what follows with which probability.
+
+A state is drawn as its board with its value; each action as a point, joined to the state by an
+edge that names its directions, and to the states that can follow by edges with probabilities.
+Best actions are drawn heavy.  Values are exact fractions from the oracle (`oracle.values`),
+shown rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tilebase.errors import UsageError
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
+from tilebase.small import oracle
+from tilebase.small.graphs import EDGE, SPECIALS, board_label, live_states, state_name
+
+BEST = "#2f7d4f"
+Ending = Literal["win", "lose"]
+
+
+@dataclass(frozen=True)
+class Action:
+    """One action of a state: equivalent slides together.
+
+    Attributes
+    ----------
+    directions:
+        The slides, joined by "=".
+    value:
+        What the state is worth if it is taken.
+    best:
+        Whether no other action is worth more.
+    outcomes:
+        What can follow, with probabilities that sum to 1.
+    """
+
+    directions: str
+    value: Fraction
+    best: bool
+    outcomes: tuple[tuple[Cells | Ending, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """The live states of a game with their values and actions, by ascending sum and board."""
+
+    game: Game
+    values: dict[Cells, Fraction]
+    actions: dict[Cells, tuple[Action, ...]]
+
+
+def decision_diagram(
+    game: Game, *, optimal: bool = False, discount: Fraction | str | int = 1, max_states: int = 2000
+) -> Diagram:
+    """The decision diagram of a small game with a goal.
+
+    With `optimal`, only best actions, and the states that they lead to.  Raises `UsageError` if
+    the game has no goal or more than `max_states` live states.
+
+    >>> diagram = decision_diagram(Game("2x2", 8))
+    >>> len(diagram.values), str(diagram.values[(0, 0, 1, 1)])
+    (15, '1')
+    """
+    if not game.can_win:
+        raise UsageError("values need a goal: name one")
+    states = live_states(game, max_states=max_states)
+    solved = oracle.values(game, discount=discount)
+    actions = {state: tuple(_actions(solved, state)) for state in states}
+    if optimal:
+        actions = _reached_by_best(game, actions)
+    return Diagram(game, {state: solved.states[state] for state in actions}, actions)
+
+
+def _actions(solved: oracle.Values, state: Cells) -> Iterator[Action]:
+    game = solved.game
+    merged: dict[Cells, list[str]] = {}
+    for direction, after in game.slides(state).items():
+        merged.setdefault(canonical(game, after), []).append(direction)
+    worths = {
+        after: solved.discount * (Fraction(1) if game.wins(after) else solved.afterstates[after])
+        for after in merged
+    }
+    most = max(worths.values())
+    for after, directions in merged.items():
+        outcomes: dict[Cells | Ending, Fraction] = {}
+        for board, p in [] if game.wins(after) else game.spawns(after):
+            end: Cells | Ending = canonical(game, board) if game.slides(board) else "lose"
+            outcomes[end] = outcomes.get(end, Fraction(0)) + p
+        found = tuple(outcomes.items()) or (("win", Fraction(1)),)
+        yield Action("=".join(directions), worths[after], worths[after] == most, found)
+
+
+def _reached_by_best(game: Game, actions: dict[Cells, tuple[Action, ...]]) -> dict[Cells, tuple[Action, ...]]:
+    waiting = [canonical(game, board) for board, _ in game.starts()]
+    kept: set[Cells] = set()
+    while waiting:
+        state = waiting.pop()
+        if state in kept or state not in actions:
+            continue
+        kept.add(state)
+        for action in actions[state]:
+            if action.best:
+                waiting += [end for end, _ in action.outcomes if not isinstance(end, str)]
+    return {
+        state: tuple(action for action in found if action.best)
+        for state, found in actions.items()
+        if state in kept
+    }
+
+
+def diagram_to_dot(diagram: Diagram) -> str:
+    """The diagram in the DOT language; the same diagram always gives the same text."""
+    game = diagram.game
+    lines = [
+        f'digraph "{game}" {{',
+        '  graph [rankdir=LR, ranksep=0.5, nodesep=0.15, bgcolor="white", fontname="Helvetica"];',
+        '  node [shape=plain, fontname="Helvetica", fontsize=10];',
+        f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8, fontname="Helvetica", fontsize=8];',
+    ]
+    ends = {end for found in diagram.actions.values() for a in found for end, _ in a.outcomes}
+    lines += [
+        f'  {ending} [shape=box, style="rounded,filled", fillcolor="{SPECIALS[ending]}", fontcolor="white"];'
+        for ending in ("win", "lose")
+        if ending in ends
+    ]
+    for state, found in diagram.actions.items():
+        lines += _state_lines(game, state, diagram.values[state], found)
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _state_lines(game: Game, state: Cells, value: Fraction, found: tuple[Action, ...]) -> Iterator[str]:
+    name = state_name(game, state)
+    label = (
+        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="1" CELLPADDING="0"><TR><TD>{board_label(game, state)}'
+        f"</TD></TR><TR><TD>{number(value)}</TD></TR></TABLE>"
+    )
+    yield f"  {name} [label=<{label}>];"
+    for i, action in enumerate(found):
+        point = f"{name}_{i}"
+        heavy = f', color="{BEST}", penwidth=2' if action.best else ""
+        yield f'  {point} [shape=point, width=0.06, color="{BEST if action.best else EDGE}"];'
+        words = f"{action.directions}\\n{number(action.value)}"
+        yield f'  {name} -> {point} [arrowhead=none, label="{words}"{heavy}];'
+        for end, p in action.outcomes:
+            target = end if isinstance(end, str) else state_name(game, end)
+            yield f'  {point} -> {target} [label="{number(p)}"{heavy}];'
+
+
+def number(value: Fraction) -> str:
+    """Three significant digits, or fewer where those say it all.
+
+    >>> number(Fraction(1, 3)), number(Fraction(1)), number(Fraction(9, 20))
+    ('0.333', '1', '0.45')
+    """
+    return f"{float(value):.3g}"

@@ -1,0 +1,326 @@
+"""Small games as graphs: every live state, and which state can follow which.
+
+A state is drawn once for its orbit, by its canonical board.  An edge joins a state to each
+state that a slide and a spawn can make of it; however many slides and spawns do so, it is one
+edge.  Edges lead to sums that are larger by 2 or 4, so the graph is drawn in columns by sum.
+
+The special states ``win`` and ``lose`` stand for the end of the game: a slide that wins, a
+state without a slide.  With lookahead, states that are won or lost within one move are drawn
+as ``win`` and ``lose`` too (see `tilebase.small.oracle`).
+
+This reads well to a few hundred states; the figures of Lees-Miller, Counting States by
+Exhaustive Enumeration (2017), are the graph of the 2x2 game to 32 without and with parts.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from tilebase.counting.combinatorics import bound
+from tilebase.errors import MissingExtraError, TilebaseError, UsageError
+from tilebase.game.board import EMPTY, GRID, WALL, X_FILL, ink_color, tile_color
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
+from tilebase.runtime.storage import atomic_file
+from tilebase.small.oracle import decided
+
+Node: TypeAlias = Cells | Literal["win", "lose"]
+"""A live state, or how the game ended."""
+
+Part: TypeAlias = tuple[int, int]
+"""The sum and the largest tile that states have in common; 0 for no tile."""
+
+MAX_STATES = 20_000
+HOPELESS = 100
+"""A game with so many times more possible boards than may be drawn is refused without counting."""
+
+EDGE = "#8a8a96"
+SPECIALS = {"win": "#2f7d4f", "lose": "#a63d2f"}
+
+
+@dataclass(frozen=True)
+class StateGraph:
+    """The live states of a game and the transitions between them.
+
+    Attributes
+    ----------
+    game, lookahead:
+        What the graph is of.
+    states:
+        The canonical live states by sum, largest tile and board, each ascending.
+    edges:
+        Pairs of a state and what can follow it, in the order of `states`, each pair once.
+        ``"win"`` and ``"lose"`` are among them only if they were asked for.
+    """
+
+    game: Game
+    lookahead: bool
+    states: tuple[Cells, ...]
+    edges: tuple[tuple[Cells, Node], ...]
+
+    def parts(self) -> dict[Part, list[Cells]]:
+        """The states by sum and largest tile, ascending."""
+        result: dict[Part, list[Cells]] = {}
+        for state in self.states:
+            result.setdefault(part_of(self.game, state), []).append(state)
+        return result
+
+
+def part_of(game: Game, state: Cells) -> Part:
+    """The sum and the largest tile of a state."""
+    largest = game.max_exponent(state)
+    return game.sum(state), 2**largest if largest else 0
+
+
+def state_graph(
+    game: Game, *, lookahead: bool = False, specials: bool = False, max_states: int = MAX_STATES
+) -> StateGraph:
+    """The graph of a small game, by the plain rules.
+
+    Parameters
+    ----------
+    game:
+        The game.
+    lookahead:
+        Draw states that are won or lost within one move as ``win`` and ``lose``.
+    specials:
+        Keep the edges to ``win`` and ``lose``.
+    max_states:
+        Refuse games with more live states.
+
+    Raises
+    ------
+    UsageError
+        If the game has more than `max_states` live states, or so many possible boards that it
+        would take too long to find out.
+
+    >>> graph = state_graph(Game("2x2", 32))
+    >>> len(graph.states), len(graph.edges)
+    (57, 149)
+    """
+    return _graph(game, lookahead, specials, _explore(game, lookahead, max_states))
+
+
+def live_states(game: Game, *, max_states: int = MAX_STATES) -> tuple[Cells, ...]:
+    """The canonical live states by sum, largest tile and board.  Raises `UsageError` as `state_graph`."""
+    return _graph(game, False, False, _explore(game, False, max_states)).states
+
+
+def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[Node]]:
+    """What can follow each live state."""
+    possible = bound(game).canonical_possible
+    if possible > HOPELESS * max_states:
+        raise _too_large(game, f"may have up to {possible:,} live states", max_states)
+    layers: dict[int, set[Cells]] = {}
+    followers: dict[Cells, list[Node]] = {}
+    for board, _ in game.starts():
+        _put(game, lookahead, layers, board)
+    while layers:
+        for state in sorted(layers.pop(min(layers))):
+            followers[state] = list(_followers(game, lookahead, state))
+            if len(followers) > max_states:
+                raise _too_large(game, f"has more than {max_states:,} live states", max_states)
+            for after in followers[state]:
+                if not isinstance(after, str):
+                    layers.setdefault(game.sum(after), set()).add(after)
+    return followers
+
+
+def _put(game: Game, lookahead: bool, layers: dict[int, set[Cells]], board: Cells) -> None:
+    node = _node(game, lookahead, board)
+    if not isinstance(node, str):
+        layers.setdefault(game.sum(node), set()).add(node)
+
+
+def _too_large(game: Game, size: str, most: int) -> UsageError:
+    return UsageError(
+        f"{game} {size}, too many for a graph of at most {most:,}: "
+        "choose a smaller board or goal, or draw the counts with tilebase plot counts"
+    )
+
+
+def _node(game: Game, lookahead: bool, board: Cells) -> Node:
+    """What stands for a board with the player to move."""
+    afters = game.slides(board).values()
+    if not afters:
+        return "lose"
+    if lookahead and decided(game, board):
+        return "win" if any(game.wins(after) for after in afters) else "lose"
+    return canonical(game, board)
+
+
+def _followers(game: Game, lookahead: bool, state: Cells) -> set[Node]:
+    result: set[Node] = set()
+    for after in game.slides(state).values():
+        if game.wins(after):
+            result.add("win")
+        else:
+            result |= {_node(game, lookahead, board) for board, _ in game.spawns(after)}
+    return result
+
+
+def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, list[Node]]) -> StateGraph:
+    states = sorted(followers, key=lambda state: (*part_of(game, state), state))
+    place: dict[Node, int] = {"win": -2, "lose": -1}
+    place.update((state, i) for i, state in enumerate(states))
+    edges = tuple(
+        (state, after)
+        for state in states
+        for after in sorted(followers[state], key=place.__getitem__)
+        if specials or not isinstance(after, str)
+    )
+    return StateGraph(game, lookahead, tuple(states), edges)
+
+
+# -- DOT -------------------------------------------------------------------------------------------
+
+
+def to_dot(graph: StateGraph, *, group: bool = False) -> str:
+    """The graph in the DOT language; the same graph always gives the same text.
+
+    Each state is a table of tiles, named ``s`` and its packed key in hexadecimal.  With
+    `group`, each part (the states of one sum and largest tile) is one node, named ``p``, its
+    sum, ``_`` and its largest tile, which shows its states under ``sum / largest tile``; edges
+    then join parts.
+    """
+    nodes = _part_nodes(graph) if group else _state_nodes(graph)
+    named = {end: name for name, _, ends in nodes for end in ends} | {"win": "win", "lose": "lose"}
+    edges = dict.fromkeys((named[state], named[after]) for state, after in graph.edges)
+    lines = [
+        f'digraph "{_quoted(str(graph.game))}" {{',
+        '  graph [rankdir=LR, ranksep=0.6, nodesep=0.12, bgcolor="white", fontname="Helvetica"];',
+        '  node [shape=plain, fontname="Helvetica"];',
+        f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8];',
+        *(f"  {name} [label=<{label}>];" for name, label, _ in nodes),
+        *_special_nodes(graph),
+        *_columns(graph, {state: named[state] for state in graph.states}),
+        *(f"  {one} -> {other}{_colour(other)};" for one, other in edges),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_NamedNode: TypeAlias = tuple[str, str, Sequence[Cells]]
+"""Name, label and the states that a node shows."""
+
+
+def state_name(game: Game, state: Cells) -> str:
+    """The name of a state's node: ``s`` and its key in hexadecimal."""
+    return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
+
+
+def _state_nodes(graph: StateGraph) -> list[_NamedNode]:
+    return [
+        (state_name(graph.game, state), board_label(graph.game, state), [state]) for state in graph.states
+    ]
+
+
+def _part_nodes(graph: StateGraph) -> list[_NamedNode]:
+    return [
+        (f"p{total}_{tile}", _part(graph.game, f"{total} / {tile}", states), states)
+        for (total, tile), states in graph.parts().items()
+    ]
+
+
+def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
+    """A framed table: a head, and the boards in rows, about twice as high as wide."""
+    columns = max(1, round((len(states) / 2) ** 0.5))
+    rows = [states[i : i + columns] for i in range(0, len(states), columns)]
+    cells = ("".join(f"<TD>{board_label(game, state)}</TD>" for state in row) for row in rows)
+    first = f'<TR><TD COLSPAN="{columns}"><FONT POINT-SIZE="11">{head}</FONT></TD></TR>'
+    body = "".join(f"<TR>{row}</TR>" for row in cells)
+    return (
+        f'<TABLE BORDER="1" COLOR="{EDGE}" CELLBORDER="0" CELLSPACING="6" CELLPADDING="0" STYLE="ROUNDED">'
+        f"{first}{body}</TABLE>"
+    )
+
+
+def board_label(game: Game, state: Cells) -> str:
+    """A board as a table of tiles; the planes of a box stand side by side."""
+    rows, columns = game.shape[-2:]
+    planes = range(0, game.cells, rows * columns)
+    lines = []
+    for row in range(0, rows * columns, columns):
+        cells = ('<TD WIDTH="6"></TD>' if plane else "" for plane in planes)
+        tiles = (range(plane + row, plane + row + columns) for plane in planes)
+        pieces = zip(cells, tiles, strict=True)
+        lines.append(
+            "".join(gap + "".join(_tile(game, state, cell) for cell in line) for gap, line in pieces)
+        )
+    body = "".join(f"<TR>{line}</TR>" for line in lines)
+    return f'<TABLE BORDER="0" CELLSPACING="1" CELLPADDING="0" BGCOLOR="{GRID}">{body}</TABLE>'
+
+
+def _tile(game: Game, state: Cells, cell: int) -> str:
+    exponent = state[cell]
+    size = 'FIXEDSIZE="TRUE" WIDTH="20" HEIGHT="20"'
+    if cell in game.walls or not exponent:
+        return f'<TD {size} BGCOLOR="{WALL if cell in game.walls else EMPTY}"></TD>'
+    word = game.word(exponent)
+    fill = X_FILL if word == "x" else tile_color(exponent)
+    points = (11, 10, 8, 6, 5)[min(len(word), 5) - 1]
+    return (
+        f'<TD {size} BGCOLOR="{fill}"><FONT COLOR="{ink_color(fill)}" POINT-SIZE="{points}">'
+        f"<B>{'×' if word == 'x' else word}</B></FONT></TD>"
+    )
+
+
+def _special_nodes(graph: StateGraph) -> Iterator[str]:
+    reached = {after for _, after in graph.edges if isinstance(after, str)}
+    for name, colour in SPECIALS.items():
+        if name in reached:
+            yield (
+                f'  {name} [shape=box, style="rounded,filled", color="{colour}", fillcolor="{colour}", '
+                f'fontcolor="white", fontsize=12];'
+            )
+    if reached:
+        yield f"  {{ rank=sink; {'; '.join(sorted(reached))}; }}"
+
+
+def _colour(end: str) -> str:
+    return f' [color="{SPECIALS[end]}70"]' if end in SPECIALS else ""
+
+
+def _columns(graph: StateGraph, named: dict[Cells, str]) -> Iterator[str]:
+    """One rank a sum, headed by the sum; the heads are chained so that they stand in a row."""
+    sums: dict[int, list[str]] = {}
+    for state in graph.states:
+        sums.setdefault(graph.game.sum(state), []).append(named[state])
+    for total, names in sums.items():
+        yield f'  sum{total} [label="{total}", fontcolor="{EDGE}", fontsize=12, group=sums];'
+        yield f"  {{ rank=same; sum{total}; {'; '.join(dict.fromkeys(names))}; }}"
+    chain = " -> ".join(f"sum{total}" for total in sums)
+    if len(sums) > 1:
+        yield f"  {chain} [style=invis, weight=100];"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def find_dot() -> str:
+    """The program ``dot`` of Graphviz.  Raises `MissingExtraError` if it is not installed."""
+    program = shutil.which("dot")
+    if program is None:
+        raise MissingExtraError("SVG needs the program dot: install Graphviz, or write a .dot file")
+    return program
+
+
+def render_svg(dot: str, path: Path | str) -> None:
+    """Draw DOT text as an SVG file with the program ``dot`` of Graphviz.
+
+    Raises `MissingExtraError` if it is not installed, `StorageError` if the file cannot be
+    written, `TilebaseError` if it fails.
+    """
+    program = find_dot()
+    done = subprocess.run([program, "-Tsvg"], input=dot.encode(), capture_output=True, check=False)
+    if done.returncode:
+        reason = done.stderr.decode(errors="replace").strip().partition("\n")[0]
+        raise TilebaseError(f"dot cannot draw this graph: {reason or f'it ended with {done.returncode}'}")
+    with atomic_file(path) as file:
+        file.write(done.stdout)

@@ -1,0 +1,290 @@
+"""The oracle: what every engine must give, computed slowly with dictionaries and fractions.
+
+Nothing here is fast or clever, so that it can be read and believed.  It is meant for small
+boards: about five thousand states a second.
+
+Notation
+--------
+x is a state (the player to move), a an afterstate (a spawn to come), s a sum.  ``slides(x)``
+are the boards that the allowed slides of x lead to, ``spawns(a)`` the states that a spawn leads
+to, each with its probability p.  A board that holds the goal is won: it ends the game and is
+neither state nor afterstate.  A state without an allowed slide is a losing state.
+
+Reachable positions
+-------------------
+A slide keeps the sum and a spawn adds 2 or 4, so layers are finished in ascending order::
+
+    states[s]      = { starts of sum s } + { x of spawns(a) : a in afterstates[s - 2], afterstates[s - 4] }
+    afterstates[s] = { a in slides(x) : x in states[s], a not won }
+
+With the start ``empty`` the first spawn comes before the first slide: the empty board is the
+afterstate of sum 0.  With symmetry, each board stands for its orbit by its canonical board.
+
+With lookahead, a state is collapsed, that is neither counted nor slid, if it is decided
+within one move: some slide wins, or every slide leads to an afterstate all of whose spawns
+leave a losing state (so a losing state is collapsed too).  This is how the partial 4x4 build
+of the source counts, and a start is no exception.
+
+Values
+------
+Going down from the largest sum, with discount d::
+
+    W(a) = sum of p V(x) over spawns(a)                      mean over the spawns, or
+    W(a) = min of V(x) over spawns(a)                        if the spawns are adversarial, or
+    W(a) = max of V(x) over spawns(a)                        if the spawns help
+    V(x) = d * max over slides of  worth + W(a)              with W(a) = 0 if a is won
+    V(x) = 0                                                 without an allowed slide
+
+where a slide is worth
+
+    ``win``         1 if it wins, else 0: V is the probability to win
+    ``guaranteed``  1 if it wins, else 0, with adversarial spawns: V is 1 if a win can be forced
+    ``score``       the sum of the tiles that it makes by merging: V is the expected score
+    ``moves``       1: V is the expected number of slides to the end of the game
+    ``survival``    1, with adversarial spawns: V is the number of slides that can be forced
+    ``longest``     1, with spawns that help: V is the number of slides of the longest game
+
+each under the play that makes it largest.  Every slide, the last one included, counts the
+discount once: with ``win`` V is the expectation of d to the number of slides, 0 when lost.
+
+Sources
+-------
+Lees-Miller, The Mathematics of 2048: Counting States by Exhaustive Enumeration (2017) and
+Optimal Play with Markov Decision Processes (2018); Slizkov, Computational bounds for the 2048
+game, arXiv:2303.07266, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from tilebase.counting.counts import STORED, CountResult
+from tilebase.errors import UsageError
+from tilebase.game.game import Cells, Game
+from tilebase.game.notation import fraction_of
+from tilebase.game.symmetry import canonical, orbit_size
+
+Objective: TypeAlias = Literal["win", "guaranteed", "score", "moves", "survival", "longest"]
+"""What a value means; see the module."""
+
+Transition: TypeAlias = tuple[Cells, str, Cells | Literal["win", "lose"]]
+"""A state, a direction, and a state that may follow or how the game ends."""
+
+
+class Layer(NamedTuple):
+    """The reachable positions of one sum."""
+
+    states: set[Cells]
+    afterstates: set[Cells]
+
+
+@dataclass(frozen=True)
+class Values:
+    """Exact values of all reachable positions, by canonical board.
+
+    Attributes
+    ----------
+    game, objective, discount:
+        What was asked.
+    states, afterstates:
+        V and W of the module.
+    start:
+        V averaged over the starts with their probabilities; for adversarial spawns the least
+        of them, since the adversary sets the board up too, and for those that help the largest.
+    """
+
+    game: Game
+    objective: Objective
+    discount: Fraction
+    states: dict[Cells, Fraction]
+    afterstates: dict[Cells, Fraction]
+    start: Fraction
+
+
+def reachable(game: Game, *, lookahead: bool = False, symmetric: bool = True) -> dict[int, Layer]:
+    """The states and afterstates of each sum, ascending; sums that hold neither are left out.
+
+    Without `symmetric`, exactly the boards that occur; with it, one canonical board an orbit.
+
+    >>> [len(layer.states) for layer in reachable(Game("2x2", 8)).values()]
+    [2, 3, 4, 3, 3, 1]
+    """
+    layers: dict[int, Layer] = {}
+    for board, _ in game.starts():
+        _layer(layers, game.sum(board)).states.add(_representative(game, board, symmetric))
+    if game.start == "empty":
+        _layer(layers, 0).afterstates.add(_representative(game, game.empty_board, symmetric))
+    total = min(layers)
+    while total <= max(layers):
+        if total in layers:
+            _finish(game, layers, total, lookahead, symmetric)
+        total += 2
+    return {total: layers[total] for total in sorted(layers) if any(layers[total])}
+
+
+def _layer(layers: dict[int, Layer], total: int) -> Layer:
+    return layers.setdefault(total, Layer(set(), set()))
+
+
+def _representative(game: Game, board: Cells, symmetric: bool) -> Cells:
+    return canonical(game, board) if symmetric else board
+
+
+def _finish(game: Game, layers: dict[int, Layer], total: int, lookahead: bool, symmetric: bool) -> None:
+    """Slide the states of a layer, all of which are there, and spawn into the layers above."""
+    states, afterstates = layers[total]
+    if lookahead:
+        states -= {state for state in states if decided(game, state)}
+    for state in states:
+        slid = (after for after in game.slides(state).values() if not game.wins(after))
+        afterstates |= {_representative(game, after, symmetric) for after in slid}
+    for after in afterstates:
+        for state, _ in game.spawns(after):
+            _layer(layers, game.sum(state)).states.add(_representative(game, state, symmetric))
+
+
+def decided(game: Game, state: Cells) -> bool:
+    """Whether a state is won or lost within one move: what lookahead collapses.
+
+    >>> decided(Game("2x2", 8), (2, 2, 0, 1))
+    True
+    """
+    afters = game.slides(state).values()
+    return any(game.wins(after) for after in afters) or all(_dooms(game, after) for after in afters)
+
+
+def _dooms(game: Game, after: Cells) -> bool:
+    return not any(game.slides(state) for state, _ in game.spawns(after))
+
+
+def count(game: Game, *, lookahead: bool = False) -> CountResult:
+    """The counts of `CountResult`, by enumeration.
+
+    >>> count(Game("2x2", 32)).total("live")
+    57
+    """
+    layers = reachable(game, lookahead=lookahead)
+    tables = {name: np.zeros((len(layers), game.max_code + 1), dtype=np.int64) for name in STORED}
+    for row, layer in enumerate(layers.values()):
+        for state in layer.states:
+            for name, weight in _weights(game, state).items():
+                tables[name][row, game.max_exponent(state)] += weight
+        for after in layer.afterstates:
+            tables["afterstates"][row, game.max_exponent(after)] += 1
+    sums = np.array(list(layers), dtype=np.int64)
+    states, live, winning, afterstates, raw_states, raw_live = (tables[name] for name in STORED)
+    return CountResult(game, lookahead, sums, states, live, winning, afterstates, raw_states, raw_live)
+
+
+def _weights(game: Game, state: Cells) -> dict[str, int]:
+    """What one canonical state adds to each count."""
+    afters, size = game.slides(state).values(), orbit_size(game, state)
+    return {
+        "states": 1,
+        "live": bool(afters),
+        "winning": any(game.wins(after) for after in afters),
+        "raw_states": size,
+        "raw_live": size * bool(afters),
+    }
+
+
+def values(
+    game: Game, objective: Objective = "win", *, discount: Fraction | int | str = Fraction(1)
+) -> Values:
+    """The exact value of every reachable position, by backward induction.
+
+    Raises `UsageError` for an unknown objective or a discount that is not between 0 and 1.
+
+    >>> values(Game("2x2", 8)).start
+    Fraction(1, 1)
+    """
+    factor = _check_question(objective, discount)
+    V: dict[Cells, Fraction] = {}
+    W: dict[Cells, Fraction] = {}
+    layers = reachable(game)
+    for total in sorted(layers, reverse=True):
+        for after in layers[total].afterstates:
+            W[after] = _fold(game, objective, V, game.spawns(after))
+        for state in layers[total].states:
+            V[state] = factor * _best(game, objective, W, state)
+    return Values(game, objective, factor, V, W, _fold(game, objective, V, game.starts()))
+
+
+def _check_question(objective: str, discount: Any) -> Fraction:
+    if objective not in get_args(Objective):
+        raise UsageError(f"{objective!r} is not an objective: choose {', '.join(get_args(Objective))}")
+    try:
+        factor = fraction_of(discount)
+    except (ValueError, TypeError) as error:
+        raise UsageError(
+            f"{str(discount)[:40]!r} is not a discount: write a fraction, as in 99/100"
+        ) from error
+    if not 0 <= factor <= 1:
+        raise UsageError(f"the discount is {discount}, but must lie between 0 and 1")
+    return factor
+
+
+def _fold(
+    game: Game, objective: Objective, V: dict[Cells, Fraction], spawns: Iterable[tuple[Cells, Fraction]]
+) -> Fraction:
+    worths = [(V[canonical(game, state)], p) for state, p in spawns]
+    if objective in ("guaranteed", "survival"):
+        return min(value for value, _ in worths)
+    if objective == "longest":
+        return max(value for value, _ in worths)
+    return sum((value * p for value, p in worths), Fraction(0))
+
+
+def _best(game: Game, objective: Objective, W: dict[Cells, Fraction], state: Cells) -> Fraction:
+    look_up = partial(canonical, game)
+    return max(
+        (
+            _worth(game, objective, state, after) + (0 if game.wins(after) else W[look_up(after)])
+            for after in game.slides(state).values()
+        ),
+        default=Fraction(0),
+    )
+
+
+def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Fraction:
+    if objective == "score":
+        return Fraction(_potential(game, after) - _potential(game, state))
+    return Fraction(objective in ("moves", "survival", "longest") or game.wins(after))
+
+
+def _potential(game: Game, board: Cells) -> int:
+    """What the tiles of a board would have scored had they all been merged from 2s.
+
+    Merging two tiles 2**e adds e * 2**(e + 1) - 2 * (e - 1) * 2**e = 2**(e + 1), the tile made.
+    """
+    return sum((e - 1) * 2**e for e in board if e and not (game.unmergeable and e == game.x))
+
+
+def transitions(game: Game) -> set[Transition]:
+    """The distinct (state, direction, successor) triples of a game, without symmetry.
+
+    A successor is the state after the spawn; it is ``"win"`` if the slide wins, and ``"lose"``
+    if no slide is allowed in it.  States that win or lose have no transitions here.
+
+    >>> len(transitions(Game("2x2", 8)))
+    528
+    """
+    return {
+        (state, direction, successor)
+        for layer in reachable(game, symmetric=False).values()
+        for state in layer.states
+        for direction, after in game.slides(state).items()
+        for successor in _successors(game, after)
+    }
+
+
+def _successors(game: Game, after: Cells) -> Iterable[Cells | Literal["win", "lose"]]:
+    if game.wins(after):
+        return ["win"]
+    return [state if game.slides(state) else "lose" for state, _ in game.spawns(after)]

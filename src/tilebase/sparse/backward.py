@@ -1,0 +1,477 @@
+"""The backward pass: what every reachable position is worth.
+
+    W[s](a) = fold over spawns of V[s + 2](a + 2), V[s + 4](a + 4)     (objectives.py)
+    V[s](x) = best over slides of W[s](slide(x)); a win or no slide are worth what the objective says
+
+Layers are done from the largest sum down.  Only afterstates have values, and no state is ever
+stored: each state that a spawn leads to is slid at once, and what it can become is looked up
+in the layer above by rank (`_kernels.backward`).  A state is reached by 1.4 (4x4) to 2.5 (3x3)
+spawns, so this costs less than finding each state once and looking it up.
+
+A finished layer is on disk before the next one needs it: keys as the forward pass wrote them,
+values beside them.  Nothing depends on the number of threads or on the memory: the values are
+the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.estimates import SPREAD, afterstates
+from tilebase.errors import CorruptError, ResourceError
+from tilebase.files.format import (
+    CHUNK_KEYS,
+    VALUE_HEADER,
+    Chunk,
+    LayerWriter,
+    ValueFile,
+    compress,
+    encode_values,
+)
+from tilebase.files.keys import BoardCheck, in_order
+from tilebase.files.reachable import Reachable, StoredBoards
+from tilebase.files.solved import StoredValues
+from tilebase.game.compiled import Rules
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import FIRST, summarise
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import LayerSummary, Piece
+from tilebase.objectives.values import byte_text
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.resources import OVERHEAD
+from tilebase.sparse.folds import Fold, make_fold
+from tilebase.sparse.forward import DURABLE_BYTES
+from tilebase.sparse.maps import Layout, Layouts
+from tilebase.sparse.reading import potentials
+
+Array = npt.NDArray[Any]
+
+ROOM = 1 << 15
+"""Spawns that are linked before they are folded: their positions stay in the second-level cache."""
+PART_KEYS = 32 * CHUNK_KEYS
+"""Boards in a part of a large layer, to whole chunks."""
+
+
+@dataclass
+class _Solved:
+    """A finished layer in memory."""
+
+    layout: Layout
+    directory: Array
+    values: list[Array]  # one array an objective, sentinels first
+
+
+@dataclass
+class _Part:
+    """What one part of a layer gives."""
+
+    chunks: list[list[Chunk]]  # for each objective the encoded values
+    summaries: list[list[Piece]]  # for each objective, of each chunk
+    edge: Array  # the record that may be shared with the part before
+
+
+class _Worker:
+    """Buffers of one thread."""
+
+    def __init__(self, axes: int, gains: bool) -> None:
+        width = 2 * backward.BATCH + 2
+        self.scratch = np.zeros((9, width), dtype=np.uint64)
+        self.where = np.zeros(width, dtype=np.int64)
+        self.slots = np.zeros((2 * axes, ROOM), dtype=np.uint32)
+        self.gains = np.zeros((axes, ROOM if gains else 0), dtype=np.int32)
+        self.afters = np.zeros((1, 0), dtype=np.uint64)
+
+
+class BackwardPass:
+    """One run of the backward pass over the layers in a folder.  Use `solve` unless you need more."""
+
+    def __init__(
+        self,
+        path: Path,
+        game: Game,
+        stored: Sequence[StoredValues],
+        *,
+        memory: int,
+        threads: int,
+        lean: bool | None = None,
+        release: bool = False,
+        folds: Sequence[Fold] | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.path, self.game, self.stored = path, game, tuple(stored)
+        self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
+        self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
+        self._rules = Rules(game)
+        self._layouts = Layouts(game)
+        self._check = BoardCheck(game)
+        gains = any(fold.wants_gains for fold in self.folds)
+        self._workers = [_Worker(self._rules.axes, gains) for _ in range(threads)]
+        self._idle = list(self._workers)
+        self._pool = ThreadPoolExecutor(threads)
+        self._potential = potentials(game)
+        self._pace = Pace(progress, "afterstates")
+        self._done = self._most = 0  # afterstates solved in this run, and to be solved
+        self._starts = {game.sum(board) for board, _ in game.starts()}
+        self._ranks: dict[int, int] = {}  # boards of a layer
+        self._on_disk: set[int] = set()  # sums whose values are on disk
+        # The layers above: in memory by default, one at a time if lean.
+        self._solved: dict[int, _Solved] = {}
+
+    def close(self) -> None:
+        """Stop the threads and let go of memory."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for stored in self.stored:
+            stored.close()
+        self._solved.clear()
+
+    # -- the whole pass ----------------------------------------------------------------------
+
+    def run(self, space: Reachable, down_to: int | None = None) -> None:
+        """Solve the layers of a space that are not stored, and store them.
+
+        Raises `CorruptError`, `WrongGameError`, `StorageError` or `ResourceError`.
+        """
+        self._space, sizes = space, space.sizes
+        wanted = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
+        if self.release:
+            self._compare(wanted)
+        for stored in self.stored:
+            stored.settle()
+        self._on_disk = set().union(*(stored.layers for stored in self.stored))
+        missing = self._missing(wanted)
+        self._done = 0
+        self._pace.start()
+        self._most = sum(sizes[s] for s in missing)
+        self._check_memory(missing, sizes)
+        for total in missing:
+            self._retire(total)
+            self._layer(total, sizes)
+            self._on_disk.add(total)
+        self._solved.clear()
+        for stored in self.stored:
+            stored.settle()
+
+    def _missing(self, wanted: Sequence[int]) -> list[int]:
+        return [total for total in wanted if any(total not in stored.layers for stored in self.stored)]
+
+    def _compare(self, wanted: Sequence[int]) -> None:
+        """Compare the files that continuing needs.
+
+        If one is damaged all layers are solved again, since those above were deleted.
+        """
+        missing = self._missing(wanted)
+        near = {total + 2**exponent for total in missing for exponent in self.game.spawn_exponents}
+        needed = (near | self._starts) - set(missing)
+        sound = [stored.compare(self._space, needed, self.threads) for stored in self.stored]
+        if not all(sound):
+            for stored in self.stored:
+                stored.layers.clear()
+
+    def _retire(self, total: int) -> None:
+        """Let go of what layer `total` and those below do not need."""
+        for old in [s for s in self._solved if s > total + 4]:
+            del self._solved[old]
+        if self.release:
+            for old in [s for s in self._on_disk if s > total + 4 and s not in self._starts]:
+                for stored in self.stored:
+                    stored.path(old).unlink(missing_ok=True)
+                self._on_disk.remove(old)
+
+    def _report(self, total: int, more: int) -> None:
+        """Say how far the pass is, after `more` afterstates."""
+        self._done += more
+        if self._pace.due() or self._done == self._most:
+            self._pace.report(total, "solve", self._done, self._done / self._most)
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def _bytes(self, total: int, n: int) -> int:
+        """What a layer takes in memory once it is solved."""
+        if total not in self._ranks:
+            self._ranks[total] = self._layouts.at(total).layer.size
+        return 16 * records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
+
+    def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
+        """Refuse, before anything is solved, if some layer does not fit.  Raises `ResourceError`."""
+        needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
+        if needed > self.memory:
+            raise ResourceError(
+                f"solving {self.game} needs at least {1 + (needed >> 20):,} MiB of memory, and "
+                f"{self.memory >> 20:,} MiB may be used: give more memory, or choose a smaller type of value"
+            )
+
+    def _needed(self, total: int, sizes: dict[int, int]) -> tuple[bool, int]:
+        """Whether a layer is solved with one layer above in memory at a time, and the bytes that takes."""
+        above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
+        whole = sum(above) + self._bytes(total, sizes[total])
+        fixed = OVERHEAD + self._layouts.nbytes
+        # Accumulators, and a byte for the number of spawns.
+        least = max(above, default=0) + (8 * len(self.folds) + 1) * sizes[total]
+        lean = whole + fixed > self.memory if self.lean is None else self.lean
+        return lean, fixed + (least if lean else whole)
+
+    # -- one layer ---------------------------------------------------------------------------
+
+    def _layer(self, total: int, sizes: dict[int, int]) -> None:
+        """Solve the layer of one sum, write its values, and declare it finished."""
+        with self._space.boards(total) as keys:
+            if self._needed(total, sizes)[0]:
+                parts, here = self._lean_parts(total, keys, sizes), None
+            else:
+                here = self._room(total, len(keys))
+                parts = self._parts(total, keys, sizes, here)
+            self._write(total, keys, parts, here)
+        if here is not None:
+            self._solved[total] = here
+
+    def _room(self, total: int, n: int) -> _Solved:
+        layout = self._layouts.at(total)
+        directory = np.zeros((records(layout.layer.size), 2), dtype=np.uint64)
+        return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
+
+    def _spans(self, keys: StoredBoards) -> list[range]:
+        """The chunks of a layer in parts, several for each thread if there are many."""
+        least = min(max(len(keys) // (4 * self.threads), 1), PART_KEYS)
+        spans, begin = [], 0
+        for chunk in range(keys.chunks):
+            if keys.starts[chunk + 1] - keys.starts[begin] >= least or chunk + 1 == keys.chunks:
+                spans.append(range(begin, chunk + 1))
+                begin = chunk + 1
+        return spans
+
+    def _read(self, total: int, keys: StoredBoards, span: range) -> Array:
+        """The boards of some chunks.  Raises `CorruptError` if they are not of the game and the sum."""
+        found = keys.read(span)
+        self._check.demand(found, total, keys.file.path)
+        return found
+
+    def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
+        """``work(worker, span)`` for all spans, in order; a single one stays in this thread."""
+        if len(spans) == 1:
+            yield work(self._workers[0], spans[0])
+            return
+
+        def run(span: range) -> Any:
+            worker = self._idle.pop()
+            try:
+                return work(worker, span)
+            finally:
+                self._idle.append(worker)
+
+        yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
+
+    def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
+        """Solve a layer with both layers above in memory."""
+        above = {
+            exponent: self._above(total + 2**exponent, sizes)
+            for exponent in sorted(self.game.spawn_exponents, reverse=True)
+        }
+
+        def work(worker: _Worker, span: range) -> _Part:
+            keys = self._read(total, file, span)
+            accs = [fold.start(len(keys)) for fold in self.folds]
+            spawns = np.zeros(len(keys), dtype=np.uint8)
+            for exponent, layer in above.items():
+                self._add(worker, total, keys, accs, spawns, exponent, layer)
+            return self._finish(file.starts[span.start : span.stop + 1], keys, accs, spawns, here)
+
+        return self._map(work, self._spans(file))
+
+    def _lean_parts(self, total: int, file: StoredBoards, sizes: dict[int, int]) -> Iterator[_Part]:
+        """The same with one layer above in memory at a time."""
+        n = len(file)
+        accs = [fold.start(n) for fold in self.folds]
+        spawns = np.zeros(n, dtype=np.uint8)
+        for exponent in sorted(self.game.spawn_exponents, reverse=True):
+            self._solved.clear()
+            above = self._above(total + 2**exponent, sizes)
+
+            def work(worker: _Worker, span: range, exponent: int = exponent, above: _Solved = above) -> None:
+                keys = self._read(total, file, span)
+                at = slice(file.starts[span.start], file.starts[span.stop])
+                self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
+
+            for _ in self._map(work, self._spans(file)):
+                pass
+            del above, work
+
+        self._solved.clear()
+
+        def finish(_: _Worker, span: range) -> _Part:
+            keys = file.read(span)
+            starts = file.starts[span.start : span.stop + 1]
+            at = slice(starts[0], starts[-1])
+            return self._finish(starts, keys, [acc[at] for acc in accs], spawns[at], None)
+
+        yield from self._map(finish, self._spans(file))
+
+    def _add(
+        self,
+        worker: _Worker,
+        total: int,
+        keys: Array,
+        accs: list[Array],
+        spawns: Array,
+        exponent: int,
+        above: _Solved,
+    ) -> None:
+        """Fold in what spawns of one exponent lead to."""
+        rules = self._rules
+        place = 0
+        while place < len(keys):
+            count, n, sound = backward.link(
+                keys, place, exponent, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules,
+                rules.tables, rules.obstacles, rules.limited, rules.limits, rules.patterns, rules.sym,
+                above.layout.ranking, above.directory, self._potential, worker.scratch, worker.where,
+                spawns[place:], worker.slots, worker.gains, worker.afters,
+            )  # fmt: skip
+            if not sound:
+                raise CorruptError(
+                    f"{self.path} lacks afterstates of sum {total + 2**exponent}: layers are mixed; "
+                    "delete it and solve again"
+                )
+            end = place + count
+            for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
+                fold.add(acc[place:end], exponent, worker.slots, n, worker.gains, values, spawns[place:end])
+            place = end
+
+    def _above(self, total: int, sizes: dict[int, int]) -> _Solved:
+        """A finished layer: in memory, from disk after an interruption or if lean, or empty."""
+        if not sizes.get(total):
+            return self._nothing(total)
+        if total not in self._solved:
+            self._solved[total] = self._load(total, sizes[total])
+        return self._solved[total]
+
+    def _nothing(self, total: int) -> _Solved:
+        """A layer without afterstates: all that leads there is decided at once."""
+        layout = self._layouts.at(total)
+        directory = np.zeros((records(0), 2), dtype=np.uint64)
+        return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
+
+    def _finish(
+        self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
+    ) -> _Part:
+        """Values of a part, whose chunks begin at these positions: into memory, encoded, and summed up."""
+        part = _Part([], [], np.zeros(3, dtype=np.uint64))
+        first = starts[0]
+        cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
+        for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
+            found = fold.finish(acc, spawns)
+            if here is not None:
+                fold.put(here.values[i], first, found)
+            bits = fold.objective.dtype == "bit"
+            part.chunks.append(
+                [compress(int(keys[at]), end - at, encode_values(found[at:end], bits)) for at, end in cuts]
+            )
+            part.summaries.append(
+                [piece for at, end in cuts for piece in summarise(fold.objective, found[at:end], CHUNK_KEYS)]
+            )
+        if here is not None:
+            _enter(here, keys, first, part.edge)
+        return part
+
+    def _write(self, total: int, keys: StoredBoards, parts: Iterable[_Part], here: _Solved | None) -> None:
+        """Write the values of a layer, one file an objective, and a line in each journal."""
+        summaries: list[list[Piece]] = [[] for _ in self.folds]
+        with ExitStack() as stack:
+            writers = [
+                stack.enter_context(LayerWriter(stored.path(total), VALUE_HEADER)) for stored in self.stored
+            ]
+            for part in parts:
+                for writer, chunks, mine, new in zip(
+                    writers, part.chunks, summaries, part.summaries, strict=True
+                ):
+                    for chunk in chunks:
+                        writer.add(chunk)
+                    mine += new
+                if here is not None:
+                    _join(here.directory, part.edge)
+                self._report(total, sum(chunk.keys for chunk in part.chunks[0]))
+            durable = len(keys) * 8 >= DURABLE_BYTES
+            for writer, stored, mine in zip(writers, self.stored, summaries, strict=True):
+                writer.finish(keys.meta | {"objective": stored.objective.identity}, durable=durable)
+                stored.add(LayerSummary.of(total, len(keys), mine), writer.checksum, durable=durable)
+
+    # -- layers from disk --------------------------------------------------------------------
+
+    def _load(self, total: int, n: int) -> _Solved:
+        """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
+        here = self._room(total, n)
+        with ExitStack() as stack:
+            keys = stack.enter_context(self._space.boards(total))
+            files = [stack.enter_context(ValueFile(stored.path(total))) for stored in self.stored]
+            for file in files:
+                file.check_pair(keys.file)
+
+            def work(_: _Worker, span: range) -> Array:
+                edge = np.zeros(3, dtype=np.uint64)
+                found = self._read(total, keys, span)
+                first = keys.starts[span.start]
+                _enter(here, found, first, edge)
+                for fold, file, values in zip(self.folds, files, here.values, strict=True):
+                    stored = np.concatenate([file.values(chunk) for chunk in span])
+                    fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
+                return edge
+
+            for edge in self._map(work, self._spans(keys)):
+                _join(here.directory, edge)
+        return here
+
+
+def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean: bool | None) -> None:
+    """Refuse, before anything is counted, if solving is not expected to fit.  Raises `ResourceError`.
+
+    How many ranks a layer has is known, how many afterstates is an estimate.
+    """
+    sizes = boards_by_sum(game)
+    largest = max(sizes, key=lambda total: sizes[total])
+    above = 1 if lean is not False else 3
+    each = above * sum(one.value_bytes for one in objectives)
+    if lean is not False:  # accumulators, and the number of spawns
+        each += 8 * len(objectives) + 1
+    more = each * afterstates(game, largest)
+    if OVERHEAD + above * sizes[largest] // 6 + more * SPREAD < memory:
+        return  # without a look at the ranks, whose tables take a while
+    layouts = Layouts(game)
+    layouts.index_at(max(sizes))
+    fixed = OVERHEAD + layouts.nbytes + above * 16 * records(layouts.at(largest).layer.size)
+    if fixed + more > memory:
+        raise ResourceError(
+            f"solving {game} is expected to need {byte_text(fixed + more)} of memory "
+            f"({byte_text(fixed + more * SPREAD)} is enough), and {byte_text(memory)} may be used: "
+            "give more memory, choose a smaller type of value, give limits on cells, or begin it all the "
+            "same with --anyway (in Python anyway=True)"
+        )
+
+
+def records(ranks: int) -> int:
+    """Records of the directory of a layer of so many ranks."""
+    return ranks // int(backward.GROUP) + 1
+
+
+def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:
+    """Enter boards into a layer's directory.  Raises `CorruptError` if they are not canonical."""
+    ranks = here.layout.index.checked_rank(here.layout.layer, keys)
+    backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
+
+
+def _join(directory: Array, edge: Array) -> None:
+    """Enter a record that the part before may have begun."""
+    group = int(edge[0])
+    if directory[group].any():
+        directory[group, 0] |= edge[1] >> np.uint64(32) << np.uint64(32)
+        directory[group, 1] |= edge[2]
+    else:
+        directory[group] = edge[1:]

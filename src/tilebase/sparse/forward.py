@@ -1,0 +1,524 @@
+"""The forward pass: every reachable state, layer by layer.
+
+    states[s]      = starts[s] + spawn2(afterstates[s - 2]) + spawn4(afterstates[s - 4])
+    afterstates[s] = slides(states[s])            (sets of canonical boards, goal not reached)
+
+Each layer is two maps over sets.  A set is one bit a rank of the perfect index
+(`sparse.index`), so that dropping duplicates is setting a bit twice, and reading the bits
+in order gives the keys sorted.  Only afterstates are written: states follow from them.
+
+Large layers are shared out over threads in pieces; small ones stay in one thread, where
+they take less time than waking another.  Nothing depends on how the work was shared: files
+and counts are the same for any number of threads and any memory.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import forward
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.counts import STORED, CountResult
+from tilebase.errors import CorruptError, ResourceError
+from tilebase.files.format import LayerFile
+from tilebase.files.keys import BoardCheck, StoredLayer, in_order, write_keys
+from tilebase.files.run import (
+    KEEP,
+    Question,
+    RunFolder,
+    check_all,
+    count_lines,
+    sound_checksum,
+)  # fmt: skip
+from tilebase.game.compiled import Rules
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.storage import sync_files
+from tilebase.sparse import maps
+from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
+from tilebase.sparse.index import Index, LayerIndex
+from tilebase.sparse.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
+
+Array = npt.NDArray[Any]
+
+PARTS = 128
+"""Ranges a thread that a large layer is cut into."""
+KEPT_KEYS = 1 << 22
+"""Layers of at most this many keys stay in memory for the next two layers."""
+DURABLE_BYTES = 1 << 20
+"""Layers of at least this size are flushed to disk; smaller ones survive a kill, not a power cut."""
+
+
+@dataclass
+class Work:
+    """What a run cost: wall seconds by step, and counts of work that do not vary."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    layers: int = 0
+    bytes_written: int = 0
+    bytes_spilled: int = 0
+    flushes: int = 0
+    largest_layer: int = 0  # states in it
+    bits: int = 0  # ranks of all layers
+
+    def add(self, step: str, since: float) -> None:
+        """Charge the time since `since` to a step."""
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
+
+
+class ForwardPass:
+    """One run of the forward pass in a folder.  Use `count` unless you need the layers."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        *,
+        memory: int,
+        threads: int,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.folder = folder
+        self.game = folder.question.game
+        self.lookahead = folder.question.lookahead
+        self.keep = folder.question.keep
+        self.memory = memory
+        self.threads = threads
+        self.work = Work()
+        self._pace = Pace(progress, "states")
+        self._rules = Rules(self.game)
+        self._layouts = Layouts(self.game)
+        self._team = Team(threads)
+        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        self._sources: dict[int, StoredLayer] = {}
+        self._files: dict[str, str] = {}  # checksums of the files of the layer in work
+        self._starts = self._start_keys()
+        self._boards = boards_by_sum(self.game)
+        self._done_states = 0
+        self._run_states = 0
+        self._checked: Index | None = None
+
+    # -- the whole pass ----------------------------------------------------------------------
+
+    def run(self, up_to: int | None = None) -> CountResult:
+        """Do all layers, or those of sums to `up_to`, continuing where the folder ends."""
+        lines = self.folder.journal.read()
+        done = bool(lines) and lines[-1].get("complete", False)
+        lines = count_lines(lines, self.game, self.folder.journal.path)
+        try:
+            if self.keep != "counts":
+                self._mend(lines, done)
+            if not done:
+                self._resume(lines)
+                if lines:
+                    self._pace.start(self._share(lines[-1]["sum"], 1.0))
+                done = self._advance(lines, up_to)
+        finally:
+            self.close()
+        if up_to is not None:
+            done = done and all(line["sum"] <= up_to for line in lines)
+            lines = [line for line in lines if line["sum"] <= up_to]
+        return _result(self.folder.question, lines, complete=done)
+
+    def cost(self) -> Work:
+        """What the run has cost so far."""
+        self.work.flushes = self._team.flushes
+        self.work.seconds["flush"] = self._team.flush_seconds
+        return self.work
+
+    def close(self) -> None:
+        """Stop the threads and let go of files and memory."""
+        self._team.close()
+        self._close_sources()
+        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+
+    def _close_sources(self) -> None:
+        for source in self._sources.values():
+            source.close()
+        self._sources.clear()
+
+    def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
+        """Check the files that the journal promises, and make again what is damaged or missing.
+
+        The lines then hold the checksums of the files.  Raises `WrongGameError` if a file belongs to another
+        question, and `CorruptError` if a layer that was made again has other counts.
+        """
+        kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
+        jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
+        found = check_all(jobs, lambda job: self._checksum(*job), self.threads)
+        for line in lines:
+            line.setdefault("files", {})  # older versions did not write it
+        wrong = {line["sum"] for (line, _), checksum in zip(jobs, found, strict=True) if checksum is None}
+        for (line, kind), checksum in zip(jobs, found, strict=True):
+            line["files"][kind] = checksum
+        by_sum = {line["sum"]: line for line in lines}
+        for total in sorted(wrong):
+            near = [
+                by_sum[s] for s in (total - 4, total - 2) if s in by_sum and sum(by_sum[s]["afterstates"])
+            ]
+            self._sources = {line["sum"]: StoredLayer(self._path(line["sum"])) for line in near}
+            again, _ = self._make(total)
+            self._close_sources()
+            if any(again[name] != by_sum[total][name] for name in STORED):
+                raise CorruptError(
+                    f"the layer of sum {total} made again has not the counts that {self.folder.journal.path} "
+                    f"says: delete {self.folder.path} and count again"
+                )
+            by_sum[total]["files"] = again["files"]
+        self.folder.journal.rewrite([*lines, {"complete": True}] if done else lines)
+
+    def _checksum(self, line: dict[str, Any], kind: str) -> str | None:
+        """The checksum of a file that the journal promises; None if it has to be made again."""
+        path, promised = self.folder.layer_path(kind, line["sum"]), line.get("files", {}).get(kind)
+        return sound_checksum(path, LayerFile, self._meta(kind, line["sum"]), sum(line[kind]), promised)
+
+    def _path(self, total: int) -> Path:
+        return self.folder.layer_path("afterstates", total)
+
+    def _resume(self, lines: list[dict[str, Any]]) -> None:
+        """Open the two layers that the next one follows from; remove those a kill left behind."""
+        if self.keep == "counts":
+            self.folder.keep_only("afterstates", [line["sum"] for line in lines[-2:]])
+        check = BoardCheck(self.game)
+        for line in lines[-2:]:
+            if not sum(line["afterstates"]):
+                continue
+            source = StoredLayer(self._path(line["sum"]))
+            sound = self.keep != "counts" or self._checksum(line, "afterstates") is not None
+            try:
+                for job in range(source.jobs if sound else 0):
+                    check.demand(source.read(job), line["sum"], str(source.path))
+            except CorruptError:
+                sound = False
+            if not sound:
+                raise CorruptError(
+                    f"{self._path(line['sum'])} is damaged or does not exist, so the run cannot go on: "
+                    f"delete {self.folder.path} and count again"
+                )
+            self._sources[line["sum"]] = source
+        self._done_states = sum(sum(line["states"]) for line in lines)
+
+    def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
+        """Do the layers that are missing; return whether the last one was reached."""
+        total = lines[-1]["sum"] + 2 if lines else min(self._starts)
+        while self._sources or total <= max(self._starts):
+            if up_to is not None and total > up_to:
+                return False
+            self._check_memory(total, up_to)
+            lines.append(self._layer(total))
+            self._retire(total)
+            total += 2
+        if self.keep != "counts":
+            sync_files(self.folder.layer_path(kind, line["sum"]) for line in lines for kind in line["files"])
+        self.folder.journal.append({"complete": True}, durable=True)
+        self._report(total - 2, "done", 0.0, final=True)
+        return True
+
+    def _retire(self, total: int) -> None:
+        """Let go of what the next layer does not need."""
+        for old in [s for s in self._sources if s <= total - 4]:
+            self._sources.pop(old).close()
+            if self.keep == "counts":
+                self.folder.remove_layer("afterstates", old)
+
+    def _start_keys(self) -> dict[int, Array]:
+        """Canonical start states by sum; the empty board, an afterstate, stands for an empty start."""
+        if self.game.start == "empty":
+            boards = [self.game.empty_board]
+        else:
+            boards = [board for board, _ in self.game.starts()]
+        by_sum: dict[int, list[int]] = {}
+        for board in boards:
+            by_sum.setdefault(self.game.sum(board), []).append(self.game.pack(board))
+        return {s: self._rules.canonical(np.array(keys, dtype=np.uint64)) for s, keys in by_sum.items()}
+
+    # -- one layer ---------------------------------------------------------------------------
+
+    def _layer(self, total: int) -> dict[str, Any]:
+        """Make the layer of one sum, declare it finished, and return its line of the journal."""
+        line, size = self._make(total)
+        self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
+        self._account(total, sum(line["states"]))
+        return line
+
+    def _make(self, total: int) -> tuple[dict[str, Any], int]:
+        """Make the layer of one sum and write it; return its line of the journal and the file's bytes."""
+        layout = self._layouts.at(total)
+        states, afters = self._bit_sets(layout.layer)
+        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
+        self._files = {}
+        try:
+            if self.game.start == "empty" and total in self._starts:
+                self._mark(self._starts[total], layout, afters)
+            else:
+                self._spawn(total, layout, states)
+                counts = self._slide(total, layout, states, afters)
+            since = time.perf_counter()
+            size = self._write(total, layout, afters, after_counts)
+            self.work.add("write", since)
+        finally:
+            states.discard()
+            afters.discard()
+        self.work.bits += layout.layer.size
+        self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
+        line: dict[str, Any] = {"sum": total, "afterstates": _trim(after_counts), "files": self._files}
+        for name, column in zip(
+            ("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True
+        ):
+            line[name] = _trim(column)
+        return line, size
+
+    def _account(self, total: int, states: int) -> None:
+        self._done_states += states
+        self._run_states += states
+        self.work.layers += 1
+        self.work.largest_layer = max(self.work.largest_layer, states)
+        self._report(total, "write", 1.0)
+
+    def _bit_sets(self, layout: LayerIndex) -> tuple[BitSet, BitSet]:
+        """Two sets of bits and the arenas of the threads, within the memory allowed."""
+        block_bits = block_bits_for(layout.size)
+        whole = ((layout.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
+        least = self._least_memory(layout.size)
+        if least > self.memory:
+            raise self._too_little(least)
+        free = self.memory - self._fixed_memory
+        arena_least = _least_arenas(layout.size) * self.threads
+        small = layout.size <= maps.SMALL_BITS
+        nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layout.size)))
+        for i in range(2):
+            if self._storage[i].nbytes < nbytes:
+                self._storage[i] = np.zeros(0, dtype=np.uint64)
+                self._storage[i] = np.zeros(nbytes // 8 * (5 if small else 4) // 4 + 1024, dtype=np.uint64)
+        if not small:
+            allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3), arena_least) // self.threads
+            self._team.grow_arenas(min(allowed, 1 << max(layout.size, 64 << 20).bit_length()))
+        names = (f"states-{layout.total}", f"afterstates-{layout.total}")
+        storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
+        first, second = (
+            BitSet(layout.size, bits, self.folder.path, name)
+            for bits, name in zip(storage, names, strict=True)
+        )
+        return first, second
+
+    @property
+    def _fixed_memory(self) -> int:
+        """Bytes that are needed whatever the size of a layer is."""
+        return OVERHEAD + self._layouts.nbytes + 2 * 8 * KEPT_KEYS
+
+    def _least_memory(self, size: int) -> int:
+        """Bytes without which a layer of so many ranks cannot be made; 0 for a small one."""
+        if size <= maps.SMALL_BITS:
+            return 0
+        bits = 16 * BitSet.least_words(size)
+        if self.keep == "states":  # they must be in memory together
+            bits = max(bits, size // 8 * 10 // 3)
+        return self._fixed_memory + bits + _least_arenas(size) * self.threads
+
+    def _too_little(self, least: int) -> ResourceError:
+        return ResourceError(
+            f"counting {self.game} needs at least {(least >> 20) + 1:,} MiB of memory, and "
+            f"{self.memory >> 20:,} MiB may be used: give more memory, fewer threads, or lower limits"
+        )
+
+    def _check_memory(self, total: int, up_to: int | None) -> None:
+        """Refuse if a layer from `total` on cannot be made: of all those that the present tables serve."""
+        index = self._layouts.index_at(total)
+        if index is self._checked:
+            return
+        self._checked = index
+        end = math.inf if index.cap == max(self.game.tops) else 2 << index.cap
+        wanted = [n for s, n in index.sizes().items() if total <= s < end and (up_to is None or s <= up_to)]
+        least = self._least_memory(max(wanted, default=0))
+        if least > self.memory:
+            raise self._too_little(least)
+
+    # -- the maps ----------------------------------------------------------------------------
+
+    def _mark(self, keys: Array, layout: Layout, target: BitSet) -> None:
+        """Set the bits of some canonical boards: starts, which are few."""
+        target.add(layout.index.rank(layout.layer, keys))
+
+    def _spawn(self, total: int, layout: Layout, states: BitSet) -> None:
+        """Mark the states of a layer: starts, and what spawns make of earlier afterstates."""
+        since = time.perf_counter()
+        if total in self._starts:
+            self._mark(self._starts[total], layout, states)
+        tasks: deque[Task] = deque()
+        for exponent in self.game.spawn_exponents:
+            source = self._sources.get(total - 2**exponent)
+            if source is not None:
+                tasks.extend(
+                    SpawnTask(self._rules, layout, source, job, exponent, states)
+                    for job in range(source.jobs)
+                )
+        self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
+        self.work.add("spawn", since)
+
+    def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet) -> Array:
+        """Mark the afterstates of a layer, window by window; return the counts of its states."""
+        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        for window in range(states.windows):
+            if window:
+                states.advance()
+            if self.keep == "states":
+                self._write_states(total, layout, states)
+            since = time.perf_counter()
+            parts = 1 if is_small(states) else PARTS * self.threads
+            slides = [
+                SlideTask(self._rules, layout, begin, end, states, afters, self.lookahead)
+                for begin, end in states.ranges(parts)
+            ]
+            before, share = 0.4 + 0.5 * window / states.windows, 0.5 / states.windows
+            self._team.map(deque(slides), afters, partial(self._report_slides, total, before, share))
+            counts += sum(task.counts for task in slides)
+            self.work.add("slide", since)
+        return counts
+
+    def _report_slides(self, total: int, before: float, share: float, done: float) -> None:
+        self._report(total, "slide", before + share * done)
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def _meta(self, kind: str, total: int) -> dict[str, Any]:
+        return {"game": self.game.identity, "kind": kind, "lookahead": self.lookahead, "sum": total}
+
+    def _write_layer(self, kind: str, total: int, boards: BitSet, parts: Iterable[Array]) -> int:
+        """Write the keys in `parts` as the layer of one sum; return the file's bytes."""
+        size, self._files[kind] = write_keys(
+            self.folder.layer_path(kind, total), parts, self._meta(kind, total),
+            None if is_small(boards) else self._team.pool, durable=boards.size >= 8 * DURABLE_BYTES,
+        )  # fmt: skip
+        self.work.bytes_written += size
+        return size
+
+    def _write(self, total: int, layout: Layout, boards: BitSet, counts: Array) -> int:
+        """Write the afterstates of a layer, unless there are none, and keep them as a source."""
+        self._report(total, "write", 0.9)
+        kept: list[Array] | None = [] if is_small(boards) else None
+        parts = self._listed(layout, boards, counts, kept, clear=True)
+        size = self._write_layer("afterstates", total, boards, parts)
+        path = self.folder.layer_path("afterstates", total)
+        if not counts.sum():
+            path.unlink()
+            del self._files["afterstates"]
+            return 0
+        keys = np.concatenate(kept) if kept and counts.sum() <= KEPT_KEYS else None
+        self._sources[total] = StoredLayer(path, keys)
+        return size
+
+    def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
+        """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
+        if states.windows > 1:
+            raise ResourceError(f"keeping the states of sum {total} needs more memory than was given")
+        uncounted = np.zeros(self.game.max_code + 1, dtype=np.int64)
+        self._write_layer("states", total, states, self._listed(layout, states, uncounted, None, clear=False))
+
+    def _listed(
+        self, layout: Layout, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
+    ) -> Iterator[Array]:
+        """The keys of a set in order, as arrays; counts them by largest exponent."""
+        lock = threading.Lock()
+
+        def listed(span: tuple[int, int]) -> Array:
+            begin, end = span
+            expected = boards.count(begin, end)
+            keys = np.empty(expected + 64, dtype=np.uint64)
+            mine = np.zeros_like(counts)
+            maxima = np.empty(forward.BATCH, dtype=np.uint8)
+            if expected:
+                forward.list_layer(
+                    boards.bits, np.uint64(boards.first_rank), np.uint64(begin), np.uint64(end),
+                    layout.listing, keys, maxima, mine,
+                )  # fmt: skip
+            with lock:
+                counts[...] += mine
+            if clear:
+                boards.clear(begin, end)
+            return keys[:expected]
+
+        for window in range(boards.windows):
+            if window:
+                boards.advance()
+            if is_small(boards):
+                keys = listed((0, boards.size))
+                if kept is not None:
+                    kept.append(keys)
+                yield keys
+            else:
+                ranges = boards.ranges(PARTS * self.threads)
+                jobs = (self._team.pool.submit(listed, span) for span in ranges)
+                yield from in_order(jobs, ahead=4 * self.threads)
+
+    # -- progress ----------------------------------------------------------------------------
+
+    def _report(self, total: int, step: str, done: float, *, final: bool = False) -> None:
+        if final or self._pace.due():
+            share = 1.0 if final else self._share(total, done)
+            self._pace.report(total, step, self._done_states, share, new=self._run_states)
+
+    def _share(self, total: int, done: float) -> float:
+        """The share of all states that is counted when a layer is done to some part."""
+        before = sum(n for s, n in self._boards.items() if s < total)
+        after = sum(n for s, n in self._boards.items() if s > total)
+        here = self._boards.get(total, 0)
+        expected = (after + (1 - done) * here) * self._done_states / max(before + done * here, 1)
+        return self._done_states / max(self._done_states + expected, 1)
+
+
+def _least_arenas(size: int) -> int:
+    """Bytes that a thread's arena needs for a layer of so many ranks."""
+    return 4 * max(size >> block_bits_for(size), 256) * PAGE_BYTES
+
+
+def _trim(counts: Array) -> list[int]:
+    """Counts by exponent without trailing zeros."""
+    used = np.flatnonzero(counts)
+    return [int(n) for n in counts[: used[-1] + 1]] if len(used) else []
+
+
+def _result(question: Question, lines: list[dict[str, Any]], *, complete: bool) -> CountResult:
+    columns = question.game.max_code + 1
+    lines = [line for line in lines if any(line[name] for name in STORED)]
+    arrays = {name: np.zeros((len(lines), columns), dtype=np.int64) for name in STORED}
+    for i, line in enumerate(lines):
+        for name in STORED:
+            arrays[name][i, : len(line[name])] = line[name]
+    return CountResult(
+        game=question.game,
+        lookahead=question.lookahead,
+        sums=np.array([line["sum"] for line in lines], dtype=np.int64),
+        complete=complete,
+        **arrays,
+    )
+
+
+def count_in(
+    run: RunFolder,
+    *,
+    memory: int,
+    threads: int,
+    up_to: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    work: Callable[[Work], None] | None = None,
+) -> CountResult:
+    """`count` in the folder of a run that this process holds."""
+    forward_pass = ForwardPass(run, memory=memory, threads=threads, progress=progress)
+    try:
+        result = forward_pass.run(up_to)
+    finally:
+        forward_pass.close()
+    if work is not None:
+        work(forward_pass.cost())
+    return result

@@ -1,0 +1,256 @@
+"""The two maps of the forward pass, cut into tasks and shared out over threads.
+
+A task works until it is done or the arena of its thread is full; then all threads pause, the
+arenas are flushed into the target set, and the rest goes on.  Targets of at most `SMALL_BITS`
+ranks need no arenas: one thread sets their bits at once, in cache.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import forward
+from tilebase.files.keys import StoredLayer
+from tilebase.game.compiled import Rules
+from tilebase.game.game import Game
+from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet
+from tilebase.sparse.index import Index, LayerIndex
+
+Array = npt.NDArray[Any]
+
+FREE_HALVES = 1 << 22
+"""Index tables of at most this many half boards are built once, for the whole game."""
+SMALL_BITS = 1 << 24
+"""Layers of at most this many ranks stay in one thread and in cache."""
+RECENT_BITS = 14
+"""The filter of recent afterstates has 2**14 slots: larger ones find more and cost more."""
+
+
+def is_small(boards: BitSet) -> bool:
+    """Whether a set is filled by one thread without arenas."""
+    return boards.size <= SMALL_BITS
+
+
+class Worker:
+    """Buffers of one thread."""
+
+    def __init__(self) -> None:
+        self.scratch = np.zeros((11, forward.BATCH), dtype=np.uint64)
+        self.tiny = np.zeros((6, 2), dtype=np.uint64)
+        self.marks = np.zeros((4, forward.BATCH), dtype=np.uint8)
+        self.origin = np.zeros(forward.BATCH, dtype=np.int64)
+        self.tally = np.zeros(16, dtype=np.uint64)
+        self.recent = np.zeros(1 << RECENT_BITS, dtype=np.uint64)
+        self.recent_bits = np.uint64(RECENT_BITS)
+        self.arena = Arena(0)
+
+    def forget(self, size: int) -> None:
+        """Clear the filter, which holds for one target set only; shrink it for small ones."""
+        bits = min(max(size.bit_length() - 6, 8), RECENT_BITS)
+        self.recent_bits = np.uint64(bits)
+        # A key of 0 is the empty board, which no slide ever makes: it can mark a free slot.
+        self.recent[: 1 << bits] = 0
+
+
+class Task(Protocol):
+    """A piece of a map."""
+
+    def run(self, worker: Worker) -> bool:
+        """Work until done (True) or the arena is full (False)."""
+
+
+class Layout:
+    """The index of one layer as the tuples that kernels take."""
+
+    def __init__(self, index: Index, layer: LayerIndex) -> None:
+        self.index, self.layer = index, layer
+        self.ranking = (index.shifts, *index.part_tables, layer.head_base, index.tail_rank)
+        self.listing = (
+            layer.heads, layer.starts, index.head_key, index.head_max, layer.left,
+            index.tail_start, index.tail_key, index.tail_max,
+        )  # fmt: skip
+
+
+class Layouts:
+    """The layouts of a game's layers.  Tables grow with the largest tile that fits into the sum."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        self._index: Index | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables that are held."""
+        return self._index.nbytes if self._index else 0
+
+    def at(self, total: int) -> Layout:
+        """The layout of the layer of one sum; cheap while sums grow or fall by little."""
+        index = self.index_at(total)
+        return Layout(index, index.layer(total))
+
+    def index_at(self, total: int) -> Index:
+        """The index that serves the layer of one sum."""
+        tops = sorted(self._game.tops)
+        half = tops[len(tops) // 2 :]
+        cap = min(max(total.bit_length() - 1, 2), max(tops))
+        if np.prod([float(top + 1) for top in half]) <= FREE_HALVES:
+            cap = max(tops)
+        if self._index is None or self._index.cap < cap:
+            self._index = None  # let go of the old tables first
+            self._index = Index(self._game, cap)
+        return self._index
+
+
+class SpawnTask:
+    """Put one exponent on the empty cells of one piece of a layer of afterstates."""
+
+    def __init__(
+        self, rules: Rules, layout: Layout, source: StoredLayer, job: int, exponent: int, states: BitSet
+    ) -> None:
+        self.rules, self.layout, self.states, self.exponent = rules, layout, states, exponent
+        self.source, self.job, self.place = source, job, 0
+        self.keys: Array | None = None
+
+    def run(self, worker: Worker) -> bool:
+        """Work until done or the arena is full.  Raises `CorruptError`."""
+        if self.keys is None:
+            self.keys = self.source.read(self.job)
+        rules = self.rules
+        self.place = forward.spawn_map(
+            self.keys, self.place, self.exponent, rules.low_bits, rules.fold, rules.sym,
+            self.layout.ranking, is_small(self.states), self.states.bits,
+            worker.arena.view(self.states.block_bits), worker.scratch,
+        )  # fmt: skip
+        return bool(self.place == len(self.keys))
+
+
+class SlideTask:
+    """Slide the states of one range of ranks; count them; clear their bits when done."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        layout: Layout,
+        begin: int,
+        end: int,
+        states: BitSet,
+        afters: BitSet,
+        lookahead: bool,
+    ) -> None:
+        self.rules, self.layout, self.states, self.afters = rules, layout, states, afters
+        self.begin, self.end, self.place, self.lookahead = begin, end, begin, lookahead
+        # counts[e]: counts of states of largest exponent e, columns as in _kernels.forward.
+        self.counts = np.zeros((rules.game.max_code + 1, 5), dtype=np.int64)
+
+    def run(self, worker: Worker) -> bool:
+        """Work until done or the arena is full."""
+        rules, states, afters = self.rules, self.states, self.afters
+        place = forward.slide_map(
+            states.bits, np.uint64(states.first_rank), np.uint64(self.place), np.uint64(self.end),
+            self.layout.listing, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles,
+            rules.limited, rules.limits, rules.patterns, rules.order, self.lookahead, rules.exponents,
+            rules.low_bits, rules.fold, rules.sym, self.layout.ranking, worker.recent, worker.recent_bits,
+            is_small(afters), afters.bits, worker.arena.view(afters.block_bits), worker.scratch, worker.tiny,
+            worker.marks, worker.origin, worker.tally, self.counts,
+        )  # fmt: skip
+        self.place = int(place)
+        if self.place < self.end:
+            return False
+        states.clear(self.begin, self.end)
+        return True
+
+
+class Team:
+    """Threads that do tasks and flush their arenas together."""
+
+    def __init__(self, threads: int) -> None:
+        self.workers = [Worker() for _ in range(threads)]
+        self.pool = ThreadPoolExecutor(threads)
+        self.flushes = 0
+        self.flush_seconds = 0.0
+        self._stop = threading.Event()
+
+    @property
+    def threads(self) -> int:
+        """How many there are."""
+        return len(self.workers)
+
+    def close(self) -> None:
+        """Stop after the kernels now running; free the arenas."""
+        self._stop.set()
+        self.pool.shutdown(wait=True)
+        for worker in self.workers:
+            worker.arena = Arena(0)
+
+    def grow_arenas(self, nbytes: int) -> None:
+        """Give every thread an arena of about `nbytes`; pages that stay untouched cost nothing."""
+        for worker in self.workers:
+            have = worker.arena.pages * PAGE_BYTES
+            if have > nbytes or 2 * have <= nbytes:
+                worker.arena = Arena(0)  # let go of the old one first
+                worker.arena = Arena(nbytes)
+
+    def map(self, tasks: deque[Task], target: BitSet, report: Callable[[float], None]) -> None:
+        """Do all tasks; `report` is called now and then with the share that is done."""
+        workers = self.workers[:1] if is_small(target) else self.workers
+        for worker in workers:
+            worker.forget(target.size)
+        if is_small(target):
+            self._drain(workers[0], tasks)
+            return
+        for worker in workers:
+            worker.arena.reset(target.blocks)
+        count = max(len(tasks), 1)
+        while tasks:
+            running = [self.pool.submit(self._drain, worker, tasks) for worker in workers]
+            while running:
+                finished, rest = wait(running, timeout=0.25)
+                for future in finished:
+                    future.result()
+                running = list(rest)
+                report(1 - len(tasks) / count)
+            self._flush(target)
+
+    def _drain(self, worker: Worker, tasks: deque[Task]) -> None:
+        """Do tasks until none is left or this worker's arena is full."""
+        while not self._stop.is_set():
+            try:
+                task = tasks.popleft()
+            except IndexError:
+                return
+            if not task.run(worker):
+                tasks.appendleft(task)
+                return
+
+    def _flush(self, target: BitSet) -> None:
+        """Move all offsets from the arenas into the set."""
+        since = time.perf_counter()
+        arenas = [worker.arena for worker in self.workers]
+        views = list(self.pool.map(lambda arena: arena.by_block(target.blocks), arenas))
+        if target.windows > 1:
+            for arena, view in zip(arenas, views, strict=True):
+                target.spill(arena, *view)
+
+        def part(first: int, last: int) -> None:
+            for arena, (start, order, length) in zip(arenas, views, strict=True):
+                forward.flush(
+                    first, last, target.first_block, np.uint64(target.block_bits), arena.data, start, order,
+                    length, target.bits,
+                )  # fmt: skip
+
+        step = max(1, (target.last_block - target.first_block) // (16 * self.threads))
+        blocks = range(target.first_block, target.last_block, step)
+        for job in [self.pool.submit(part, b, min(b + step, target.last_block)) for b in blocks]:
+            job.result()
+        for arena in arenas:
+            arena.reset(target.blocks)
+        self.flushes += 1
+        self.flush_seconds += time.perf_counter() - since

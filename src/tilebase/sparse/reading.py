@@ -1,0 +1,145 @@
+"""Solved layers brought back from disk: keys, their directory, and values, ready for links.
+
+Used wherever all positions of a layer are looked up at once: simulation, thinning, policies.
+Single positions are for `tables.probe`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward
+from tilebase.errors import CorruptError
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files.keys import BoardCheck, decode
+from tilebase.game.compiled import Rules
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
+from tilebase.objectives.objective import Objective
+from tilebase.sparse.maps import Layouts
+
+Array = npt.NDArray[Any]
+
+
+class Links:
+    """States of one layer, linked: what each slide leads to."""
+
+    def __init__(self, slots: Array, gains: Array, afters: Array) -> None:
+        self.slots = slots  # slots[k, x]: position of the afterstate that slide k makes of state x
+        self.gains = gains  # gains[a, x]: tiles made by merging along axis a
+        self.afters = afters  # afters[k, x]: the canonical afterstate
+
+
+class ReadLayer:
+    """The afterstates of one sum with their values as floats."""
+
+    def __init__(self, reader: LayerReader, total: int) -> None:
+        self.total = total
+        self._reader = reader
+        layout = reader.layouts.at(total)
+        self._ranking = layout.ranking
+        self.directory = np.zeros((layout.layer.size // int(backward.GROUP) + 1, 2), dtype=np.uint64)
+        self.keys = np.empty(0, dtype=np.uint64)
+        path = reader.keys_path(total)
+        if path.exists():
+            with LayerFile(path) as file:
+                keys = [file.keys(chunk, decode) for chunk in range(file.chunks)]
+            self.keys = np.concatenate([self.keys, *keys])
+            reader.check.demand(self.keys, total, str(path))
+        self.values = [reader.values(objective, total) for objective in reader.objectives]
+        self._index(layout)
+
+    def _index(self, layout: Any) -> None:
+        if not len(self.keys):
+            return
+        edge = np.zeros(3, dtype=np.uint64)
+        ranks = layout.index.checked_rank(layout.layer, self.keys)
+        backward.index_keys(ranks, len(ranks), FIRST, self.directory, edge)
+        self.directory[int(edge[0])] = edge[1:]
+
+    def link(self, states: Array) -> Links:
+        """Link states of this sum.  Raises `CorruptError` if an afterstate is not in the layer."""
+        rules, n = self._reader.rules, len(states)
+        width = 2 * backward.BATCH + 2
+        slots = np.zeros((2 * rules.axes, n), dtype=np.uint32)
+        gains = np.zeros((rules.axes, n), dtype=np.int32)
+        afters = np.zeros((2 * rules.axes, n), dtype=np.uint64)
+        sound = backward.link_states(
+            states, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles, rules.limited,
+            rules.limits, rules.patterns, rules.sym, self._ranking, self.directory, self._reader.potential,
+            np.zeros((9, width), dtype=np.uint64), np.zeros(width, dtype=np.int64), slots, gains, afters,
+        )  # fmt: skip
+        if not sound:
+            raise CorruptError(
+                f"{self._reader.path} lacks afterstates of sum {self.total}: layers are mixed; solve again"
+            )
+        return Links(slots, gains, afters)
+
+
+class LayerReader:
+    """The layers of a run or table on this machine, one by one."""
+
+    def __init__(self, path: Path, game: Game, objectives: tuple[Objective, ...] = ()) -> None:
+        self.path, self.game, self.objectives = path, game, objectives
+        self.rules = Rules(game)
+        self.check = BoardCheck(game)
+        self.layouts = Layouts(game)
+        self.potential = potentials(game)
+
+    def keys_path(self, total: int) -> Path:
+        """Where the afterstates of one sum are, if there are any."""
+        return self.path / "afterstates" / f"{total:06d}.tbl"
+
+    def values(self, objective: Objective, total: int) -> Array:
+        """The values of one layer as floats, sentinels first."""
+        found = [np.zeros(FIRST)]
+        found[0][[NONE, WON]] = sentinels(objective)
+        path = self.keys_path(total)
+        if path.exists():
+            file = self.path / "values" / objective.label / f"{total:06d}.val"
+            with LayerFile(path) as layer, ValueFile(file) as stored:
+                stored.check_pair(layer)
+                found += [as_floats(objective, stored.values(chunk)) for chunk in range(stored.chunks)]
+        return np.concatenate(found)
+
+    def layer(self, total: int) -> ReadLayer:
+        """The layer of one sum; one without afterstates if there are none."""
+        return ReadLayer(self, total)
+
+    def spawns(self, keys: Array, exponent: int) -> tuple[Array, Array]:
+        """The canonical states that spawns of an exponent make of afterstates, and of which each came."""
+        none = np.empty(0, dtype=np.uint64)
+        n = backward.spawn_all(
+            keys, exponent, self.rules.low_bits, self.rules.fold, none, none.view(np.int64)
+        )
+        states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
+        if n:
+            backward.spawn_all(keys, exponent, self.rules.low_bits, self.rules.fold, states, origin)
+        return self.rules.canonical(states), origin
+
+
+def potentials(game: Game) -> Array:
+    """``table[w]``: (e - 1) 2**e summed over the cells of a word of up to 16 bits."""
+    cells = 16 // game.bits
+    one = np.array(
+        [0 if e == 0 or (game.unmergeable and e == game.x) else (e - 1) << e for e in range(game.x + 1)],
+        dtype=np.int32,
+    )
+    table = np.zeros(1, dtype=np.int32)
+    for _ in range(cells):
+        table = (table[:, None] + one).ravel()
+    return table
+
+
+def merge_weights(keys: Array, *weights: Array) -> tuple[Array, ...]:
+    """Sort keys, and add up the weights of equal ones: ``(keys, weights, ...)``."""
+    if not len(keys):
+        return (keys, *weights)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return (keys[first], *(np.add.reduceat(weight[order], first) for weight in weights))
