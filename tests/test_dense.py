@@ -29,7 +29,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
-from tilebase.objectives.values import Lower, Upper, read_number
+from tilebase.objectives.values import Lower, Upper
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.small import oracle
 from tilebase.tables.probe import Table
@@ -62,7 +62,7 @@ def stored(folder: Path, game: Game, objective: Objective) -> dict[Cells, object
         with ValueFile(folder / "values" / objective.label / f"{total:06d}.val") as values:
             assert len(values) == size
             chunks = itertools.chain.from_iterable(values.values(chunk) for chunk in range(values.chunks))
-            found |= dict(zip(index.boards(total), (read_number(objective, v) for v in chunks), strict=True))
+            found |= dict(zip(index.boards(total), (objective.read(v) for v in chunks), strict=True))
     return found
 
 

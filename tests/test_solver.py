@@ -17,7 +17,7 @@ from tilebase.files.format import LayerFile, ValueFile
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
-from tilebase.objectives.values import Exact, Lower, Upper, read_number
+from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.small import oracle
 from tilebase.sparse import backward
 from tilebase.tables.probe import open_table
@@ -34,7 +34,7 @@ def stored(folder: Path, game: Game, objective: Objective) -> dict[tuple[int, ..
             values.check_pair(layer)
             for chunk in range(layer.chunks):
                 for key, value in zip(layer.keys(chunk), values.values(chunk), strict=True):
-                    found[game.unpack(int(key))] = read_number(objective, value)
+                    found[game.unpack(int(key))] = objective.read(value)
     return found
 
 

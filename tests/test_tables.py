@@ -35,6 +35,7 @@ from tilebase.errors import (
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
+from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Interval, Lower, Upper, Value
 from tilebase.small import oracle
 from tilebase.tables import probe as probing
@@ -280,7 +281,9 @@ def test_slider_equals_the_rules(drawn):
     ]
     assert rules.canonical(board) == canonical(game, board)
     assert rules.key(board) == game.pack(board)
-    assert rules.potential(board) == oracle._potential(game, board)
+    for after in game.slides(board).values():
+        score = oracle._potential(game, after) - oracle._potential(game, board)
+        assert rules.earned(Objective("score"), board, after) == score
 
 
 FORMS = [

@@ -121,7 +121,7 @@ def _successors(boards, n, axis, room, first, last, flags, x0, out_boards, out_w
 
 @scalar
 def _potential(key, table):
-    """What the tiles of a board would have scored had all been merged; ``table[w]``: those of a word."""
+    """What merging 2s into the tiles of a board earns; ``table[w]``: into those of a word."""
     mask = np.uint64(len(table) - 1)
     width = ones(mask)
     total = 0
@@ -148,11 +148,12 @@ def _link_batch(
     for axis in range(axes):
         turn = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
         source = turned if turn else states
-        if out_gains.shape[1]:
+        for kind in range(len(potential)):
             # Slides to both ends make the same tiles; one without a merge makes none.
+            table = potential[kind]
             for i in range(n):
-                before, after = _potential(source[i], potential), _potential(first[i], potential)
-                out_gains[axis, at + i] = after - before
+                before, after = _potential(source[i], table), _potential(first[i], table)
+                out_gains[kind, axis, at + i] = after - before
         m = _successors(source, n, axis, room, first, last, flags, at, boards, where, slots)
         if moves[6][axis] & 2:
             permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
@@ -178,8 +179,8 @@ def link(
     """Link the afterstates ``keys[place:]`` to what follows a spawn of `exponent`.
 
     ``out_spawns[a]``: free cells of afterstate a of the chunk, in each of which the tile may
-    be spawned; ``out_slots[k, x]`` as above; ``out_gains[a, x]``: tiles made by merging along
-    axis a, and ``out_afters[k, x]``: the canonical afterstate, if those have any room.  Stops
+    be spawned; ``out_slots[k, x]`` as above; ``out_gains[j, a, x]``: what merges along axis a add under
+    ``potential[j]``; and ``out_afters[k, x]``: the canonical afterstate, if it has any columns.  Stops
     before `out_slots` is full.  Returns how many afterstates and spawns were linked, and
     whether all successors are in the directory (if not, a layer is damaged).
     """

@@ -26,7 +26,7 @@ slide that is not allowed is worth, ``values[WON]`` one that wins.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -50,8 +50,11 @@ U20, U40, U61, U62, U63 = (np.uint64(shift) for shift in (20, 40, 61, 62, 63))
 
 
 @scalar
-def _slide_cells(board, line, blocked, x):
-    """Slide the cells of a line towards its first; return the sum and the largest of the tiles made."""
+def _slide_cells(board, line, blocked, x, worths):
+    """Slide the cells of a line towards its first; return what merges add and the largest tile made.
+
+    ``worths[e]``: what a merge adds that makes the exponent e.
+    """
     put = 0
     last: Any = 0
     made: Any = 0
@@ -66,7 +69,7 @@ def _slide_cells(board, line, blocked, x):
             board[cell] = 0
             if tile == last and tile != x:
                 board[line[put - 1]] = tile + 1 if tile + 1 != x else tile + 2
-                made += 2 << tile
+                made += worths[tile + 1]
                 largest = max(largest, tile + 1)
                 last = 0
             else:
@@ -79,9 +82,9 @@ def _slide_cells(board, line, blocked, x):
 @kernel()
 def tabulate(
     begin, end, fillings0, fillings1, lines, blocked, weights, place0, place1, kind0, kind1, starts0, starts1,
-    firsts, x, goal, board, out, out_made,
+    firsts, x, goal, worths, board, out, out_made,
 ):  # fmt: skip
-    """Fill the rows [begin, end) of a table of halves, and of the tiles made if there is room.
+    """Fill the rows [begin, end) of a table of halves, and of what merges add if `out_made` has columns.
 
     Cells of the first part are numbered before those of the second.  ``weights[cell, code]`` is
     what a tile adds to the number of a filling, -1 if it may not be there; ``place0[number]`` is the
@@ -96,7 +99,7 @@ def tabulate(
                 board[cells0 + cell] = fillings1[h, cell]
             made, largest = 0, 0
             for line in lines:
-                more, tile = _slide_cells(board, line, blocked, x)
+                more, tile = _slide_cells(board, line, blocked, x, worths)
                 made += more
                 largest = max(largest, tile)
             number0, number1 = 0, 0
@@ -325,32 +328,74 @@ def _number(_value):
     return lambda _value: np.float64(_value)
 
 
-def combine(_acc, _value, _tune):  # pragma: no cover - replaced by Numba
-    """Fold one value into an accumulator; what `tune` is decides how.
+class AddMean(NamedTuple):
+    """Mean: add the value, at least `least`, and `step`."""
 
-    Two floats, a least value and a step: add the value raised to the least, and the step.  Three
-    numbers, a weight, a most and a lift: add the value, increased by the lift if it is the most, times the
-    weight.  Two int64, a sign and a step: the larger if the sign is positive, else the smaller.
+    least: float
+    step: float
+
+
+class AddBound(NamedTuple):
+    """Proved bound: add the value times `weight`; one that is `most` stands for `lift` more."""
+
+    weight: Any
+    most: Any
+    lift: Any
+
+
+class TakeLargest(NamedTuple):
+    """The largest, or the least where `sign` is negative, of values and `step`."""
+
+    sign: Any
+    step: Any
+
+
+class DivideMean(NamedTuple):
+    """Mean: the first exponent's mean has this weight; the result is multiplied by `factor`."""
+
+    weight: float
+    factor: float
+
+
+class DivideBound(NamedTuple):
+    """Proved bound: the sum over `denominator`, rounded up if `up` is not 0; at most `most`.
+
+    Floats are exact if ten times the sum stays below 2**53.
     """
+
+    denominator: Any
+    up: Any
+    most: Any
+
+
+class KeepLargest(NamedTuple):
+    """The largest, or the least where `sign` is negative; 0 without a spawn."""
+
+    sign: Any
+    start: Any
+
+
+def combine(_acc, _value, _tune):  # pragma: no cover - replaced by Numba
+    """Fold one value into an accumulator, as the type of `tune` says."""
     raise NotImplementedError
 
 
 @overload(combine)
 def _combine(_acc, _value, tune):
-    if tune.count == 3:
+    if tune.instance_class is AddBound:
 
         def folded(_acc, _value, tune):
-            value = type(tune[0])(_value)
-            return _acc + tune[0] * (value + (tune[2] if value == tune[1] else type(tune[0])(0)))
-    elif isinstance(tune.dtype, types.Float):
+            value = type(tune.weight)(_value)
+            return _acc + tune.weight * (value + (tune.lift if value == tune.most else type(tune.weight)(0)))
+    elif tune.instance_class is AddMean:
 
         def folded(_acc, _value, tune):
-            return _acc + (max(number(_value), tune[0]) + tune[1])
+            return _acc + (max(number(_value), tune.least) + tune.step)
     else:
 
         def folded(_acc, _value, tune):
-            value = np.int64(_value) + tune[1]
-            return max(_acc, value) if tune[0] > 0 else min(_acc, value)
+            value = np.int64(_value) + tune.step
+            return max(_acc, value) if tune.sign > 0 else min(_acc, value)
 
     return folded
 
@@ -370,41 +415,36 @@ def _stored(_value, _like):
 def settled(_first, _second, _spawns, _law, _like):  # pragma: no cover - replaced by Numba
     """The value of an afterstate, kept like `_like`, from the accumulators of both exponents.
 
-    What `law` is decides how.
-
-    Two floats, a weight and a factor: the mean over spawns, the first exponent's having this weight.
-    Three numbers, a denominator, a direction and a most: the sum of both, divided and rounded up if
-    the direction is not 0; floats are exact if ten times the sum stays below 2**53.  Two int64,
-    a sign and a start: the larger or smaller; 0 without a spawn.
+    The type of `law` says how.
     """
     raise NotImplementedError
 
 
 @overload(settled)
 def _settled(_first, _second, _spawns, law, _like):
-    if law.count == 3 and isinstance(law.dtype, types.Float):
+    if law.instance_class is DivideBound and isinstance(law.dtype, types.Float):
 
         def value(_first, _second, _spawns, law, _like):
-            found = (_first + _second) / (np.float64(max(_spawns, 1)) * law[0])
-            return min(np.ceil(found) if law[1] else np.floor(found), law[2])
-    elif isinstance(law.dtype, types.Float):
+            found = (_first + _second) / (np.float64(max(_spawns, 1)) * law.denominator)
+            return min(np.ceil(found) if law.up else np.floor(found), law.most)
+    elif law.instance_class is DivideMean:
 
         def value(_first, _second, _spawns, law, _like):
             below = np.float64(max(_spawns, 1))
             mean = _second / below
-            return stored((mean + law[0] * (_first / below - mean)) * law[1], _like)
-    elif law.count == 3:
+            return stored((mean + law.weight * (_first / below - mean)) * law.factor, _like)
+    elif law.instance_class is DivideBound:
 
         def value(_first, _second, _spawns, law, _like):
-            below = np.uint64(max(_spawns, 1)) * law[0]
+            below = np.uint64(max(_spawns, 1)) * law.denominator
             found = (_first + _second) // below
-            if law[1] and found * below != _first + _second:
+            if law.up and found * below != _first + _second:
                 found += U1
-            return min(found, law[2])
+            return min(found, law.most)
     else:
 
         def value(_first, _second, _spawns, law, _like):
-            found = max(_first, _second) if law[0] > 0 else min(_first, _second)
+            found = max(_first, _second) if law.sign > 0 else min(_first, _second)
             return found if _spawns else np.int64(0)
 
     return value

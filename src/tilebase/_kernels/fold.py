@@ -49,38 +49,38 @@ def best_with_gain(slots, n, gains, values, out):
 
 
 @scalar
-def _opinion(place, k, x, gains, guide, guide_gain):
+def _opinion(place, k, x, guide, guide_gains):
     opinion = guide[place] if len(guide) else 0.0
-    if guide_gain != 0.0:
-        opinion += guide_gain * gains[k // 2, x]
+    if len(guide_gains):
+        opinion += guide_gains[k // 2, x]
     return opinion
 
 
 @kernel()
-def follow(slots, n, gains, guide, guide_gain, slack, values, gain, step, out):
+def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
     """``out[x]``: the mean of `values` over the slides that a guide holds best, all if it holds nothing.
 
-    The guide's opinion of slide k is ``guide[slots[k, x]] + guide_gain * gains[k // 2, x]``;
-    opinions closer than `slack`, relative to the best, are ties.  A slide adds
-    ``gain * gains[k // 2, x] + step``.  Without a slide the value is 0.
+    The guide's opinion of slide k is ``guide[slots[k, x]] + guide_gains[k // 2, x]``; either may be
+    empty.  Opinions closer than `slack`, relative to the best, are ties.  A slide adds
+    ``gains[k // 2, x] + step``; `gains` may be empty.  Without a slide the value is 0.
     """
     for x in range(n):
         best_opinion = -np.inf
         for k in range(len(slots)):
             place = slots[k, x]
             if place != NONE:
-                best_opinion = max(best_opinion, _opinion(place, k, x, gains, guide, guide_gain))
+                best_opinion = max(best_opinion, _opinion(place, k, x, guide, guide_gains))
         least = best_opinion - slack * abs(best_opinion)
         total = 0.0
         ties = 0
         for k in range(len(slots)):
             place = slots[k, x]
             if place != NONE:
-                if _opinion(place, k, x, gains, guide, guide_gain) >= least:
+                if _opinion(place, k, x, guide, guide_gains) >= least:
                     ties += 1
                     total += values[place] + step
-                    if gain != 0.0:
-                        total += gain * gains[k // 2, x]
+                    if len(gains):
+                        total += gains[k // 2, x]
         out[x] = total / ties if ties else 0.0
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ObjectiveOption = Annotated[
     str,
     Parameter(
-        help="win, lower, upper, guaranteed, score, moves, survival, longest; several with commas, a type of "
+        help=f"{', '.join(MEANINGS)}; several with commas, a type of "
         "value after a colon: win:float32. lower,upper prove an interval."
     ),
 ]
@@ -129,7 +129,7 @@ def _totals(solution: Solution) -> list[dict[str, Any]]:
     rows = [{"": "afterstates", title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
     for one, value in zip(solution.objectives, solution.start, strict=solution.complete):
-        words = MEANINGS[one.name] + (f", discount {one.discount}" if one.discount != 1 else "")
+        words = one.text
         if names.count(one.name) > 1:
             words += f" ({one.dtype})"
         rows.append({"": words, title: str(value)})

@@ -51,7 +51,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
-from tilebase.objectives.values import Number, nothing, read_number
+from tilebase.objectives.values import Number
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import part_path, remove_parts, storage_errors
@@ -105,7 +105,6 @@ class DensePass:
         self.index = index or PerfectIndex(game)
         self.sizes = self.index.sizes()
         self.work = DenseWork()
-        gains = objective.name == "score"
         if executor == "cuda":
             from tilebase.dense.executors import cuda
 
@@ -121,13 +120,13 @@ class DensePass:
             )
         self._pool = ThreadPoolExecutor(threads)
         since = time.perf_counter()
-        rules = DenseRules(self.index, self._pool, made=gains)
+        rules = DenseRules(self.index, self._pool, merge=objective.meaning.merge)
         self.work.add("tables", since)
         self._executor: Any
         if executor == "cuda":
             from tilebase.dense.executors import cuda
 
-            self._executor = cuda.Cuda(rules, self.law, gains)
+            self._executor = cuda.Cuda(rules, self.law, bool(objective.meaning.merge))
         elif self._plan.words is not None:
             self._executor = Bits(rules, self._pool, threads, self._plan.words)
         else:
@@ -157,12 +156,7 @@ class DensePass:
     def start(self) -> Number:
         """What the start is worth: the mean, the least or the largest over the starts."""
         with understood(str(self._journal.path)):  # a pass that goes on has them from there
-            worths = [(self.starts[board], p) for board, p in self.game.starts()]
-        if not self.objective.is_mean:
-            pick = max if self.objective.name == "longest" else min
-            return pick(worth for worth, _ in worths)
-        exact = sum((Fraction(worth) * p for worth, p in worths), Fraction(0))
-        return exact if self.objective.is_bound else float(exact)
+            return self.objective.over_spawns((self.starts[board], p) for board, p in self.game.starts())
 
     def __enter__(self) -> Self:
         return self
@@ -420,15 +414,10 @@ class DensePass:
     def _state_value(self, raw: Any) -> Number:
         objective = self.objective
         if raw == self.law.none and not objective.is_win:
-            return nothing(objective)
+            return objective.number(0)
         if objective.dtype == "float16":
             raw = np.uint16(raw).view(np.float16)
-        worth = read_number(objective, raw)
-        if objective.name in ("moves", "survival", "longest"):
-            worth += 1
-        if objective.discount != 1:
-            worth *= objective.discount if objective.is_bound else float(objective.discount)
-        return worth
+        return objective.discounted(objective.slide_value(0, objective.read(raw)))
 
     # -- finishing and telling ---------------------------------------------------------------
 
@@ -541,7 +530,7 @@ class LayerValues:
         owner, writer = self._owner, self._writer
         assert writer is not None
         since = time.perf_counter()
-        bits = owner.objective.dtype == "bit"
+        bits = owner.objective.is_boolean
 
         def encode(at: int) -> Any:
             piece = values[at : at + CHUNK_KEYS]

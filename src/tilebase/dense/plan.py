@@ -153,10 +153,10 @@ class Plan:
             sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
         if not sizes:
             raise UsageError(f"no board of {index.game} has a sum of {lowest} or more: give a lower sum")
-        if bits and objective.dtype == "bit" and (plan := cls._of_bits(index, sizes, memory, threads)):
+        if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, memory, threads)):
             return plan
-        size = value_bytes or (1 if objective.dtype == "bit" else np.dtype(objective.dtype).itemsize)
-        tables = layers.table_bytes(index, made=objective.name == "score") + index.nbytes
+        size = value_bytes or (1 if objective.is_boolean else np.dtype(objective.dtype).itemsize)
+        tables = layers.table_bytes(index, merge=objective.meaning.merge) + index.nbytes
         tables += threads * layers.room_bytes(index, size)
         if tables + OVERHEAD > memory:
             raise ResourceError(
@@ -176,7 +176,7 @@ class Plan:
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], memory: int, threads: int) -> Plan | None:
         words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
-        tables = layers.table_bytes(index, made=False) + index.nbytes + threads * words.room_bytes
+        tables = layers.table_bytes(index, merge="") + index.nbytes + threads * words.room_bytes
         whole = 8 * LAYERS * words.layer + tables + OVERHEAD
         if whole > memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None

@@ -16,7 +16,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, summarise
-from tilebase.objectives.objective import ONE, Objective
+from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import Piece
 
 Array = npt.NDArray[Any]
@@ -39,12 +39,12 @@ TABLE_ROWS = 64
 class Half:
     """Slides of the boards' halves on one side: A and B, or C and D, or A and C, or B and D.
 
-    ``table[d, n]`` is what slide d makes of the n-th half (`_kernels.dense`); ``made`` the sum of the tiles
-    made, if anything asks for it; ``firsts[x, y]`` the first half whose parts have the classes x and y, and
-    ``begins[h]`` the first whose half sum is h or more.
+    ``table[d, n]`` is what slide d makes of the n-th half (`_kernels.dense`); ``earned[d, n]`` what its
+    merges add, if `merge` says that they add anything; ``firsts[x, y]`` the first half whose parts have the
+    classes x and y, and ``begins[h]`` the first whose half sum is h or more.
     """
 
-    def __init__(self, game: Game, first: Part, second: Part, directions: list[str], made: bool) -> None:
+    def __init__(self, game: Game, first: Part, second: Part, directions: list[str], merge: str) -> None:
         cells = first.cells + second.cells
         self.first, self.second = first, second
         local = {cell: place for place, cell in enumerate(cells)}
@@ -64,9 +64,10 @@ class Half:
             for digit, code in enumerate(part.codes[at]):
                 self._weights[place, code] = digit * step
         self._numbers = (game.x if game.unmergeable else 0, game.goal_exponent or 0)
+        self._worths = np.array([merge_worth(merge, e) for e in range(game.x + 2)], dtype=np.int64)
         halves = len(first) * len(second)
         self.table = np.zeros((len(directions), halves), dtype=np.uint64)
-        self.made = np.zeros((len(directions), halves if made else 0), dtype=np.int32)
+        self.earned = np.zeros((len(directions), halves if merge else 0), dtype=np.int32)
         sums = (first.sums[:, None] + second.sums).ravel()
         sizes = (first.counts[:, None] * second.counts).ravel()
         order = np.argsort(sums, kind="stable")
@@ -87,7 +88,7 @@ class Half:
         kernels.tabulate(
             begin, end, first.fillings, second.fillings, self._lines[d], self._blocked, self._weights,
             first.place_of, second.place_of, kinds(first), kinds(second), first.starts, second.starts,
-            self.firsts, *self._numbers, board, self.table[d], self.made[d],
+            self.firsts, *self._numbers, self._worths, board, self.table[d], self.earned[d],
         )  # fmt: skip
 
 
@@ -122,14 +123,14 @@ def check_index(index: PerfectIndex) -> None:
 class DenseRules:
     """A game compiled to what the kernels of the dense passes take.  Raises as `check_index` does."""
 
-    def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, made: bool) -> None:
+    def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, merge: str) -> None:
         game = index.game
         self.game, self.index = game, index
         check_index(index)
         a, b, c, d = index.parts
         rows, columns = _directions(index)
-        self.top, self.bottom = Half(game, a, b, rows, made), Half(game, c, d, rows, made)
-        self.left, self.right = Half(game, a, c, columns, made), Half(game, b, d, columns, made)
+        self.top, self.bottom = Half(game, a, b, rows, merge), Half(game, c, d, rows, merge)
+        self.left, self.right = Half(game, a, c, columns, merge), Half(game, b, d, columns, merge)
         halves = (self.top, self.bottom, self.left, self.right)
         for job in [pool.submit(job) for half in halves for job in half.jobs()]:
             job.result()
@@ -157,11 +158,11 @@ def room_bytes(index: PerfectIndex, value_bytes: int) -> int:
     return room(index) * (3 * 8 + TILE * value_bytes)
 
 
-def table_bytes(index: PerfectIndex, *, made: bool) -> int:
+def table_bytes(index: PerfectIndex, *, merge: str) -> int:
     """Bytes of the tables of halves."""
     a, b, c, d = (len(part) for part in index.parts)
     rows, columns = _directions(index)
-    return (12 if made else 8) * (len(rows) * (a * b + c * d) + len(columns) * (a * c + b * d))
+    return (12 if merge else 8) * (len(rows) * (a * b + c * d) + len(columns) * (a * c + b * d))
 
 
 def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
@@ -233,15 +234,21 @@ class Law:
         Of the values; float16 is kept as its bits.
     none, won:
         What a slide that is not allowed and one that wins are worth.
-    tunes, law, start, accumulator:
-        See `_kernels.dense`.
+    tunes:
+        How the value of a state is added, for each spawned exponent, the largest first: `kernels.AddMean`,
+        `kernels.AddBound` or `kernels.TakeLargest`.
+    law:
+        How accumulators become a value: `kernels.DivideMean`, `kernels.DivideBound` or
+        `kernels.KeepLargest`.
+    start, accumulator:
+        What accumulators begin with, and their type.
     """
 
     dtype: np.dtype[Any]
     none: Any
     won: Any
     tunes: tuple[Any, ...]
-    law: tuple[Any, ...]
+    law: kernels.DivideMean | kernels.DivideBound | kernels.KeepLargest
     start: Any
     accumulator: str
 
@@ -249,52 +256,56 @@ class Law:
 def make_law(game: Game, objective: Objective) -> Law:
     """The law of an objective.  Raises `UsageError` if it does not fit the game."""
     objective.check(game)
-    exponents = sorted(game.spawn_exponents, reverse=True)
-    none, won = sentinels(objective)
     if objective.is_bound:
-        return _bound_law(game, objective, exponents)
-    if objective.is_mean:
-        weight = float(game.four) if len(exponents) > 1 else 1.0
-        step = 1.0 if objective.name == "moves" else 0.0
-        tune = (0.0 if objective.name == "score" else float(none), step)
-        dtype = np.dtype(objective.dtype)
-        if objective.dtype == "float16":
-            one = np.float16(won).view(np.uint16)
-            dtype, none, won = np.dtype(np.uint16), 0, int(one)
-        return Law(dtype, none, won, (tune,) * len(exponents), (weight, float(objective.discount)), 0.0, "f8")
-    most = objective.name == "longest"
-    start = 0 if most else int(np.iinfo(np.int32).max)
-    sign, step = 1 if most else -1, 0 if objective.name == "guaranteed" else 1
-    kept = np.dtype(np.uint8) if objective.dtype == "bit" else np.dtype(objective.dtype)
-    tunes = ((np.int64(sign), np.int64(step)),) * len(exponents)
-    return Law(kept, int(none), int(won), tunes, (np.int64(sign), np.int64(start)), np.int64(start), "i8")
+        return _bound_law(game, objective)
+    return (_mean_law if objective.is_mean else _extreme_law)(game, objective)
 
 
-def _bound_law(game: Game, objective: Objective, exponents: list[int]) -> Law:
-    one, dtype = ONE[objective.dtype], np.dtype(objective.dtype)
-    most = min(one, int(np.iinfo(dtype).max))
-    upwards = objective.name == "upper"
+def _mean_law(game: Game, objective: Objective) -> Law:
+    exponents, meaning = game.spawn_exponents, objective.meaning
+    none, won = sentinels(objective)
+    # A state without a slide adds nothing: `none` and the step make 0.
+    add = kernels.AddMean(0.0 - meaning.slide, float(meaning.slide))
+    divide = kernels.DivideMean(float(game.four) if len(exponents) > 1 else 1.0, float(objective.discount))
+    dtype = np.dtype(objective.dtype)
+    if objective.dtype == "float16":
+        dtype, none, won = np.dtype(np.uint16), 0, int(np.float16(won).view(np.uint16))
+    return Law(dtype, none, won, (add,) * len(exponents), divide, 0.0, "f8")
+
+
+def _extreme_law(game: Game, objective: Objective) -> Law:
+    none, won = sentinels(objective)
+    largest = objective.meaning.spawns == "largest"
+    sign, start = np.int64(1 if largest else -1), np.int64(0 if largest else np.iinfo(np.int32).max)
+    take = kernels.TakeLargest(sign, np.int64(objective.meaning.slide))
+    dtype = np.dtype(np.uint8 if objective.is_boolean else objective.dtype)
+    tunes = (take,) * len(game.spawn_exponents)
+    return Law(dtype, int(none), int(won), tunes, kernels.KeepLargest(sign, start), start, "i8")
+
+
+def _bound_law(game: Game, objective: Objective) -> Law:
+    one, most, dtype = objective.one, objective.most, np.dtype(objective.dtype)
     # With a discount, states are discounted before they are read: few leave anything to lift.
-    lift = one - most if upwards and one * objective.discount > most else 0
+    lift = one - most if objective.rounds_up and one * objective.discount > most else 0
+    exponents = sorted(game.spawn_exponents, reverse=True)
     weights = [int(game.spawn_probability(e) * game.four.denominator) for e in exponents]
     # Floats divide several at once, and exactly while a quotient and its fraction fit their 53 bits.
     small = one * (game.cells * game.four.denominator) ** 2 < 1 << 52
     number: Any = np.float64 if small else np.uint64
-    tunes = tuple(tuple(map(number, (weight, most, lift))) for weight in weights)
-    law = tuple(map(number, (game.four.denominator, upwards, most)))
+    tunes = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in weights)
+    law = kernels.DivideBound(number(game.four.denominator), number(objective.rounds_up), number(most))
     return Law(dtype, 0, most, tunes, law, number(0), "f8" if small else "u8")
 
 
 def discounted(objective: Objective, values: Array, most: int) -> Array:
     """Bounds of states times the discount, rounded the safe way."""
     found = values.astype(np.uint64)
-    up = objective.name == "upper"
-    if up:
-        found[values == most] = ONE[objective.dtype]
+    if objective.rounds_up:
+        found[values == most] = objective.one
     found *= np.uint64(objective.discount.numerator)
     below = np.uint64(objective.discount.denominator)
     whole = found // below
-    if up:
+    if objective.rounds_up:
         whole += found % below != 0
     kept: Array = np.minimum(whole, np.uint64(most)).astype(values.dtype)
     return kept

@@ -18,7 +18,6 @@ when it is complete: it is written beside its place and renamed.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import struct
 import zlib
@@ -33,7 +32,7 @@ import zstandard
 
 from tilebase.errors import CorruptError
 from tilebase.files.source import LocalFile, Source
-from tilebase.objectives.objective import TYPES, Objective
+from tilebase.objectives.objective import MEANINGS, Objective
 from tilebase.runtime.documents import mapping, parse_json, shown
 from tilebase.runtime.storage import PartFile, storage_errors
 
@@ -56,7 +55,7 @@ _WINDOW = 1 << 23
 LEVEL = 3
 """Level of zstd: higher ones save a few percent and cost several times as much (docs/format.md)."""
 
-DTYPES = frozenset(itertools.chain.from_iterable(TYPES.values()))
+DTYPES = frozenset(dtype for meaning in MEANINGS.values() for dtype in meaning.types)
 """The types of values."""
 
 _INDEX = np.dtype([("first", "<u8"), ("keys", "<u4"), ("bytes", "<u4"), ("crc", "<u4")])

@@ -142,10 +142,10 @@ def _check(values: Mapping[str, Any]) -> str:
 
 def _start(objective: Objective, value: Value) -> Value:
     """The value of the start, if it is of the kind that the objective has."""
-    kind = {"lower": Lower, "upper": Upper}.get(objective.name, Exact)
+    kind = (Upper if objective.rounds_up else Lower) if objective.is_bound else Exact
     if not isinstance(value, kind):
         raise CorruptError(f"the start under {objective.label} is {value.kind}")
-    if isinstance(value, Exact) and isinstance(value.value, bool) != (objective.dtype == "bit"):
+    if isinstance(value, Exact) and isinstance(value.value, bool) != objective.is_boolean:
         raise CorruptError(f"the start under {objective.label} is {value.value!r}")
     if isinstance(value, Lower | Upper) and not 0 <= value.bound <= 1:
         raise CorruptError(f"the start under {objective.label} is a bound that no probability has")

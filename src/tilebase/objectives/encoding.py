@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward, fold, half
-from tilebase.objectives.objective import ONE, Objective
+from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Piece
 
 Array = npt.NDArray[Any]
@@ -17,35 +17,32 @@ NONE, WON, FIRST = backward.NONE, backward.WON, backward.FIRST
 
 def sentinels(objective: Objective) -> tuple[float, float]:
     """What a slide that is not allowed and one that wins are worth, so that the best is a plain maximum."""
-    if objective.is_win:
-        return 0.0, 1.0
+    meaning = objective.meaning
+    if meaning.win:
+        return 0.0, float(meaning.win)
     # A slide adds what it earns afterwards: without one nothing must remain.
-    return (-np.inf if objective.name == "score" else -1.0), 0.0
+    return (-np.inf if meaning.merge else -float(meaning.slide)), 0.0
 
 
 def as_floats(objective: Objective, stored: Array) -> Array:
-    """Stored values as float64: bounds as fractions of 1, truths as 0 and 1."""
+    """Stored values as float64: bounds as fractions of 1, Boolean values as 0 and 1."""
     values: Array = stored.astype(np.float64)
     if objective.is_bound:
-        one = ONE[objective.dtype]
-        if objective.name == "upper":
-            values[stored == min(one, int(np.iinfo(stored.dtype).max))] = one
-        values /= one
+        if objective.rounds_up:
+            values[stored == objective.most] = objective.one
+        values /= objective.one
     return values
 
 
 def summarise(objective: Objective, stored: Array, size: int) -> list[Piece]:
     """The summary of each `size` stored values; of chunks, so that no partition shows."""
-    one = most = 1
     if objective.dtype == "float16":
         bits, stored = stored, np.empty(len(stored), dtype=np.float32)
         half.from_halves(bits, stored)
-    elif objective.is_bound:
-        one = most = ONE[objective.dtype]
-        if objective.name == "upper":
-            most = min(one, int(np.iinfo(stored.dtype).max))
+    one = objective.one
+    full = objective.most if objective.rounds_up else one  # the stored integer that is read as 1
     found = np.empty((-(-len(stored) // size), 5))
-    fold.summaries(stored, size, float(most), float(one), found)
+    fold.summaries(stored, size, float(full), float(one), found)
     found[:, :3] /= one  # a power of two
     return [
         (least, largest, total, int(ones) if objective.is_win else 0, int(zeros))

@@ -1,7 +1,7 @@
 """What a value means, and how it is folded from the values that follow it.
 
-An objective is worth something when the game is won, adds something with each slide, and is
-folded over spawns.  All share one recurrence (see `small.oracle`): the value of an afterstate is
+An objective is worth something when the game is won, adds something with each slide or each merge,
+and is folded over spawns.  All share one recurrence (see `small.oracle`): the value of an afterstate is
 the mean, the least or the largest of the values of the states that a spawn leads to, and the
 value of a state is the largest over its slides.
 
@@ -9,8 +9,9 @@ value of a state is the largest over its slides.
     win          1                                mean          exact
     lower        1                                mean          a bound from below
     upper        1                                mean          a bound from above
-    guaranteed   true                             least         exact
+    guaranteed   1                                least         exact, Boolean
     score                         tiles made      mean          exact
+    merges                        merges          mean          exact
     moves                         1               mean          exact
     survival                      1               least         exact
     longest                       1               largest       exact
@@ -21,6 +22,8 @@ rounded down or up.  The others computed as floats are exact up to the rounding 
 
 With a discount d, the value of a state is d times the largest over its slides, so `win` is the
 expectation of d to the number of slides.
+
+A new objective is a line of `MEANINGS`: engines, probes, files and commands read what they need from it.
 """
 
 from __future__ import annotations
@@ -28,41 +31,88 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.notation import fraction_of
+from tilebase.objectives.values import Exact, Lower, Number, Upper, Value
 
-TYPES = {
-    "win": ("float64", "float32", "float16"),
-    "lower": ("uint64", "uint32", "uint16"),
-    "upper": ("uint64", "uint32", "uint16"),
-    "guaranteed": ("bit",),
-    "score": ("float64", "float32"),
-    "moves": ("float64", "float32"),
-    "survival": ("int32",),
-    "longest": ("int32",),
+FLOATS = ("float64", "float32")
+BOUNDS = ("uint64", "uint32", "uint16")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """All that depends on the name of an objective.
+
+    Attributes
+    ----------
+    text:
+        What a value means, in words.
+    types:
+        How values can be kept; the first is used unless another is asked for.
+    spawns:
+        How values are folded over spawns: the mean with the probabilities, the least or the largest.
+    win:
+        What winning is worth.
+    slide:
+        What each slide adds.
+    merge:
+        What each merge adds: the ``"tile"`` that it makes, ``"one"``, or nothing.
+    rounding:
+        ``"down"`` and ``"up"`` for proved bounds: fixed-point integers, each step rounded this way.
+    """
+
+    text: str
+    types: tuple[str, ...]
+    spawns: Literal["mean", "least", "largest"] = "mean"
+    win: int = 0
+    slide: int = 0
+    merge: Literal["", "tile", "one"] = ""
+    rounding: Literal["", "down", "up"] = ""
+
+
+MEANINGS = {
+    "win": Meaning("probability to win", (*FLOATS, "float16"), win=1),
+    "lower": Meaning("proved lower bound of the probability to win", BOUNDS, win=1, rounding="down"),
+    "upper": Meaning("proved upper bound of the probability to win", BOUNDS, win=1, rounding="up"),
+    "guaranteed": Meaning("whether a win can be forced", ("bit",), "least", win=1),
+    "score": Meaning("expected score", FLOATS, merge="tile"),
+    "moves": Meaning("expected number of slides", FLOATS, slide=1),
+    "survival": Meaning("slides that can be forced", ("int32",), "least", slide=1),
+    "longest": Meaning("slides of the longest game", ("int32",), "largest", slide=1),
 }
-"""The value types of each objective, the one used unless asked first."""
+"""What each objective means, by name."""
+
+WITHOUT_GOAL = tuple(name for name, meaning in MEANINGS.items() if not meaning.win)
+"""The objectives of games without a goal."""
 
 MOST_DENOMINATOR = 10**12
 """Of a discount; it is part of the name of a folder."""
 
-MEANINGS = {
-    "win": "probability to win",
-    "lower": "proved lower bound of the probability to win",
-    "upper": "proved upper bound of the probability to win",
-    "guaranteed": "whether a win can be forced",
-    "score": "expected score",
-    "moves": "expected number of slides",
-    "survival": "slides that can be forced",
-    "longest": "slides of the longest game",
-}
-"""What a value means, in words."""
-
 ONE = {"uint16": 1 << 16, "uint32": 1 << 32, "uint64": 1 << 52}
 """The integer that stands for 1 in the proved bounds.  A uint16 or uint32 holds at most ``ONE - 1``."""
+
+
+def merge_worth(merge: str, exponent: int) -> int:
+    """What a merge adds that makes the tile ``2**exponent``, as `Meaning.merge` says."""
+    if merge == "tile":
+        return 1 << exponent
+    return int(merge == "one")
+
+
+@cache
+def potentials(merge: str) -> tuple[int, ...]:
+    """``table[e]``: what merging 2s into one tile 2**e earns in all, merges adding what `Meaning.merge` says.
+
+    A slide earns the difference between the sums over the tiles after and before it.
+    """
+    table = [0, 0]
+    while len(table) < 64:
+        table.append(2 * table[-1] + merge_worth(merge, len(table)))
+    return tuple(table)
 
 
 @dataclass(frozen=True)
@@ -72,7 +122,7 @@ class Objective:
     Parameters
     ----------
     name:
-        One of `TYPES`.
+        One of `MEANINGS`.
     dtype:
         How values are kept; None for the first that the objective has.
     discount:
@@ -97,43 +147,137 @@ class Objective:
             raise UsageError(
                 f"an objective has a name and a type as text, not {self.name!r} and {self.dtype!r}"
             )
-        if self.name not in TYPES:
-            raise UsageError(f"objective {self.name!r} does not exist: choose one of {', '.join(TYPES)}")
+        if self.name not in MEANINGS:
+            raise UsageError(f"objective {self.name!r} does not exist: choose one of {', '.join(MEANINGS)}")
         if not self.dtype:
-            object.__setattr__(self, "dtype", TYPES[self.name][0])
-        if self.dtype not in TYPES[self.name]:
+            object.__setattr__(self, "dtype", self.meaning.types[0])
+        if self.dtype not in self.meaning.types:
             raise UsageError(
-                f"values of {self.name} cannot be {self.dtype}: choose {' or '.join(TYPES[self.name])}"
+                f"values of {self.name} cannot be {self.dtype}: choose {' or '.join(self.meaning.types)}"
             )
         object.__setattr__(self, "discount", parse_discount(self.discount))
         if self.discount != 1 and not self.is_mean:
             raise UsageError(f"{self.name} cannot be discounted: only means over spawns can")
 
     @property
+    def meaning(self) -> Meaning:
+        """All that depends on the name."""
+        return MEANINGS[self.name]
+
+    @property
+    def text(self) -> str:
+        """What a value means, in words."""
+        words = self.meaning.text
+        return words if self.discount == 1 else f"{words}, discount {self.discount}"
+
+    @property
     def value_bytes(self) -> float:
         """Bytes of a value, not compressed: an eighth for a Boolean value."""
-        return 0.125 if self.dtype == "bit" else int(self.dtype.lstrip("floatuin")) / 8
+        return 0.125 if self.is_boolean else int(self.dtype.lstrip("floatuin")) / 8
 
     @property
     def is_mean(self) -> bool:
         """Whether values are means over spawns, weighted with their probabilities."""
-        return self.name in ("win", "lower", "upper", "score", "moves")
+        return self.meaning.spawns == "mean"
 
     @property
     def is_bound(self) -> bool:
         """Whether values are proved bounds in fixed point."""
-        return self.name in ("lower", "upper")
+        return bool(self.meaning.rounding)
+
+    @property
+    def rounds_up(self) -> bool:
+        """Whether each step of a proved bound is rounded up."""
+        return self.meaning.rounding == "up"
 
     @property
     def is_win(self) -> bool:
         """Whether the goal is what counts."""
-        return self.name in ("win", "lower", "upper", "guaranteed")
+        return self.meaning.win == 1
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether values are kept as one bit each."""
+        return self.dtype == "bit"
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values are floats."""
+        return self.dtype.startswith("float")
+
+    @property
+    def one(self) -> int:
+        """The integer that stands for 1 in a proved bound; 1 for other objectives."""
+        return ONE.get(self.dtype, 1)
+
+    @property
+    def most(self) -> int:
+        """The largest integer that a value of a proved bound is stored as; 1 for other objectives.
+
+        Where the type cannot hold `one`, this is ``one - 1``.  As a lower bound it is right as it stands;
+        as an upper bound it is read as `one`.
+        """
+        return min(self.one, (1 << int(self.dtype[4:])) - 1) if self.is_bound else 1
+
+    # -- arithmetic on single values, as exact as the type --------------------------------------
+
+    def number(self, worth: Any) -> Number:
+        """A number as values of this objective are: a Fraction, a Boolean, an integer or a float."""
+        if self.is_bound:
+            return Fraction(worth)
+        if self.is_boolean:
+            return bool(worth)
+        return float(worth) if self.is_float else int(worth)
+
+    def read(self, stored: Any) -> Number:
+        """What a stored value, a NumPy scalar, means."""
+        if not self.is_bound:
+            return self.number(stored)
+        whole = int(stored)
+        return Fraction(self.one if self.rounds_up and whole == self.most else whole, self.one)
+
+    def earned(self, before: Iterable[int], after: Iterable[int], x: int = -1) -> int:
+        """What the merges of a slide add, from the exponents of both boards; `x` is no tile's exponent."""
+        if not self.meaning.merge:
+            return 0
+        table = potentials(self.meaning.merge)
+        return sum(table[e] for e in after if e != x) - sum(table[e] for e in before if e != x)
+
+    def slide_value(self, earned: int, follows: Number | None) -> Number:
+        """What a slide is worth that earned this and leads to an afterstate of this value, None if it wins.
+
+        Not discounted.
+        """
+        ends = self.meaning.win if follows is None else follows
+        return self.number(earned + self.meaning.slide + ends)
+
+    def discounted(self, worth: Number) -> Number:
+        """The value of a state whose best slide is worth this."""
+        if self.discount == 1:
+            return worth
+        return worth * (self.discount if self.is_bound else float(self.discount))
+
+    def over_spawns(self, worths: Iterable[tuple[Number, Fraction]]) -> Number:
+        """The mean with these probabilities, the least or the largest: over spawns, and over starts."""
+        if not self.is_mean:
+            pick = min if self.meaning.spawns == "least" else max
+            return pick(worth for worth, _ in worths)
+        return self.number(sum((Fraction(worth) * p for worth, p in worths), Fraction(0)))
+
+    def value(self, number: Number) -> Value:
+        """A number as the type that says how far it can be trusted."""
+        if self.is_bound:
+            return (Upper if self.rounds_up else Lower)(Fraction(number))
+        assert not isinstance(number, Fraction)
+        return Exact(number)
+
+    # -- names ----------------------------------------------------------------------------------
 
     @property
     def label(self) -> str:
         """The name of the folder of its values: ``win``, ``win-float32``, ``win-discount-99-100``."""
         words = [self.name]
-        if self.dtype != TYPES[self.name][0]:
+        if self.dtype != self.meaning.types[0]:
             words.append(self.dtype)
         if self.discount != 1:
             words.append(f"discount-{self.discount.numerator}-{self.discount.denominator}")
@@ -158,18 +302,16 @@ class Objective:
     def check(self, game: Game) -> None:
         """Raise `UsageError` unless the objective fits the game."""
         if self.is_win and not game.can_win:
-            raise UsageError(
-                f"{self.name} needs a goal: name one, or choose score, moves, survival or longest"
-            )
+            raise UsageError(f"{self.name} needs a goal: name one, or choose {', '.join(WITHOUT_GOAL)}")
         goal = game.goal_exponent or 0
-        if self.name == "score" and goal > game.x:
-            raise UsageError(f"the score of making {game.goal} does not fit {game.bits} bits a cell")
-        if self.is_bound and game.cells * game.four.denominator * (ONE[self.dtype] + 1) >= 1 << 64:
+        if self.meaning.merge and goal > game.x:
+            raise UsageError(f"the {self.name} of making {game.goal} does not fit {game.bits} bits per cell")
+        if self.is_bound and game.cells * game.four.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(
                 f"{self.name} in {self.dtype} needs a chance of a 4 with a smaller denominator "
                 f"than {game.four.denominator}"
             )
-        if self.is_bound and self.discount.denominator * (ONE[self.dtype] + 1) >= 1 << 64:
+        if self.is_bound and self.discount.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(f"{self.name} needs a discount with a smaller denominator than {self.discount}")
 
 

@@ -11,14 +11,13 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.objective import ONE, Objective
 
 Number: TypeAlias = float | int | bool | Fraction
 
 
 @dataclass(frozen=True)
 class Exact:
-    """The value itself: a float up to its rounding, an integer, or true or false."""
+    """The value itself: a float up to its rounding, an integer, or a Boolean value."""
 
     value: float | int | bool
     kind = "exact"
@@ -115,7 +114,7 @@ def value_from_dict(values: Any) -> Value:
         return (Lower if kind == "lower" else Upper)(fraction_of(values["bound"]))
     if kind == "interval":
         return Interval(fraction_of(values["low"]), fraction_of(values["high"]))
-    raise ValueError(f"{kind!r} is no kind of value")
+    raise ValueError(f"a value is exact, lower, upper or interval, not {kind!r}")
 
 
 def join_bounds(low: Value, high: Value) -> Interval:
@@ -145,34 +144,6 @@ def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
     whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
     text = f"{whole:0{digits + 1}d}"
     return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
-
-
-def read_number(objective: Objective, raw: Any) -> Number:
-    """What a stored value means: a Fraction for a bound, else a float, an integer or a truth."""
-    if objective.is_bound:
-        one = ONE[objective.dtype]
-        whole = int(raw)
-        if objective.name == "upper" and whole == min(one, (1 << 8 * raw.dtype.itemsize) - 1):
-            whole = one
-        return Fraction(whole, one)
-    if objective.dtype == "bit":
-        return bool(raw)
-    return int(raw) if objective.dtype == "int32" else float(raw)
-
-
-def nothing(objective: Objective) -> Number:
-    """What a state without a slide is worth: the zero of the objective's numbers."""
-    if objective.is_bound:
-        return Fraction(0)
-    return {"bit": False, "int32": 0}.get(objective.dtype, 0.0)
-
-
-def as_value(objective: Objective, number: Number) -> Value:
-    """A number as the value that it is under an objective."""
-    if objective.is_bound:
-        return (Lower if objective.name == "lower" else Upper)(Fraction(number))
-    assert not isinstance(number, Fraction)
-    return Exact(number)
 
 
 def byte_text(count: float) -> str:

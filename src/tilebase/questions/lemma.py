@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from tilebase._kernels.dense import least_where
+from tilebase._kernels.dense import KeepLargest, TakeLargest, least_where
 from tilebase.counting.estimates import check, passing
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
@@ -191,8 +191,9 @@ class _Search:
                 f"a win may take {longest:,} slides, more than the {CERTAIN - 1:,} that a check can count: "
                 "give limits, or a number of slides"
             )
-        step = ((np.int64(-1), np.int64(-1)),) * len(steps)
-        self.law = Law(VALUE, 0, CERTAIN, step, (np.int64(-1), np.int64(CERTAIN)), np.int64(CERTAIN), "i8")
+        least, start = np.int64(-1), np.int64(CERTAIN)
+        tunes = (TakeLargest(least, np.int64(-1)),) * len(steps)
+        self.law = Law(VALUE, 0, CERTAIN, tunes, KeepLargest(least, start), start, "i8")
         self._fitting = tuple(
             (part.starts, part.sums, part.class_of, part.counts, masks(game, part, tops))
             for part in index.parts

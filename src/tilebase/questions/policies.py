@@ -55,6 +55,8 @@ STATE_BYTES = 1000
 TRIAL_STATES = 50_000
 """States after which it is estimated how many a callable can reach."""
 BUILT_IN = ("random", "greedy")
+SCORE = Objective("score")
+"""What `greedy` looks at: the tiles that a slide makes."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +242,7 @@ def afterstate_counts(table: Table) -> dict[int, int]:
 
 def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> PolicyFold:
     if not isinstance(guide, Table):
-        return PolicyFold(table.game, objective, greedy=guide == "greedy")
+        return PolicyFold(table.game, objective, guide_merge="tile" if guide == "greedy" else "")
     if guide.game != table.game:
         raise UsageError(
             f"{guide.location.name} is a table of {guide.game}, not of {table.game}: "
@@ -253,7 +255,7 @@ def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> Poli
         table.game,
         objective,
         guide=partial(reader.values, by),
-        scored=by.name == "score",
+        guide_merge=by.meaning.merge,
         slack=guide.slack(by),
     )
 
@@ -270,10 +272,7 @@ def _start_value(path: Path, values: Path, game: Game, objective: Objective, gui
         if other is not None and isinstance(guide, Table):
             opinions = [float(w) for *_, w in other.slides(board, guide.objectives[0])]
         elif guide == "greedy":
-            opinions = [
-                float(prober.slider.potential(after) - prober.slider.potential(board))
-                for _, after, *_ in slides
-            ]
+            opinions = [float(prober.slider.earned(SCORE, board, after)) for _, after, *_ in slides]
         else:
             opinions = [0.0] * len(slides)
         most = max(opinions)
@@ -475,5 +474,5 @@ def _worth(
 
 def _gain(slider: Slider, objective: Objective, board: Cells, after: Cells, wins: bool) -> float:
     """What a slide itself is worth."""
-    here = {"win": float(wins), "moves": 1.0}.get(objective.name)
-    return float(slider.potential(after) - slider.potential(board)) if here is None else here
+    meaning = objective.meaning
+    return float(slider.earned(objective, board, after) + meaning.slide + meaning.win * wins)

@@ -242,7 +242,7 @@ def prove(
         )
         assert isinstance(solved.value, Lower | Upper)
         found, positions = solved.value.bound, solved.positions
-    one = ONE[objective.dtype]
+    one = objective.one
     value = math.ceil(found * one) if direction == "upper" else math.floor(found * one)
     seconds = time.perf_counter() - since
     return ProvedBound(game, direction, objective.dtype, value, one, chosen, positions, seconds, moved)

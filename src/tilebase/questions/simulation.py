@@ -79,15 +79,15 @@ class _Games:
     def __init__(self) -> None:
         self.pieces: list[tuple[Array, Array, Array]] = []
 
-    def add(self, states: Array, slides: Array, scores: Array) -> None:
+    def add(self, states: Array, slides: Array, earned: Array) -> None:
         """More games."""
         if len(states):
-            self.pieces.append((states, slides, scores))
+            self.pieces.append((states, slides, earned))
 
     def all(self) -> tuple[Array, Array, Array]:
         """All of them."""
-        states, slides, scores = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
-        return states, slides, scores
+        states, slides, earned = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
+        return states, slides, earned
 
 
 def simulate(
@@ -125,7 +125,7 @@ def simulate(
 
 def _error(objective: Objective, payoffs: Array, exact: float | None) -> float | None:
     """The standard error of the mean."""
-    if exact is not None and objective.name == "win" and objective.discount == 1:
+    if exact is not None and objective.is_win and objective.discount == 1:
         return math.sqrt(max(exact * (1 - exact), 0.0) / len(payoffs))
     return float(payoffs.std(ddof=1) / math.sqrt(len(payoffs))) if len(payoffs) > 1 else None
 
@@ -146,28 +146,29 @@ def _play(
             states, np.zeros(len(states), int), np.zeros(len(states), int)
         )
     payoffs: list[Array] = []
+    merge = objective.meaning.merge
     wins = slid = ended = 0
     pace = Pace(progress, "games")
     while waiting:
         total = min(waiting)
-        states, slides, scores = waiting.pop(total).all()
+        states, slides, earned = waiting.pop(total).all()
         layer = reader.layer(total)
         links = layer.link(states)
         choice = choose(objective, layer, links)
         every = np.arange(len(states))
         slot = links.slots[choice, every]
         over = slot == NONE
-        gain = links.gains[choice // 2, every] if objective.name == "score" else 0
         slides = slides + ~over
-        scores = scores + np.where(over, 0, gain)
+        if merge:
+            earned = earned + np.where(over, 0, links.gains[merge][choice // 2, every])
         won = slot == WON
         done = over | won
-        payoffs.append(_payoff(objective, won[done], slides[done], scores[done]))
+        payoffs.append(_payoff(objective, won[done], slides[done], earned[done]))
         wins += int(won.sum())
         slid += int(slides[done].sum())
         ended += int(done.sum())
         afters = links.afters[choice, every][~done]
-        _spawn(reader, afters, slides[~done], scores[~done], total, rng, waiting)
+        _spawn(reader, afters, slides[~done], earned[~done], total, rng, waiting)
         if pace.due() or ended == games:
             pace.report(total, "play", ended, ended / games)
     return np.concatenate(payoffs), wins, slid
@@ -176,10 +177,11 @@ def _play(
 def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
     """``q[k, x]``: what slide k of state x is worth; -inf if it is not allowed."""
     q: Array = layer.values[0][links.slots]
-    if objective.name == "score":
-        q = q + np.repeat(links.gains, 2, axis=0)
-    elif not objective.is_win:
-        q = q + 1
+    meaning = objective.meaning
+    if meaning.merge:
+        q = q + np.repeat(links.gains[meaning.merge], 2, axis=0)
+    if meaning.slide:
+        q = q + meaning.slide
     q[links.slots == NONE] = -np.inf
     return q
 
@@ -190,19 +192,19 @@ def choose(objective: Objective, layer: ReadLayer, links: Links) -> Array:
     return best
 
 
-def _payoff(objective: Objective, won: Array, slides: Array, scores: Array) -> Array:
+def _payoff(objective: Objective, won: Array, slides: Array, earned: Array) -> Array:
+    """What games were worth that ended after so many slides, whose merges earned this."""
     if objective.is_win:
         return won * float(objective.discount) ** slides
-    if objective.name == "score":
-        return scores.astype(np.float64)
-    return slides.astype(np.float64)
+    worth: Array = earned.astype(np.float64) + objective.meaning.slide * slides
+    return worth
 
 
 def _spawn(
     reader: LayerReader,
     afters: Array,
     slides: Array,
-    scores: Array,
+    earned: Array,
     total: int,
     rng: np.random.Generator,
     waiting: dict[int, _Games],
@@ -215,4 +217,4 @@ def _spawn(
     for chosen, tile in ((~fours, 2), (fours, 4)):
         if chosen.any():
             games = waiting.setdefault(total + tile, _Games())
-            games.add(states[chosen], slides[chosen], scores[chosen])
+            games.add(states[chosen], slides[chosen], earned[chosen])

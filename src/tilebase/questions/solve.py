@@ -25,7 +25,7 @@ from tilebase.files.source import Folder, read_file
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution
-from tilebase.objectives.values import Value, as_value
+from tilebase.objectives.values import Value
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import sync_files, write_whole
@@ -56,7 +56,7 @@ def solve(
     game:
         The game.
     objective:
-        Names of objectives (`objectives.objective.TYPES`), with types if wanted: ``"win"``,
+        Names of objectives (`objectives.objective.MEANINGS`), with types if wanted: ``"win"``,
         ``"lower,upper"``, ``"win:float32"``; or `Objective` instances.  All are folded in one pass.
     discount:
         For objectives given by name.
@@ -240,7 +240,7 @@ def _solve_all(
             for total, checksum in dense.checksums.items():
                 files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
-                values.append(as_value(one, dense.start()))
+                values.append(one.value(dense.start()))
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
             counts = {"boards": sum(sizes.values())}
@@ -267,7 +267,7 @@ def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> tu
     """What the start is worth under each objective, by probing."""
     prober = Prober(Folder(path), game, objectives)
     try:
-        return tuple(as_value(one, prober.start(one)) for one in objectives)
+        return tuple(one.value(prober.start(one)) for one in objectives)
     finally:
         prober.close()
 

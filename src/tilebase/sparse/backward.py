@@ -50,10 +50,10 @@ from tilebase.objectives.results import LayerSummary, Piece
 from tilebase.objectives.values import byte_text
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
-from tilebase.sparse.folds import Fold, make_fold
+from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import Layout, Layouts
-from tilebase.sparse.reading import potentials
+from tilebase.sparse.reading import word_potentials
 
 Array = npt.NDArray[Any]
 
@@ -84,12 +84,13 @@ class _Part:
 class _Worker:
     """Buffers of one thread."""
 
-    def __init__(self, axes: int, gains: bool) -> None:
+    def __init__(self, axes: int, merges: Sequence[str]) -> None:
         width = 2 * backward.BATCH + 2
         self.scratch = np.zeros((9, width), dtype=np.uint64)
         self.where = np.zeros(width, dtype=np.int64)
         self.slots = np.zeros((2 * axes, ROOM), dtype=np.uint32)
-        self.gains = np.zeros((axes, ROOM if gains else 0), dtype=np.int32)
+        self.gains = np.zeros((len(merges), axes, ROOM), dtype=np.int32)
+        self.gains_of = dict(zip(merges, self.gains, strict=True))
         self.afters = np.zeros((1, 0), dtype=np.uint64)
 
 
@@ -115,11 +116,11 @@ class BackwardPass:
         self._rules = Rules(game)
         self._layouts = Layouts(game)
         self._check = BoardCheck(game)
-        gains = any(fold.wants_gains for fold in self.folds)
-        self._workers = [_Worker(self._rules.axes, gains) for _ in range(threads)]
+        self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
+        self._potentials = word_potentials(game, self._merges)
+        self._workers = [_Worker(self._rules.axes, self._merges) for _ in range(threads)]
         self._idle = list(self._workers)
         self._pool = ThreadPoolExecutor(threads)
-        self._potential = potentials(game)
         self._pace = Pace(progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
@@ -333,7 +334,7 @@ class BackwardPass:
             count, n, sound = backward.link(
                 keys, place, exponent, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules,
                 rules.tables, rules.obstacles, rules.limited, rules.limits, rules.patterns, rules.sym,
-                above.layout.ranking, above.directory, self._potential, worker.scratch, worker.where,
+                above.layout.ranking, above.directory, self._potentials, worker.scratch, worker.where,
                 spawns[place:], worker.slots, worker.gains, worker.afters,
             )  # fmt: skip
             if not sound:
@@ -342,8 +343,9 @@ class BackwardPass:
                     "delete it and solve again"
                 )
             end = place + count
+            spawned = Spawned(exponent, worker.slots, n, worker.gains_of, spawns[place:end])
             for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
-                fold.add(acc[place:end], exponent, worker.slots, n, worker.gains, values, spawns[place:end])
+                fold.add(acc[place:end], spawned, values)
             place = end
 
     def _above(self, total: int, sizes: dict[int, int]) -> _Solved:
@@ -371,7 +373,7 @@ class BackwardPass:
             found = fold.finish(acc, spawns)
             if here is not None:
                 fold.put(here.values[i], first, found)
-            bits = fold.objective.dtype == "bit"
+            bits = fold.objective.is_boolean
             part.chunks.append(
                 [compress(int(keys[at]), end - at, encode_values(found[at:end], bits)) for at, end in cuts]
             )

@@ -1,10 +1,11 @@
 """Objectives as arrays and kernels: how the values of a layer are kept in memory and folded.
 
-A fold has four pieces, each called with arrays:
+A fold has five pieces, each called with arrays:
 
     values(n, sum)             memory for the values of n afterstates of a layer, sentinels set
     start(n)                   accumulators of n afterstates
     add(acc, exponent, ...)    fold in what the spawns of one exponent lead to, largest exponent first
+    add_won(acc, exponent, .)  the same where every spawn of the exponent wins
     finish(acc, spawns)        values, of the memory's type
 
 Accumulators of a mean: after the spawns of 4s the mean over cells m4, after those of 2s
@@ -13,25 +14,52 @@ Accumulators of a mean: after the spawns of 4s the mean over cells m4, after tho
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import fold, half
+from tilebase._kernels import fold as kernels
+from tilebase._kernels import half
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels
-from tilebase.objectives.objective import ONE, Objective
+from tilebase.objectives.objective import Objective
 
 Array = npt.NDArray[Any]
+NO_GAINS = np.zeros((0, 0), dtype=np.int32)
+
+
+class Spawned(NamedTuple):
+    """What the spawns of one exponent on some afterstates lead to.
+
+    Attributes
+    ----------
+    exponent:
+        Of the spawned tile.
+    slots:
+        ``slots[k, x]``: the position of the afterstate that slide k makes of spawn x (`_kernels.backward`).
+    n:
+        Spawns.
+    gains:
+        By `Meaning.merge`: ``gains[merge][a, x]``, what the merges of spawn x along axis a add.
+    spawns:
+        ``spawns[a]``: how many spawns afterstate a has.
+    """
+
+    exponent: int
+    slots: Array
+    n: int
+    gains: Mapping[str, Array]
+    spawns: Array
 
 
 class Fold(Protocol):
-    """One objective of one game."""
+    """One objective of one game: `MeanFold`, `BoundFold`, `ExtremeFold`, `BitFold` or `PolicyFold`."""
 
     objective: Objective
-    wants_gains: bool
+    merges: tuple[str, ...]
+    """The kinds of gains that `add` reads."""
 
     def values(self, n: int, total: int) -> Array:
         """Memory for the values of n afterstates of sum `total`, after the sentinels."""
@@ -42,40 +70,64 @@ class Fold(Protocol):
     def start(self, n: int) -> Array:
         """Accumulators."""
 
-    def add(
-        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
-    ) -> None:
-        """Fold the states of `n` spawns into the accumulators of ``len(spawns)`` afterstates."""
+    def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
+        """Fold the states of spawns into the accumulators of ``len(spawned.spawns)`` afterstates."""
+
+    def add_won(self, acc: Array, exponent: int, spawns: Array) -> None:
+        """The same where all spawns of an exponent win."""
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         """The values of the afterstates."""
 
-    def put(self, values: Array, place: int, found: Array) -> None:
-        """Enter values from the `place`-th afterstate on."""
+    def put(self, values: Array, position: int, found: Array) -> None:
+        """Enter values from that of afterstate `position` on."""
 
 
 class _Plain:
-    """Values that are elements of an array."""
+    """Values that are elements of an array; `best` and `fold` are what kinds of objectives differ in."""
 
-    wants_gains = False
+    accumulator: Any = np.float64
 
     def __init__(self, game: Game, objective: Objective) -> None:
         self.game, self.objective = game, objective
         self.dtype = np.dtype(objective.dtype)
+        merge = objective.meaning.merge
+        self.merges: tuple[str, ...] = (merge,) if merge else ()
 
     def nbytes(self, n: int) -> int:
         return self.dtype.itemsize * n
 
-    def put(self, values: Array, place: int, found: Array) -> None:
-        values[FIRST + place : FIRST + place + len(found)] = found
+    def put(self, values: Array, position: int, found: Array) -> None:
+        values[FIRST + position : FIRST + position + len(found)] = found
+
+    def start(self, n: int) -> Array:
+        return np.zeros(n, dtype=self.accumulator)
+
+    def best(self, spawned: Spawned, values: Array) -> Array:
+        """What each spawned state is worth."""
+        raise NotImplementedError
+
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        """Fold what states are worth into accumulators."""
+        raise NotImplementedError
+
+    def won(self) -> Any:
+        """What a state is worth that is won, as `best` gives it."""
+        return self.objective.meaning.win
+
+    def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
+        self.fold(acc, spawned.exponent, self.best(spawned, values), spawned.spawns)
+
+    def add_won(self, acc: Array, exponent: int, spawns: Array) -> None:
+        found = np.full(int(spawns.sum()), self.won(), dtype=self.accumulator)
+        self.fold(acc, exponent, found, spawns)
 
 
 class MeanFold(_Plain):
-    """Means in floating point: win, score, moves.  float16 is kept as its bits, which are ordered alike."""
+    """Means in floating point.  float16 is kept as its bits, which are ordered alike."""
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
-        self.wants_gains = objective.name == "score"
         self.half = objective.dtype == "float16"
         self.factor = float(objective.discount)
         self.first = max(game.spawn_exponents)
@@ -86,24 +138,23 @@ class MeanFold(_Plain):
         values[NONE], values[WON] = sentinels(self.objective)
         return values.view(np.uint16) if self.half else values
 
-    def start(self, n: int) -> Array:
-        return np.zeros(n)
-
-    def add(
-        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
-    ) -> None:
+    def best(self, spawned: Spawned, values: Array) -> Array:
+        n, slots = spawned.n, spawned.slots
         found = np.empty(n)
         if self.half:
             codes = np.empty(n, dtype=np.uint16)
-            fold.best(slots, n, values, codes)
+            kernels.best(slots, n, values, codes)
             half.from_halves(codes, found)
-        elif self.wants_gains:
-            fold.best_with_gain(slots, n, gains, values, found)
+        elif self.objective.meaning.merge:
+            kernels.best_with_gain(slots, n, spawned.gains[self.objective.meaning.merge], values, found)
         else:
-            fold.best(slots, n, values, found)
-        if self.objective.name == "moves":
-            found += 1
-        fold.mix_means(found, spawns, exponent != self.first, self.four, acc)
+            kernels.best(slots, n, values, found)
+        if self.objective.meaning.slide:
+            found += self.objective.meaning.slide
+        return found
+
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        kernels.mix_means(found, spawns, exponent != self.first, self.four, acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         if self.factor != 1:
@@ -116,16 +167,13 @@ class MeanFold(_Plain):
 
 
 class BoundFold(_Plain):
-    """Means in fixed point, each step rounded towards the safe side.
+    """Means in fixed point, each step rounded towards the safe side; see `Objective.most`."""
 
-    A uint32 holds at most ``ONE - 1``.  As a lower bound that is safe as it stands; as an
-    upper bound it is read as `ONE`.
-    """
+    accumulator = np.uint64
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
-        self.up = objective.name == "upper"
-        self.most = min(ONE[objective.dtype], int(np.iinfo(self.dtype).max))
+        self.up, self.one, self.most = objective.rounds_up, objective.one, objective.most
         self.weights = {
             e: int(game.spawn_probability(e) * game.four.denominator) for e in game.spawn_exponents
         }
@@ -135,22 +183,20 @@ class BoundFold(_Plain):
         values[NONE], values[WON] = 0, self.most
         return values
 
-    def start(self, n: int) -> Array:
-        return np.zeros(n, dtype=np.uint64)
+    def won(self) -> Any:
+        return self.one if self.up else self.most
 
-    def add(
-        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
-    ) -> None:
-        found = np.empty(n, dtype=np.uint64)
-        fold.best(slots, n, values, found)
-        one = ONE[self.objective.dtype]
-        if self.up and self.most < one:
-            found[found == self.most] = one
-        found = self._divide(
-            found * np.uint64(self.objective.discount.numerator), self.objective.discount.denominator
-        )
+    def best(self, spawned: Spawned, values: Array) -> Array:
+        found = np.empty(spawned.n, dtype=np.uint64)
+        kernels.best(spawned.slots, spawned.n, values, found)
+        if self.up and self.most < self.one:
+            found[found == self.most] = self.one
+        discount = self.objective.discount
+        return self._divide(found * np.uint64(discount.numerator), discount.denominator)
+
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         sums = np.empty(len(spawns), dtype=np.uint64)
-        fold.sums(found, spawns, sums)
+        kernels.sums(found, spawns, sums)
         acc += sums * np.uint64(self.weights[exponent])
 
     def finish(self, acc: Array, spawns: Array) -> Array:
@@ -169,7 +215,13 @@ class BoundFold(_Plain):
 
 
 class ExtremeFold(_Plain):
-    """The least or the largest number of slides: survival, longest."""
+    """The least or the largest over spawns, as integers."""
+
+    accumulator = np.int32
+
+    def __init__(self, game: Game, objective: Objective) -> None:
+        super().__init__(game, objective)
+        self.largest = objective.meaning.spawns == "largest"
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=np.int32)
@@ -177,29 +229,29 @@ class ExtremeFold(_Plain):
         return values
 
     def start(self, n: int) -> Array:
-        worst = np.iinfo(np.int32).max if self.objective.name == "survival" else 0
-        return np.full(n, worst, dtype=np.int32)
+        return np.full(n, 0 if self.largest else np.iinfo(np.int32).max, dtype=np.int32)
 
-    def add(
-        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
-    ) -> None:
-        found = np.empty(n, dtype=np.int32)
-        fold.best(slots, n, values, found)
-        found += 1
-        fold.extremes(found, spawns, self.objective.name == "longest", acc)
+    def best(self, spawned: Spawned, values: Array) -> Array:
+        found = np.empty(spawned.n, dtype=np.int32)
+        kernels.best(spawned.slots, spawned.n, values, found)
+        found += self.objective.meaning.slide
+        return found
+
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        kernels.extremes(found, spawns, self.largest, acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         acc[spawns == 0] = 0
         return acc
 
 
-class BitFold:
-    """True or false, one bit a position: guaranteed."""
+class BitFold(_Plain):
+    """Boolean values, one bit per position."""
 
-    wants_gains = False
+    accumulator = np.uint8
 
     def __init__(self, game: Game, objective: Objective) -> None:
-        self.game, self.objective = game, objective
+        self.game, self.objective, self.merges = game, objective, ()
 
     def values(self, n: int, total: int) -> Array:
         words = np.zeros((FIRST + n + 63) // 64, dtype=np.uint64)
@@ -212,19 +264,20 @@ class BitFold:
     def start(self, n: int) -> Array:
         return np.ones(n, dtype=np.uint8)
 
-    def add(
-        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
-    ) -> None:
-        found = np.empty(n, dtype=np.uint8)
-        fold.best_bit(slots, n, values, found)
-        fold.extremes(found, spawns, False, acc)
+    def best(self, spawned: Spawned, values: Array) -> Array:
+        found = np.empty(spawned.n, dtype=np.uint8)
+        kernels.best_bit(spawned.slots, spawned.n, values, found)
+        return found
+
+    def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
+        kernels.extremes(found, spawns, False, acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         acc[spawns == 0] = 0
         return acc
 
-    def put(self, values: Array, place: int, found: Array) -> None:
-        fold.put_bits(found, FIRST + place, values)
+    def put(self, values: Array, position: int, found: Array) -> None:
+        kernels.put_bits(found, FIRST + position, values)
 
 
 class PolicyFold(MeanFold):
@@ -232,10 +285,9 @@ class PolicyFold(MeanFold):
 
     The policy takes the slide that a guide holds best, and each of several with the same
     probability: the guide is another objective's value of the afterstate (``guide(total)``
-    gives those of a layer; with `scored`, the tiles made by the slide are added), the tiles made by
-    merging (`greedy`), or nothing, so that all slides are as good (neither).  Slides that differ from
-    the best by `slack`, relative to it, are as good.  In memory, column 0 holds the guide's values,
-    column 1 the policy's.
+    gives those of a layer) and what merges add under `guide_merge`; without either all slides are as good.
+    Slides that differ from the best by `slack`, relative to it, are as good.  In memory, column 0 holds the
+    guide's values, column 1 the policy's.
     """
 
     def __init__(
@@ -244,45 +296,43 @@ class PolicyFold(MeanFold):
         objective: Objective,
         *,
         guide: Callable[[int], Array] | None = None,
-        scored: bool = False,
+        guide_merge: str = "",
         slack: float = 0.0,
-        greedy: bool = False,
     ) -> None:
         super().__init__(game, objective)
-        self._guide, self._slack = guide, slack
-        self._guide_gain = 1.0 if greedy or scored else 0.0
-        self._gain = 1.0 if objective.name == "score" else 0.0
-        self._step = 1.0 if objective.name == "moves" else 0.0
-        self.wants_gains = self._guide_gain + self._gain > 0
+        self._guide, self._guide_merge, self._slack = guide, guide_merge, slack
+        self.merges = tuple({guide_merge, *self.merges} - {""})
 
     def values(self, n: int, total: int) -> Array:
         values = np.zeros((2, FIRST + n))
-        values[1, WON] = 1.0 if self.objective.name == "win" else 0.0
+        values[1, WON] = self.objective.meaning.win
         if self._guide is not None:
             values[0] = self._guide(total)
         return values
 
-    def add(
-        self, acc: Array, exponent: int, slots: Array, n: int, gains: Array, values: Array, spawns: Array
-    ) -> None:
-        found = np.empty(n)
+    def best(self, spawned: Spawned, values: Array) -> Array:
+        found = np.empty(spawned.n)
         guide = values[0] if self._guide is not None else values[0, :0]
-        fold.follow(
-            slots, n, gains, guide, self._guide_gain, self._slack, values[1], self._gain, self._step, found
-        )
-        fold.mix_means(found, spawns, exponent != self.first, self.four, acc)
+        guide_gains = spawned.gains[self._guide_merge] if self._guide_merge else NO_GAINS
+        meaning = self.objective.meaning
+        gains = spawned.gains[meaning.merge] if meaning.merge else NO_GAINS
+        kernels.follow(
+            spawned.slots, spawned.n, guide, guide_gains, self._slack, values[1], gains, float(meaning.slide),
+            found,
+        )  # fmt: skip
+        return found
 
     def nbytes(self, n: int) -> int:
         return 16 * n
 
-    def put(self, values: Array, place: int, found: Array) -> None:
-        values[1, FIRST + place : FIRST + place + len(found)] = found
+    def put(self, values: Array, position: int, found: Array) -> None:
+        values[1, FIRST + position : FIRST + position + len(found)] = found
 
 
 def make_fold(game: Game, objective: Objective) -> Fold:
     """The fold of an objective.  Raises `UsageError` if it does not fit the game."""
     objective.check(game)
-    if objective.name == "guaranteed":
+    if objective.is_boolean:
         return BitFold(game, objective)
     if objective.is_bound:
         return BoundFold(game, objective)

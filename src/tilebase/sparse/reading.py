@@ -6,6 +6,7 @@ Single positions are for `tables.probe`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tilebase.files.keys import BoardCheck, decode
 from tilebase.game.compiled import Rules
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
-from tilebase.objectives.objective import Objective
+from tilebase.objectives.objective import Objective, potentials
 from tilebase.sparse.maps import Layouts
 
 Array = npt.NDArray[Any]
@@ -28,9 +29,9 @@ Array = npt.NDArray[Any]
 class Links:
     """States of one layer, linked: what each slide leads to."""
 
-    def __init__(self, slots: Array, gains: Array, afters: Array) -> None:
+    def __init__(self, slots: Array, gains: dict[str, Array], afters: Array) -> None:
         self.slots = slots  # slots[k, x]: position of the afterstate that slide k makes of state x
-        self.gains = gains  # gains[a, x]: tiles made by merging along axis a
+        self.gains = gains  # gains[merge][a, x]: what merges along axis a add under `Meaning.merge`
         self.afters = afters  # afters[k, x]: the canonical afterstate
 
 
@@ -66,18 +67,18 @@ class ReadLayer:
         rules, n = self._reader.rules, len(states)
         width = 2 * backward.BATCH + 2
         slots = np.zeros((2 * rules.axes, n), dtype=np.uint32)
-        gains = np.zeros((rules.axes, n), dtype=np.int32)
+        gains = np.zeros((len(self._reader.merges), rules.axes, n), dtype=np.int32)
         afters = np.zeros((2 * rules.axes, n), dtype=np.uint64)
         sound = backward.link_states(
             states, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles, rules.limited,
-            rules.limits, rules.patterns, rules.sym, self._ranking, self.directory, self._reader.potential,
+            rules.limits, rules.patterns, rules.sym, self._ranking, self.directory, self._reader.potentials,
             np.zeros((9, width), dtype=np.uint64), np.zeros(width, dtype=np.int64), slots, gains, afters,
         )  # fmt: skip
         if not sound:
             raise CorruptError(
                 f"{self._reader.path} lacks afterstates of sum {self.total}: layers are mixed; solve again"
             )
-        return Links(slots, gains, afters)
+        return Links(slots, dict(zip(self._reader.merges, gains, strict=True)), afters)
 
 
 class LayerReader:
@@ -88,7 +89,8 @@ class LayerReader:
         self.rules = Rules(game)
         self.check = BoardCheck(game)
         self.layouts = Layouts(game)
-        self.potential = potentials(game)
+        self.merges = tuple({one.meaning.merge for one in objectives} - {""})
+        self.potentials = word_potentials(game, self.merges)
 
     def keys_path(self, total: int) -> Path:
         """Where the afterstates of one sum are, if there are any."""
@@ -122,17 +124,20 @@ class LayerReader:
         return self.rules.canonical(states), origin
 
 
-def potentials(game: Game) -> Array:
-    """``table[w]``: (e - 1) 2**e summed over the cells of a word of up to 16 bits."""
-    cells = 16 // game.bits
-    one = np.array(
-        [0 if e == 0 or (game.unmergeable and e == game.x) else (e - 1) << e for e in range(game.x + 1)],
-        dtype=np.int32,
-    )
-    table = np.zeros(1, dtype=np.int32)
-    for _ in range(cells):
-        table = (table[:, None] + one).ravel()
-    return table
+def word_potentials(game: Game, merges: Sequence[str]) -> Array:
+    """``table[j, w]``: `potentials` under ``merges[j]``, summed over the cells of a word of up to 16 bits."""
+    rows = [_word_potentials(game, merge) for merge in merges]
+    return np.array(rows, dtype=np.int32).reshape(len(rows), -1 if rows else 0)
+
+
+def _word_potentials(game: Game, merge: str) -> Array:
+    table = potentials(merge)
+    codes = [0 if game.unmergeable and e == game.x else table[e] for e in range(game.x + 1)]
+    one = np.array(codes, dtype=np.int32)
+    sums = np.zeros(1, dtype=np.int32)
+    for _ in range(16 // game.bits):
+        sums = (sums[:, None] + one).ravel()
+    return sums
 
 
 def merge_weights(keys: Array, *weights: Array) -> tuple[Array, ...]:

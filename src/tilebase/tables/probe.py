@@ -25,8 +25,8 @@ from tilebase.files.recent import Recent
 from tilebase.files.source import Location, open_location, read_document
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.objective import MEANINGS, Objective, find_objective
-from tilebase.objectives.values import Number, Value, as_value, join_bounds, nothing, read_number
+from tilebase.objectives.objective import Objective, find_objective
+from tilebase.objectives.values import Number, Value, join_bounds
 from tilebase.tables.slides import Slider
 
 CACHED_LAYERS = 4096
@@ -214,7 +214,7 @@ class Prober:
 
     def afterstate(self, after: Cells, objective: Objective) -> Number:
         """What an afterstate is worth.  Raises `MissingBoardError`."""
-        return read_number(objective, self.stored(after, objective))
+        return objective.read(self.stored(after, objective))
 
     def slides(self, board: Cells, objective: Objective) -> list[tuple[str, Cells, bool, Number]]:
         """The slides of a state: direction, afterstate, whether it wins, what it is worth.
@@ -223,35 +223,18 @@ class Prober:
         """
         found = []
         for direction, after, wins in self.slider.slides(board):
-            worth: Number
-            if objective.is_win:
-                worth = True if wins else self.afterstate(after, objective)
-                if objective.name != "guaranteed" and wins:
-                    worth = Fraction(1) if objective.is_bound else 1.0
-            else:
-                here: Number = 1
-                if objective.name == "score":
-                    here = self.slider.potential(after) - self.slider.potential(board)
-                worth = here + (0 if wins else self.afterstate(after, objective))
-                if objective.dtype.startswith("float"):
-                    worth = float(worth)
-            if objective.discount != 1:
-                worth = worth * (objective.discount if objective.is_bound else float(objective.discount))
-            found.append((direction, after, wins, worth))
+            earned = self.slider.earned(objective, board, after)
+            worth = objective.slide_value(earned, None if wins else self.afterstate(after, objective))
+            found.append((direction, after, wins, objective.discounted(worth)))
         return found
 
     def state(self, board: Cells, objective: Objective) -> Number:
         """What a state is worth.  Raises `MissingBoardError`."""
-        return max((worth for *_, worth in self.slides(board, objective)), default=nothing(objective))
+        return max((worth for *_, worth in self.slides(board, objective)), default=objective.number(0))
 
     def start(self, objective: Objective) -> Number:
         """What the start is worth: the mean, the least or the largest over the starts."""
-        worths = [(self.state(board, objective), p) for board, p in self.game.starts()]
-        if not objective.is_mean:
-            pick = max if objective.name == "longest" else min
-            return pick(worth for worth, _ in worths)
-        exact = sum((Fraction(worth) * p for worth, p in worths), Fraction(0))
-        return exact if objective.is_bound else float(exact)
+        return objective.over_spawns((self.state(board, objective), p) for board, p in self.game.starts())
 
 
 class DenseProber(Prober):
@@ -489,15 +472,15 @@ class Table:
     def _answer(self, board: Board, objective: Objective) -> Answer:
         found = self.prober.slides(board.cells, objective)
         slides = tuple(
-            SlideAnswer(self.game, direction, after, as_value(objective, worth), wins)
+            SlideAnswer(self.game, direction, after, objective.value(worth), wins)
             for direction, after, wins, worth in found
         )
         most = max((worth for *_, worth in found), default=None)
         slack = self.slack(objective)
         least = most - slack * abs(float(most)) if slack and most is not None else most
         best = tuple(direction for direction, _, _, worth in found if least is not None and worth >= least)
-        value = as_value(objective, nothing(objective) if most is None else most)
-        return Answer(board, _meaning(objective), value, slides, best)
+        value = objective.value(objective.number(0) if most is None else most)
+        return Answer(board, objective.text, value, slides, best)
 
 
 def _slack(game: Game, dtype: str) -> float:
@@ -505,11 +488,6 @@ def _slack(game: Game, dtype: str) -> float:
         return 0.0
     layers = sum(2**top for top in game.tops if top) // 2
     return 2 * math.sqrt(layers) * float(np.finfo(dtype).eps)
-
-
-def _meaning(objective: Objective) -> str:
-    words = MEANINGS[objective.name]
-    return words if objective.discount == 1 else f"{words}, discount {objective.discount}"
 
 
 def _interval(low: Answer, high: Answer) -> Answer:

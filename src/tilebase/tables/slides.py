@@ -13,6 +13,7 @@ from typing import Any
 
 from tilebase.game.game import UNBOUNDED, Cells, Game, merge_line
 from tilebase.game.symmetry import symmetries
+from tilebase.objectives.objective import Objective
 
 
 def _getter(cells: Sequence[int]) -> Callable[[Cells], Cells]:
@@ -94,6 +95,6 @@ class Slider:
             key = key << bits | exponent
         return key
 
-    def potential(self, board: Cells) -> int:
-        """What the tiles would have scored had they all been merged from 2s (see `small.oracle`)."""
-        return sum((e - 1) << e for e in board if e and e != self._x)
+    def earned(self, objective: Objective, before: Cells, after: Cells) -> int:
+        """What the merges of a slide add under an objective."""
+        return objective.earned(before, after, self._x)

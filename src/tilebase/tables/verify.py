@@ -21,8 +21,8 @@ from tilebase.errors import MissingBoardError
 from tilebase.files.findings import Findings, StopCheckError
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.game.game import Cells
-from tilebase.objectives.objective import ONE, Objective
-from tilebase.objectives.values import Exact, Interval, Lower, Number, Upper, Value, as_value, read_number
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Exact, Interval, Lower, Number, Upper, Value
 from tilebase.tables.probe import Table, open_table
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
@@ -142,7 +142,7 @@ def _check_starts(table: Table) -> Iterator[str]:
             continue
         recorded = table.manifest.starts[objective.label]
         if not _close_start(objective, found, recorded):
-            words = as_value(objective, found)
+            words = objective.value(found)
             yield f"the start under {objective.label} is {words}, but the manifest says {recorded}"
 
 
@@ -156,9 +156,9 @@ def _close_start(objective: Objective, found: Number, recorded: Value) -> bool:
         return not objective.is_bound and _close(objective, recorded.value, found)
     if not objective.is_bound or isinstance(recorded, Interval):
         return False
-    safe = Fraction(found) - recorded.bound if objective.name == "lower" else recorded.bound - Fraction(found)
-    kind = Lower if objective.name == "lower" else Upper
-    return isinstance(recorded, kind) and 0 <= safe <= Fraction(2, ONE[objective.dtype])
+    safe = recorded.bound - Fraction(found) if objective.rounds_up else Fraction(found) - recorded.bound
+    kind = Upper if objective.rounds_up else Lower
+    return isinstance(recorded, kind) and 0 <= safe <= Fraction(2, objective.one)
 
 
 def _close(objective: Objective, found: Number, expected: Number) -> bool:
@@ -191,7 +191,7 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
         if table.manifest.thinned is not None:
             return None
         return f"{objective.label} of {table.game.format(after)} follows from nothing: {error}"
-    found = int(stored) if objective.is_bound else read_number(objective, stored)
+    found = int(stored) if objective.is_bound else objective.read(stored)
     if _close(objective, found, expected):
         return ""
     return (
@@ -211,15 +211,13 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
         cells = len(spawned) // len(game.spawn_exponents)
         return _bound(cells, game.four.denominator, spawned, objective)
     if not objective.is_mean:
-        pick = max if objective.name == "longest" else min
-        return pick(value for value, _ in spawned)
+        return objective.over_spawns(spawned)
     return float(sum(Fraction(value) * p for value, p in spawned) * objective.discount)
 
 
 def _bound(cells: int, denominator: int, spawned: list[tuple[Number, Fraction]], objective: Objective) -> int:
     """As the solver rounds: the discount first, then the mean."""
-    one, up = ONE[objective.dtype], objective.name == "upper"
-    most = int(_won(objective))
+    one, most, up = objective.one, objective.most, objective.rounds_up
 
     def divide(above: int, below: int) -> int:
         return -(-above // below) if up else above // below
@@ -234,22 +232,18 @@ def _bound(cells: int, denominator: int, spawned: list[tuple[Number, Fraction]],
 
 def _won(objective: Objective) -> Number:
     """What is stored for a board that has won: nothing follows it."""
-    if objective.is_bound:
-        return min(ONE[objective.dtype], (1 << int(objective.dtype.removeprefix("uint"))) - 1)
-    return 1 if objective.is_win else 0
+    return objective.most if objective.is_bound else objective.meaning.win
 
 
 def _best(table: Table, board: Cells, objective: Objective) -> Number:
     """The value of a state from the stored values of its slides."""
     game = table.game
-    found: list[Number] = []
-    for after in game.slides(board).values():
-        wins = game.wins(after)
-        if objective.is_win:
-            found.append(True if wins else table.prober.afterstate(after, objective))
-            continue
-        gain = 1
-        if objective.name == "score":
-            gain = table.prober.slider.potential(after) - table.prober.slider.potential(board)
-        found.append(gain + (0 if wins else table.prober.afterstate(after, objective)))
-    return max(found, default=0)
+    x = game.x if game.unmergeable else -1
+    found = [
+        objective.slide_value(
+            objective.earned(board, after, x),
+            None if game.wins(after) else table.prober.afterstate(after, objective),
+        )
+        for after in game.slides(board).values()
+    ]
+    return max(found, default=objective.number(0))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilebase._kernels.dense import DivideBound, DivideMean
 from tilebase.dense.index import LayerMap
 from tilebase.dense.tables import DenseLayer, DenseRules, Law
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
@@ -108,9 +109,9 @@ class Cuda:
             for _, outer, inner in rules.sides
         ]
         number: Any
-        if len(law.law) == 3:
+        if isinstance(law.law, DivideBound):
             kind, number = "bounds", np.uint64
-        elif isinstance(law.law[0], float):
+        elif isinstance(law.law, DivideMean):
             kind, number = "means", np.float64
         else:
             kind, number = "extremes", np.int64

@@ -116,8 +116,8 @@ class DenseKernels:
         parts = self.rules.parts
         x, y, z, w = (0, 2, 1, 3) if by_columns else (0, 1, 2, 3)
         kernels.best_slides(
-            job, by_columns, states.map.half, outer.table, inner.table,
-            outer.made, inner.made, outer.firsts, inner.firsts, (parts[x], parts[y]), (parts[z], parts[w]),
+            job, by_columns, states.map.half, outer.table, inner.table, outer.earned, inner.earned,
+            outer.firsts, inner.firsts, (parts[x], parts[y]), (parts[z], parts[w]),
             afters.map.offsets, afters.values, room.values, room.bases, room.ends, states.map.offsets,
             states.values,
         )  # fmt: skip
