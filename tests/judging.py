@@ -13,7 +13,7 @@ from tilebase.objectives.objective import Objective
 
 def objectives_of(game: Game) -> str:
     """All objectives and types that a game has."""
-    always = "score,moves,survival,longest"
+    always = "score,merges,moves,survival,longest"
     if not game.can_win:
         return always
     bounds = "lower,upper,lower:uint32,upper:uint32,lower:uint16,upper:uint16"

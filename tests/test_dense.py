@@ -69,7 +69,9 @@ def stored(folder: Path, game: Game, objective: Objective) -> dict[Cells, object
 @pytest.mark.parametrize("game", [g for g in CLOSED_GAMES if g.start == "empty" and g.cells < 6], ids=str)
 def test_every_board_is_worth_what_the_oracle_says(game: Game, tmp_path: Path) -> None:
     """Not only those that play makes: each board as a start of its own."""
-    solution = solve(game, "win,lower,guaranteed,score,moves,survival,longest", space="all", table=tmp_path)
+    solution = solve(
+        game, "win,lower,guaranteed,score,merges,moves,survival,longest", space="all", table=tmp_path
+    )
     for objective in solution.objectives:
         exact = oracle.values(game, "win" if objective.is_bound else objective.name).afterstates
         values = stored(tmp_path, game, objective)

@@ -178,7 +178,8 @@ def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cell
     def of_slide(state: Cells, after: Cells) -> Fraction:
         won = game.wins(after)
         slides = {"moves": 1, "survival": 1, "longest": 1}
-        worth = ({"score": made(state, after)} | slides).get(objective, int(won))
+        merges = after.count(0) - state.count(0)
+        worth = ({"score": made(state, after), "merges": merges} | slides).get(objective, int(won))
         return worth + (Fraction(0) if won else of_spawns(after))
 
     def of_spawns(after: Cells) -> Fraction:
@@ -268,7 +269,7 @@ def test_empty_start_has_an_afterstate_of_sum_0() -> None:
 @pytest.mark.parametrize(
     ("objective", "discount", "says"),
     [
-        ("luck", 1, "'luck' is not an objective: choose win, guaranteed, score, moves"),
+        ("luck", 1, "'luck' is not an objective: choose win, guaranteed, score, merges, moves"),
         ("win", "soon", "'soon' is not a discount"),
         ("win", 2, "the discount is 2, but must lie between 0 and 1"),
         ("win", -1, "between 0 and 1"),

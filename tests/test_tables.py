@@ -47,7 +47,7 @@ SMALL = Game("2x2", 32)
 TINY = Game("2x2", 16)
 GAMES = [g for g in SMALL_GAMES if g not in (Game("1x2x3", 16), Game("2x3", 16, unmergeable=[4]))]
 """Those left out take seconds, and others have all that they have."""
-CONTINUED = ("score", "moves", "survival", "longest")
+CONTINUED = ("score", "merges", "moves", "survival", "longest")
 
 
 # -- against the oracle ----------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def test_probes_equal_the_oracle(game, solved):
                     json.dumps(answer.as_dict())
 
 
-@pytest.mark.parametrize("objective", ["score", "moves", "survival", "longest"])
+@pytest.mark.parametrize("objective", CONTINUED)
 def test_other_objectives_with_a_goal(objective, solved):
     exact = oracle.values(SMALL, objective)
     with open_table(solved(SMALL, objective)) as table:

@@ -38,7 +38,7 @@ from tilebase.tables.verify import verify_table
 
 SMALL = Game("2x2", 32)
 TINY = Game("2x2", 16)
-CONTINUED = ("score", "moves", "survival", "longest")
+CONTINUED = ("score", "merges", "moves", "survival", "longest")
 
 
 BOUNDS = "lower,lower:uint32,upper,upper:uint32"

@@ -15,7 +15,10 @@ from typing import Any
 
 Board = tuple[int, ...]
 NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
-MEASURES = ("win", "guaranteed", "score", "moves", "survival", "longest")
+MEASURES = {
+    "win": "mean", "guaranteed": "least", "score": "mean", "merges": "mean", "moves": "mean",
+    "survival": "least", "longest": "largest",
+}  # fmt: skip
 """What `Rules.state` and `Rules.after` give, in this order."""
 X = -1
 
@@ -230,21 +233,28 @@ class Rules:
             if len(self._states) > self.most:
                 raise TooLargeError
             worths = [*self.worths(board).values()]
-            found = tuple(max((worth[k] for worth in worths), default=Fraction(0)) for k in range(6))
+            found = tuple(
+                max((worth[k] for worth in worths), default=Fraction(0)) for k in range(len(MEASURES))
+            )
             self._states[board] = found
         return found
 
     def worths(self, board: Board) -> dict[str, tuple[Fraction, ...]]:
         """The same for each slide of a state, discounted."""
-        return {direction: self._worth(*slide) for direction, slide in self.slides(board).items()}
+        return {direction: self._worth(board, *slide) for direction, slide in self.slides(board).items()}
 
-    def _worth(self, after: Board, wins: bool, score: int) -> tuple[Fraction, ...]:
-        one = Fraction(1)
-        here = (one * wins, one * wins, Fraction(score), one, one, one)
+    def _worth(self, board: Board, after: Board, wins: bool, score: int) -> tuple[Fraction, ...]:
+        here = self._alone(board, after, wins, score)
         if not wins:
             here = tuple(map(Fraction.__add__, here, self.after(after)))
-        d = self.discount
-        return (d * here[0], here[1], d * here[2], d * here[3], here[4], here[5])
+        means = [fold == "mean" for fold in MEASURES.values()]
+        return tuple(self.discount * v if mean else v for v, mean in zip(here, means, strict=True))
+
+    @staticmethod
+    def _alone(board: Board, after: Board, wins: bool, score: int) -> tuple[Fraction, ...]:
+        """What a slide itself is worth by each of `MEASURES`."""
+        merges = sum(1 for tile in board if tile) - sum(1 for tile in after if tile)
+        return tuple(map(Fraction, (wins, wins, score, merges, 1, 1, 1)))
 
     def after(self, board: Board) -> tuple[Fraction, ...]:
         """The value of an afterstate by each of `MEASURES`."""
@@ -256,9 +266,12 @@ class Rules:
 
     def _mean(self, spawns: list[tuple[Board, Fraction]]) -> tuple[Fraction, ...]:
         values = [(self.state(self.least(board)), p) for board, p in spawns]
-        mean = [sum((p * value[k] for value, p in values), Fraction(0)) for k in range(6)]
-        least = [min(value[k] for value, _ in values) for k in range(6)]
-        return (mean[0], least[1], mean[2], mean[3], least[4], max(value[5] for value, _ in values))
+        folds = {
+            "mean": lambda k: sum((p * value[k] for value, p in values), Fraction(0)),
+            "least": lambda k: min(value[k] for value, _ in values),
+            "largest": lambda k: max(value[k] for value, _ in values),
+        }
+        return tuple(folds[fold](k) for k, fold in enumerate(MEASURES.values()))
 
     @cached_property
     def value(self) -> tuple[Fraction, ...]:
@@ -269,7 +282,7 @@ class Rules:
 
     def policy(self, choose: Any, measure: str) -> Fraction:
         """The value of the start under a policy: ``choose(board, slides)`` gives probabilities."""
-        k = MEASURES.index(measure)
+        k = list(MEASURES).index(measure)
         known: dict[Board, Fraction] = {}
 
         def of(board: Board) -> Fraction:
@@ -278,7 +291,7 @@ class Rules:
                 value = Fraction(0)
                 for direction, weight in choose(board, slides).items() if slides else ():
                     after, wins, score = slides[direction]
-                    worth = (Fraction(wins), Fraction(0), Fraction(score), Fraction(1))[k]
+                    worth = self._alone(board, after, wins, score)[k]
                     if not wins:
                         worth += sum((p * of(next_one) for next_one, p in self.spawns(after)), Fraction(0))
                     value += weight * self.discount * worth

@@ -21,7 +21,7 @@ WINNING = (
     *("win", "win", "win:float32", "win:float16", "lower", "upper", "lower:uint32", "upper:uint32"),
     *("lower:uint16", "upper:uint16", "guaranteed"),
 )
-ALWAYS = ("score", "score:float32", "moves", "moves:float32", "survival", "longest")
+ALWAYS = ("score", "score:float32", "merges", "moves", "moves:float32", "survival", "longest")
 MOST_BOARDS, OBJECTIVES = 5_000, 6
 """Boards of a table of all boards, and objectives of a table."""
 
@@ -43,7 +43,7 @@ def attack(case: Case, question: Question) -> None:
 
 
 def solve_and_ask(case: Case, question: Question, space: str, names: list[str]) -> None:
-    """One table of all these objectives; `score` and bounds do not fit every game, which is said."""
+    """One table of all these objectives; `score`, `merges` and bounds do not fit all games, which is said."""
     folder = case.folder / space
     discount = str(question.rules.discount)
     fit = [name for name in dict.fromkeys(names) if fits(question, name, discount)]
@@ -88,7 +88,7 @@ def refuse_unbounded(case: Case, question: Question, objectives: str, options: A
 def fits(question: Question, name: str, discount: str) -> bool:
     """Whether an objective exists for a game: `Objective.check` says so."""
     word, _, dtype = name.partition(":")
-    mean = word in ("win", "lower", "upper", "score", "moves")
+    mean = word in ("win", "lower", "upper", "score", "merges", "moves")
     try:
         Objective(word, dtype, Fraction(discount if mean else 1)).check(question.game)
     except ValueError:
@@ -97,7 +97,7 @@ def fits(question: Question, name: str, discount: str) -> bool:
 
 
 def measure(objective: Objective) -> int:
-    return MEASURES.index("win" if objective.is_bound else objective.name)
+    return list(MEASURES).index("win" if objective.is_bound else objective.name)
 
 
 def judge(
@@ -239,7 +239,7 @@ def check_stars(
 
 def check_policies(case: Case, question: Question, folder: Path, lines: str) -> None:
     """What random and greedy play, a function and the table's own play are worth."""
-    rules, objective = question.rules, case.rng.choice(("win", "score", "moves"))
+    rules, objective = question.rules, case.rng.choice(("win", "score", "merges", "moves"))
     with open_table(folder) as table:
         label = next((one.label for one in table.objectives if one.name == objective), None)
         best = float(table.start(label)) if label else 0.0

@@ -80,6 +80,7 @@ MEANINGS = {
     "upper": Meaning("proved upper bound of the probability to win", BOUNDS, win=1, rounding="up"),
     "guaranteed": Meaning("whether a win can be forced", ("bit",), "least", win=1),
     "score": Meaning("expected score", FLOATS, merge="tile"),
+    "merges": Meaning("expected number of merges", FLOATS, merge="one"),
     "moves": Meaning("expected number of slides", FLOATS, slide=1),
     "survival": Meaning("slides that can be forced", ("int32",), "least", slide=1),
     "longest": Meaning("slides of the longest game", ("int32",), "largest", slide=1),

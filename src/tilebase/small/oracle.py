@@ -40,6 +40,7 @@ where a slide is worth
     ``win``         1 if it wins, else 0: V is the probability to win
     ``guaranteed``  1 if it wins, else 0, with adversarial spawns: V is 1 if a win can be forced
     ``score``       the sum of the tiles that it makes by merging: V is the expected score
+    ``merges``      the number of its merges: V is the expected number of merges
     ``moves``       1: V is the expected number of slides to the end of the game
     ``survival``    1, with adversarial spawns: V is the number of slides that can be forced
     ``longest``     1, with spawns that help: V is the number of slides of the longest game
@@ -70,7 +71,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
 from tilebase.game.symmetry import canonical, orbit_size
 
-Objective: TypeAlias = Literal["win", "guaranteed", "score", "moves", "survival", "longest"]
+Objective: TypeAlias = Literal["win", "guaranteed", "score", "merges", "moves", "survival", "longest"]
 """What a value means; see the module."""
 
 Transition: TypeAlias = tuple[Cells, str, Cells | Literal["win", "lose"]]
@@ -255,6 +256,8 @@ def _best(game: Game, objective: Objective, W: dict[Cells, Fraction], state: Cel
 def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Fraction:
     if objective == "score":
         return Fraction(_potential(game, after) - _potential(game, state))
+    if objective == "merges":
+        return Fraction(_tiles(state) - _tiles(after))
     return Fraction(objective in ("moves", "survival", "longest") or game.wins(after))
 
 
@@ -264,6 +267,11 @@ def _potential(game: Game, board: Cells) -> int:
     Merging two tiles 2**e adds e * 2**(e + 1) - 2 * (e - 1) * 2**e = 2**(e + 1), the tile made.
     """
     return sum((e - 1) * 2**e for e in board if e and not (game.unmergeable and e == game.x))
+
+
+def _tiles(board: Cells) -> int:
+    """The number of tiles, of which a merge leaves one less; unmergeable ones stay."""
+    return sum(1 for e in board if e)
 
 
 def transitions(game: Game) -> set[Transition]:
