@@ -451,7 +451,7 @@ def test_a_missing_file_of_values_is_made_again(table):
         ("solve 2x2 16 --threads 0", 2, "give 1 to 256"),
         ("evaluate t random --threads -1", 2, "give 1 to 256"),
         ("evaluate t random --memory 10", 2, "too little"),
-        ("evaluate t random --objective guaranteed", 2, "under win, score or moves"),
+        ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
         ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),
         ("solve 2x2 16 --four 1e-400", 2, "too many digits"),
         ("solve 2x2 16 -q --save rows.foo", 2, "is not known: end its name in"),

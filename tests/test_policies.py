@@ -228,6 +228,8 @@ def test_tables_that_do_not_fit(solved, tmp_path):
         (Game("2x3", 16, unmergeable=[4]), "win", "1"),
         (Game("2x3", 16, walls=[1]), "score", "1"),
         (Game("2x2x2", 8), "moves", "1"),
+        (Game("2x2"), "merges", "1"),
+        (Game("2x2", 32), "score", "0.9"),
     ],
     ids=str,
 )

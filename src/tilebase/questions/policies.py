@@ -125,7 +125,7 @@ def evaluate(
         ``"module:function"``, or a callable.  The module is imported, also from the current folder, so its
         code runs: name only modules that you trust.
     objective:
-        Label of the table's objective: win, score or moves.  None: the first of those.
+        Label of an objective of the table whose values are means in floats.  None: the first of those.
     states:
         A callable is refused, before long, if it can reach more states than these.
     games, seed:
@@ -181,8 +181,8 @@ def _objective(table: Table, label: str | None) -> Objective:
     if found is not None:
         return found
     raise UsageError(
-        f"a policy is evaluated under win, score or moves in floats, and {table.location.name} has no values "
-        + (f"of {label} of this type" if label else "of these")
+        f"a policy is evaluated under an objective that is a mean in floats, as win or score, and "
+        f"{table.location.name} has no values " + (f"of {label} of this type" if label else "of these")
     )
 
 

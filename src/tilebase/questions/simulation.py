@@ -74,20 +74,20 @@ class Simulation:
 
 
 class _Games:
-    """Games at one sum: their states, slides so far and score so far."""
+    """Games at one sum: their states, slides so far and payoffs so far."""
 
     def __init__(self) -> None:
         self.pieces: list[tuple[Array, Array, Array]] = []
 
-    def add(self, states: Array, slides: Array, earned: Array) -> None:
+    def add(self, states: Array, slides: Array, payoffs: Array) -> None:
         """More games."""
         if len(states):
-            self.pieces.append((states, slides, earned))
+            self.pieces.append((states, slides, payoffs))
 
     def all(self) -> tuple[Array, Array, Array]:
         """All of them."""
-        states, slides, earned = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
-        return states, slides, earned
+        states, slides, payoffs = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
+        return states, slides, payoffs
 
 
 def simulate(
@@ -142,16 +142,14 @@ def _play(
     picked = rng.choice(len(keys), size=games, p=np.array(chances, dtype=np.float64))
     for total in np.unique(sums[picked]).tolist():
         states = keys[picked[sums[picked] == total]]
-        waiting.setdefault(total, _Games()).add(
-            states, np.zeros(len(states), int), np.zeros(len(states), int)
-        )
-    payoffs: list[Array] = []
-    merge = objective.meaning.merge
+        waiting.setdefault(total, _Games()).add(states, np.zeros(len(states), int), np.zeros(len(states)))
+    paid: list[Array] = []
+    discount = float(objective.discount)
     wins = slid = ended = 0
     pace = Pace(progress, "games")
     while waiting:
         total = min(waiting)
-        states, slides, earned = waiting.pop(total).all()
+        states, slides, payoffs = waiting.pop(total).all()
         layer = reader.layer(total)
         links = layer.link(states)
         choice = choose(objective, layer, links)
@@ -159,19 +157,18 @@ def _play(
         slot = links.slots[choice, every]
         over = slot == NONE
         slides = slides + ~over
-        if merge:
-            earned = earned + np.where(over, 0, links.gains[merge][choice // 2, every])
         won = slot == WON
         done = over | won
-        payoffs.append(_payoff(objective, won[done], slides[done], earned[done]))
+        payoffs = payoffs + _worth(objective, links, choice, every, over, won) * discount**slides
+        paid.append(payoffs[done])
         wins += int(won.sum())
         slid += int(slides[done].sum())
         ended += int(done.sum())
         afters = links.afters[choice, every][~done]
-        _spawn(reader, afters, slides[~done], earned[~done], total, rng, waiting)
+        _spawn(reader, afters, slides[~done], payoffs[~done], total, rng, waiting)
         if pace.due() or ended == games:
             pace.report(total, "play", ended, ended / games)
-    return np.concatenate(payoffs), wins, slid
+    return np.concatenate(paid), wins, slid
 
 
 def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
@@ -192,19 +189,20 @@ def choose(objective: Objective, layer: ReadLayer, links: Links) -> Array:
     return best
 
 
-def _payoff(objective: Objective, won: Array, slides: Array, earned: Array) -> Array:
-    """What games were worth that ended after so many slides, whose merges earned this."""
-    if objective.is_win:
-        return won * float(objective.discount) ** slides
-    worth: Array = earned.astype(np.float64) + objective.meaning.slide * slides
-    return worth
+def _worth(objective: Objective, links: Links, choice: Array, every: Array, over: Array, won: Array) -> Array:
+    """What the chosen slide of each state adds to its game; 0 where none is allowed."""
+    meaning = objective.meaning
+    worth: Array = meaning.slide + meaning.win * won.astype(np.float64)
+    if meaning.merge:
+        worth += links.gains[meaning.merge][choice // 2, every]
+    return np.where(over, 0.0, worth)
 
 
 def _spawn(
     reader: LayerReader,
     afters: Array,
     slides: Array,
-    earned: Array,
+    payoffs: Array,
     total: int,
     rng: np.random.Generator,
     waiting: dict[int, _Games],
@@ -217,4 +215,4 @@ def _spawn(
     for chosen, tile in ((~fours, 2), (fours, 4)):
         if chosen.any():
             games = waiting.setdefault(total + tile, _Games())
-            games.add(states[chosen], slides[chosen], earned[chosen])
+            games.add(states[chosen], slides[chosen], payoffs[chosen])
