@@ -28,9 +28,9 @@ import itertools
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import index, le
 from typing import Any, TypeAlias
 
@@ -153,6 +153,19 @@ class Game:
         if self.pattern not in (None, "lemma1", "pair"):
             put("pattern", "|".join(self._pattern_text(pattern) for pattern in patterns))
 
+    # -- as a value ----------------------------------------------------------------------
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(self.__getstate__().values()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields and nothing that is computed from them: hashes of texts differ between processes."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     # -- checks ---------------------------------------------------------------------------
 
     def _cell_set(self, cells: str | Iterable[int], what: str) -> tuple[int, ...]:
@@ -246,12 +259,12 @@ class Game:
 
     # -- derived ---------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def shape_text(self) -> str:
         """The shape as it is written: ``4x4``."""
         return "x".join(map(str, self.shape))
 
-    @property
+    @cached_property
     def cells(self) -> int:
         """Number of cells, walls included."""
         count = 1
@@ -259,32 +272,32 @@ class Game:
             count *= size
         return count
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits a cell takes in a packed key."""
         return 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
 
-    @property
+    @cached_property
     def x(self) -> int:
         """The code of an unmergeable tile: all bits of a cell."""
         return (1 << self.bits) - 1
 
-    @property
+    @cached_property
     def _x_code(self) -> int:
         """What `merge_line` takes as x: 0 without unmergeable tiles."""
         return self.x if self.unmergeable else 0
 
-    @property
+    @cached_property
     def max_code(self) -> int:
         """The largest exponent a cell can hold when packed."""
         return self.x - 1 if self.unmergeable else self.x
 
-    @property
+    @cached_property
     def free_cells(self) -> int:
         """Cells that ordinary tiles can use at once."""
         return self.cells - len(self.walls) - len(self.unmergeable)
 
-    @property
+    @cached_property
     def spawn_exponents(self) -> tuple[int, ...]:
         """Exponents that are spawned with positive probability, ascending."""
         return tuple(e for e, p in ((1, 1 - self.four), (2, self.four)) if p > 0)
@@ -293,7 +306,15 @@ class Game:
         """Probability that a spawned tile has this exponent."""
         return {1: 1 - self.four, 2: self.four}.get(exponent, Fraction(0))
 
-    @property
+    @cached_property
+    def _spawn_chances(self) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
+        """By the number of open cells: each spawned exponent, and its chance on one of these cells."""
+        return tuple(
+            tuple((e, self.spawn_probability(e) / max(open_cells, 1)) for e in self.spawn_exponents)
+            for open_cells in range(self.cells + 1)
+        )
+
+    @cached_property
     def _buildable(self) -> int:
         # A tile of exponent e is made from two of e - 1, and while the second is being made
         # the first occupies a cell: each exponent above those that are given costs a cell more.
@@ -309,12 +330,12 @@ class Game:
         tiles = [int(word) for word in split_cells(self.start) if word.isdecimal() and len(word) < 30]
         return max(max(tiles, default=0).bit_length() - 1, 0)
 
-    @property
+    @cached_property
     def goal_exponent(self) -> int | None:
         """Exponent of the goal tile, or None in a continued game."""
         return None if self.goal is None else self.goal.bit_length() - 1
 
-    @property
+    @cached_property
     def can_win(self) -> bool:
         """Whether anything wins: a goal or a pattern."""
         return self.goal is not None or self.pattern is not None
@@ -457,12 +478,12 @@ class Game:
             result[towards_last] = tuple(line[::-1] for line in lines)
         return result
 
-    @property
+    @cached_property
     def all_lines(self) -> tuple[Cells, ...]:
         """Every line once, each a tuple of cells in ascending order."""
         return tuple(line for direction in self.directions[::2] for line in self.lines[direction])
 
-    @property
+    @cached_property
     def neighbours(self) -> tuple[tuple[int, int], ...]:
         """Every two cells beside each other once, line by line, the lower one first."""
         return tuple(pair for line in self.all_lines for pair in itertools.pairwise(line))
@@ -556,7 +577,7 @@ class Game:
 
     # -- boards ------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def empty_board(self) -> Cells:
         """The board before the first spawn: unmergeable tiles only."""
         return tuple(self.x if cell in self.unmergeable else 0 for cell in range(self.cells))
@@ -715,22 +736,29 @@ class Game:
     def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
         """The board after a slide, by the bare rules: no goal, no limits; may be unchanged."""
         board, x = list(cells), self._x_code
-        for line in self.lines[direction]:
-            for segment in self._segments(line):
-                merged = merge_line([board[c] for c in segment], x)
-                for cell, exponent in zip(segment, merged, strict=True):
-                    board[cell] = exponent
+        for segment in self._segments[direction]:
+            merged = _merged(tuple([board[c] for c in segment]), x)
+            for cell, exponent in zip(segment, merged, strict=True):
+                board[cell] = exponent
         return tuple(board)
 
-    def _segments(self, line: Cells) -> Iterable[Cells]:
+    @cached_property
+    def _segments(self) -> dict[str, tuple[Cells, ...]]:
+        """The lines of each direction, cut at obstacles: tiles slide within a segment."""
+        return {
+            direction: tuple(segment for line in lines for segment in self._cut(line))
+            for direction, lines in self.lines.items()
+        }
+
+    def _cut(self, line: Cells) -> Iterable[Cells]:
         for blocked, group in itertools.groupby(line, key=lambda cell: cell in self.obstacles):
             if not blocked:
                 yield tuple(group)
 
     def holds_goal(self, cells: Sequence[int]) -> bool:
         """Whether a tile of the goal is on the board."""
-        goal = self.goal_exponent
-        return goal is not None and any(e >= goal and not self._is_x(e) for e in cells)
+        goal, x = self.goal_exponent, self._x_code
+        return goal is not None and any(e >= goal and e != x for e in cells)
 
     def wins(self, after: Sequence[int]) -> bool:
         """Whether a board after a slide is won: by the goal, or by a pattern without breaking a limit."""
@@ -738,21 +766,22 @@ class Game:
 
     def matches(self, cells: Sequence[int]) -> bool:
         """Whether the board holds one of the patterns."""
-        return any(
+        return bool(self.patterns) and any(
             all(e is None or e == found for e, found in zip(pattern, cells, strict=True))
             for pattern in self.patterns
         )
 
     def allowed(self, cells: Sequence[int]) -> bool:
         """Whether no tile exceeds its limit, nor the largest tile."""
-        return all(e <= top or self._is_x(e) for e, top in zip(cells, self.highest, strict=True))
+        x = self._x_code
+        return all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
         """The allowed slides and the afterstates they lead to, won ones included."""
-        result = {}
+        board, result = tuple(cells), {}
         for direction in self.directions:
-            after = self.slide_any(cells, direction)
-            if after != tuple(cells) and (self.wins(after) or self.allowed(after)):
+            after = self.slide_any(board, direction)
+            if after != board and (self.wins(after) or self.allowed(after)):
                 result[direction] = after
         return result
 
@@ -760,11 +789,8 @@ class Game:
         """The states a spawn can lead to, with probabilities that sum to 1 (empty if full)."""
         board = tuple(cells)
         open_cells = [c for c, e in enumerate(board) if not e and c not in self.walls]
-        return [
-            (board[:c] + (e,) + board[c + 1 :], self.spawn_probability(e) / len(open_cells))
-            for c in open_cells
-            for e in self.spawn_exponents
-        ]
+        chances = self._spawn_chances[len(open_cells)]
+        return [(board[:c] + (e,) + board[c + 1 :], p) for c in open_cells for e, p in chances]
 
     @property
     def start_board(self) -> Cells | None:
@@ -809,3 +835,9 @@ def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
             result.append(exponent)
             mergeable = True
     return result + [0] * (len(line) - len(result))
+
+
+@lru_cache(maxsize=1 << 14)
+def _merged(line: Cells, x: int) -> Cells:
+    """`merge_line`, remembered: boards have few different lines."""
+    return tuple(merge_line(line, x))

@@ -9,8 +9,9 @@ canonical board of an orbit is the one with the least packed key, which is the l
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import itemgetter
 
 from tilebase.game.game import Cells, Game
 
@@ -67,9 +68,23 @@ def _box_symmetries(shape: tuple[int, ...]) -> set[Cells]:
     return found
 
 
+@lru_cache(maxsize=256)
+def _permuters(game: Game) -> tuple[Callable[[Sequence[int]], Cells], ...]:
+    return tuple(permuter(p) for p in symmetries(game))
+
+
+def permuter(permutation: Sequence[int]) -> Callable[[Sequence[int]], Cells]:
+    """``b -> tuple(b[source] for source in permutation)``, by compiled code; also for a single cell."""
+    if len(permutation) == 1:
+        only = permutation[0]
+        return lambda board: (board[only],)
+    get: Callable[[Sequence[int]], Cells] = itemgetter(*permutation)
+    return get
+
+
 def images(game: Game, cells: Sequence[int]) -> list[Cells]:
     """The boards that the symmetries make of this one, one a symmetry, repeats included."""
-    return [tuple(cells[source] for source in p) for p in symmetries(game)]
+    return [permute(cells) for permute in _permuters(game)]
 
 
 def canonical(game: Game, cells: Sequence[int]) -> Cells:

@@ -6,23 +6,12 @@ entry, and a board is slid in a few microseconds.  No Numba, no NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from tilebase.game.game import UNBOUNDED, Cells, Game, merge_line
-from tilebase.game.symmetry import symmetries
+from tilebase.game.symmetry import permuter, symmetries
 from tilebase.objectives.objective import Objective
-
-
-def _getter(cells: Sequence[int]) -> Callable[[Cells], Cells]:
-    """``b -> tuple(b[c] for c in cells)``, also where there is only one."""
-    if len(cells) == 1:
-        only = cells[0]
-        return lambda board: (board[only],)
-    get: Callable[[Cells], Any] = itemgetter(*cells)
-    return get
 
 
 class Slider:
@@ -31,7 +20,7 @@ class Slider:
     def __init__(self, game: Game) -> None:
         self.game = game
         self._directions = [self._plan(direction) for direction in game.directions]
-        self._images = [_getter(p) for p in symmetries(game)[1:]]
+        self._images = [permuter(p) for p in symmetries(game)[1:]]
         self._goal = game.goal_exponent or UNBOUNDED + 1
         self._x = game.x if game.unmergeable else -1
         self._uniform = len(set(game.highest)) == 1 and not game.unmergeable
@@ -50,7 +39,7 @@ class Slider:
             size = len(line)
             remembered: dict[Cells, Cells] = {} if blocked else shared
             plan.append((k * size, (k + 1) * size, remembered, partial(self._slide_line, line)))
-        return direction, _getter(order), plan, _getter(inverse)
+        return direction, permuter(order), plan, permuter(inverse)
 
     def _slide_line(self, line: Cells, tiles: Cells) -> Cells:
         x = self.game.x if self.game.unmergeable else 0
