@@ -230,6 +230,13 @@ def link_states(
 
 
 @kernel()
+def count_spawns(keys, low_bits, fold, out_spawns):
+    """``out_spawns[a]``: free cells of afterstate a."""
+    for a in range(len(keys)):
+        out_spawns[a] = ones(free_cells(keys[a], low_bits, fold))
+
+
+@kernel()
 def spawn_all(keys, exponent, low_bits, fold, out_states, out_from):
     """Every spawn of one exponent on every afterstate; return how many (counted only, without room)."""
     n = 0

@@ -66,6 +66,9 @@ class GameOptions:
         str | None,
         Parameter(help="Tiles on cells that win, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
     ] = None
+    goal_sum: Annotated[
+        int | None, Parameter(help="Sum of the tiles that wins, as soon as a spawn makes it: 1800.")
+    ] = None
     walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = ""
     unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which slides but never merges.")] = (
         ""
@@ -93,6 +96,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
         limits=options.limits,
         largest=options.largest,
         pattern=options.pattern,
+        goal_sum=options.goal_sum,
         walls=parse_cells(options.walls),
         unmergeable=parse_cells(options.unmergeable),
         fixed=options.fixed,

@@ -70,7 +70,9 @@ class Seat:
         )
 
     def _worth(self, board: Board) -> float:
-        """What a position is worth; one that the table does not hold is the last to be chosen."""
+        """What a position is worth; one that is won or not in the table is the last to be chosen."""
+        if board.won:
+            return float("inf")
         answer: Answer | None = self.table.get(board, None, self.objective)
         return float("inf") if answer is None else float(answer.value)
 

@@ -73,8 +73,8 @@ class BoundResult:
 
     @property
     def wins(self) -> int:
-        """1 if the game has a goal: all boards that hold it, taken as one state; else 0."""
-        return int(self.game.goal is not None)
+        """1 if the game has a goal or a goal sum: all boards that have it, taken as one state; else 0."""
+        return int(self.game.goal is not None or self.game.goal_sum is not None)
 
     @property
     def boards(self) -> int:
@@ -101,11 +101,16 @@ def boards_by_sum(game: Game) -> dict[int, int]:
     """For each sum, ascending, how many boards lie within the limits of a game.
 
     Walls are empty and fixed unmergeable tiles stay where they are; movable ones may stand
-    anywhere, as many as the game has.  Sums without a board are left out.
+    anywhere, as many as the game has.  Sums without a board are left out, and those that win.
 
     >>> boards_by_sum(Game("1x2", 8))
     {0: 1, 2: 2, 4: 3, 6: 2, 8: 1}
     """
+    return {total: n for total, n in fillings_by_sum(game).items() if not game.reached(total)}
+
+
+def fillings_by_sum(game: Game) -> dict[int, int]:
+    """`boards_by_sum` with the sums that win."""
     return _by_sum(_ways(game, _single_cells(game), range(1, max(game.tops) + 1)))
 
 

@@ -186,8 +186,8 @@ class Board:
 
     @property
     def won(self) -> bool:
-        """Whether the board holds the goal."""
-        return self.game.holds_goal(self.cells)
+        """Whether the board holds the goal or has the goal sum."""
+        return self.game.holds_goal(self.cells) or self.game.has_goal_sum(self.cells)
 
     def canonical(self) -> Board:
         """The canonical board of the orbit."""

@@ -7,10 +7,11 @@ The player slides: along every line each tile moves as far as it can towards one
 equal neighbours merge into one of the next exponent, and no tile merges twice.  A slide
 that changes nothing is not a move.  Then a tile, 2 or 4, is spawned in an empty cell.
 
-Three things may forbid a slide or end the game:
+Four things may forbid a slide or end the game:
 
 * the *goal*: a slide that makes a tile of the goal wins, whatever else it does; so does a
   slide after which the board holds a *pattern* of tiles on cells, if it breaks no limit;
+* the *goal sum*: the game is won as soon as the sum of the tiles reaches it, which a spawn does;
 * the *limits*: a slide whose result exceeds the limit of a cell is not allowed
   (Slizkov, arXiv:2303.07266, section 3);
 * the *largest* tile that may ever be made: the same limit on every cell (the bounded
@@ -87,6 +88,9 @@ class Game:
         with ``|`` between them.  ``"lemma1"`` are the tiles T/2, T/4 that begin the first row and
         T/8, T/16, T/16 that begin the second, for the goal T of 64 or more (Slizkov, lemma 1);
         ``"pair"`` any two neighbours T/2.  None for no pattern.
+    goal_sum:
+        The sum of the tiles that wins, an even number: a board is won as soon as its sum is as large,
+        which a spawn does, even if no slide is left.  None for no such sum.
     walls:
         Indexes of cells that no tile enters.
     unmergeable:
@@ -116,6 +120,7 @@ class Game:
     unmergeable: tuple[int, ...] = ()
     fixed: bool = False
     pattern: str | None = None
+    goal_sum: int | None = None
 
     def __init__(
         self,
@@ -130,6 +135,7 @@ class Game:
         unmergeable: str | Iterable[int] = (),
         fixed: bool = False,
         pattern: str | None = None,
+        goal_sum: int | None = None,
     ) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -146,9 +152,11 @@ class Game:
         put("limits", self._parse_limits(limits))
         put("start", str(start).strip())
         put("pattern", None if pattern is None else str(pattern).strip().lower())
+        put("goal_sum", None if goal_sum is None else integer_of(goal_sum, "goal sum"))
         self._check_fit()
         self._check_tiles()
         self._check_start()
+        self._check_sum()
         patterns = self.patterns  # here is where a pattern is refused that cannot be
         if self.pattern not in (None, "lemma1", "pair"):
             put("pattern", "|".join(self._pattern_text(pattern) for pattern in patterns))
@@ -257,6 +265,18 @@ class Game:
                 raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
             object.__setattr__(self, "start", self.format(cells))
 
+    def _check_sum(self) -> None:
+        if self.goal_sum is None:
+            return
+        if self.goal_sum % 2:
+            raise GameError(f"the goal sum {self.goal_sum} is odd, but all sums are even: give an even one")
+        least = max(self.sum(board) for board, _ in self.starts())
+        if self.goal_sum <= least:
+            raise GameError(f"a start has the sum {least}, so the goal sum must be at least {least + 2}")
+        most = sum(2**top for top in self.tops if top)
+        if self.goal_sum > most:
+            raise GameError(f"no board of {self} has the goal sum {self.goal_sum}: give at most {most}")
+
     # -- derived ---------------------------------------------------------------------------
 
     @cached_property
@@ -337,13 +357,13 @@ class Game:
 
     @cached_property
     def can_win(self) -> bool:
-        """Whether anything wins: a goal or a pattern."""
-        return self.goal is not None or self.pattern is not None
+        """Whether anything wins: a goal, a pattern or a goal sum."""
+        return self.goal is not None or self.pattern is not None or self.goal_sum is not None
 
     @property
     def goal_fits(self) -> bool:
         """Whether the limits leave room for a win: a pattern, or two tiles of half the goal in one line."""
-        if any(self.patterns):
+        if any(self.patterns) or self.goal_sum is not None:
             return True
         if self.goal_exponent is None:
             return False
@@ -446,6 +466,8 @@ class Game:
             everywhere = min(everywhere, self.goal_exponent - 1)
         if self.largest is not None:
             everywhere = min(everywhere, self.largest.bit_length() - 1)
+        if self.goal_sum is not None:
+            everywhere = min(everywhere, (self.goal_sum - 1).bit_length() - 1)
         limits = self.limits or (1 << everywhere,) * self.cells
         return tuple(
             0 if cell in self.obstacles else min(everywhere, max(limit, 1).bit_length() - 1)
@@ -498,7 +520,8 @@ class Game:
     @property
     def identity(self) -> dict[str, Any]:
         """What makes this game this game, as plain JSON values; equal games, equal identities."""
-        pattern = {} if self.pattern is None else {"pattern": self.pattern}
+        # Entries that games of older versions have not, so that their identities stay.
+        newer = {"pattern": self.pattern, "goal_sum": self.goal_sum}
         return {
             "shape": self.shape_text,
             "goal": self.goal,
@@ -509,7 +532,7 @@ class Game:
             "walls": list(self.walls),
             "unmergeable": list(self.unmergeable),
             "fixed": self.fixed,
-            **pattern,
+            **{name: value for name, value in newer.items() if value is not None},
         }
 
     @classmethod
@@ -536,7 +559,11 @@ class Game:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
-        words = [self.shape_text, "continued" if self.goal is None else f"to {self.goal}"]
+        words = [self.shape_text]
+        if self.goal is not None or self.goal_sum is None:
+            words.append("continued" if self.goal is None else f"to {self.goal}")
+        if self.goal_sum is not None:
+            words.append(f"to the sum {self.goal_sum}")
         if self.four != Fraction(1, 10):
             words.append(f"four {self.four}")
         if self.start != "two-tiles":
@@ -570,10 +597,8 @@ class Game:
     @property
     def winning_text(self) -> str:
         """What wins, in words: ``the tile 64 or the pattern pair``."""
-        pattern = f"the pattern {self.pattern}"
-        if self.goal is None:
-            return pattern
-        return f"the tile {self.goal} or {pattern}" if self.pattern else f"the tile {self.goal}"
+        ways = {"the tile": self.goal, "the pattern": self.pattern, "the sum": self.goal_sum}
+        return " or ".join(f"{name} {value}" for name, value in ways.items() if value is not None)
 
     # -- boards ------------------------------------------------------------------------------
 
@@ -637,9 +662,15 @@ class Game:
     def check(self, cells: Sequence[int]) -> Cells:
         """`cells` as a tuple.  Raises `BoardError` if a tile is where none of its size may be.
 
-        Boards that hold the goal are refused, and so is a tile too large for a packed key.
+        Won boards are refused, and so is a tile too large for a packed key.
         """
-        return self._check_cells(cells, self._readable)
+        board = self._check_cells(cells, self._readable)
+        if self.has_goal_sum(board):
+            raise BoardError(
+                f"{self.format(board)} has the sum {self.sum(board)}, so it is won: give a board with a sum "
+                f"below {self.goal_sum}"
+            )
+        return board
 
     @cached_property
     def _readable(self) -> tuple[int, ...]:
@@ -760,6 +791,14 @@ class Game:
         goal, x = self.goal_exponent, self._x_code
         return goal is not None and any(e >= goal and e != x for e in cells)
 
+    def reached(self, total: int) -> bool:
+        """Whether boards of this sum are won."""
+        return self.goal_sum is not None and total >= self.goal_sum
+
+    def has_goal_sum(self, cells: Sequence[int]) -> bool:
+        """Whether the sum of a board wins."""
+        return self.goal_sum is not None and self.sum(cells) >= self.goal_sum
+
     def wins(self, after: Sequence[int]) -> bool:
         """Whether a board after a slide is won: by the goal, or by a pattern without breaking a limit."""
         return self.holds_goal(after) or (self.matches(after) and self.allowed(after))
@@ -777,8 +816,13 @@ class Game:
         return all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
-        """The allowed slides and the afterstates they lead to, won ones included."""
+        """The allowed slides and the afterstates they lead to, won ones included.
+
+        None on a board whose sum has won.
+        """
         board, result = tuple(cells), {}
+        if self.has_goal_sum(board):
+            return {}
         for direction in self.directions:
             after = self.slide_any(board, direction)
             if after != board and (self.wins(after) or self.allowed(after)):

@@ -84,6 +84,8 @@ def count(
     """
     if keep not in KEEP:
         raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
+    if lookahead and game.goal_sum is not None:
+        raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     memory, threads = check_resources(memory, threads)
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:

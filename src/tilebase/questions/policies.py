@@ -20,7 +20,7 @@ import random
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -363,6 +363,8 @@ def _reach(
             for after, wins, weight in choices:
                 if not wins and weight:
                     for state, _ in game.spawns(after):
+                        if game.has_goal_sum(state):
+                            continue
                         waiting.setdefault(game.sum(state), set()).add(state)
         before += here
     return layers
@@ -400,30 +402,28 @@ def sample_callable(
     slider, rng, pace = Slider(game), random.Random(seed), Pace(progress, "games")
     payoffs = []
     for number in range(games):
-        payoff, factor = 0.0, 1.0
-        for board, after, wins in _game(game, slider, policy, rng):
-            factor *= float(objective.discount)
-            payoff += factor * _gain(slider, objective, board, after, wins)
-        payoffs.append(payoff)
+        payoffs.append(_play(game, slider, policy, objective, rng))
         if pace.due() or number + 1 == games:
             pace.report(0, "play", number + 1, (number + 1) / games)
     return statistics.fmean(payoffs), statistics.stdev(payoffs) / math.sqrt(games)
 
 
-def _game(
-    game: Game, slider: Slider, policy: Policy, rng: random.Random
-) -> Iterator[tuple[Cells, Cells, bool]]:
-    """The states of one random game, what each slide makes of them, and whether it wins."""
+def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng: random.Random) -> float:
+    """What one random game of a policy is worth."""
+    payoff, factor = 0.0, 1.0
     drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
     while True:
         board = rng.choices([state for state, _ in drawn], [float(p) for _, p in drawn])[0]
+        if game.has_goal_sum(board):
+            return payoff + factor * objective.meaning.win
         choices = _choices(game, slider, policy, board)
         if not choices:
-            return
+            return payoff
         after, wins, _ = rng.choices(choices, [weight for *_, weight in choices])[0]
-        yield board, after, wins
+        factor *= float(objective.discount)
+        payoff += factor * _gain(slider, objective, board, after, wins)
         if wins:
-            return
+            return payoff
         drawn = game.spawns(after)
 
 
@@ -469,7 +469,10 @@ def _worth(
     here = _gain(slider, objective, board, after, wins)
     if wins:
         return here
-    return here + sum(float(p) * V[state] for state, p in game.spawns(after))
+    won = objective.meaning.win
+    return here + sum(
+        float(p) * (won if game.has_goal_sum(state) else V[state]) for state, p in game.spawns(after)
+    )
 
 
 def _gain(slider: Slider, objective: Objective, board: Cells, after: Cells, wins: bool) -> float:

@@ -116,10 +116,18 @@ def simulate(
     chosen = opened.objective(objective)
     afterstate_counts(opened)  # its files are compared with its manifest
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
-    payoffs, wins, slides = _play(reader, chosen, games, np.random.default_rng(seed), progress)
+    played = _play(reader, chosen, games, np.random.default_rng(seed), progress)
+    payoffs = played.payoffs
     exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None
     return Simulation(
-        chosen, games, wins, slides, float(payoffs.mean()), _error(chosen, payoffs, exact), exact, seed
+        chosen,
+        games,
+        played.wins,
+        played.slides,
+        float(payoffs.mean()),
+        _error(chosen, payoffs, exact),
+        exact,
+        seed,
     )
 
 
@@ -132,8 +140,8 @@ def _error(objective: Objective, payoffs: Array, exact: float | None) -> float |
 
 def _play(
     reader: LayerReader, objective: Objective, games: int, rng: np.random.Generator, progress: Any
-) -> tuple[Array, int, int]:
-    """Payoffs of all games, how many were won, and all slides."""
+) -> _Tally:
+    """Play all games, layer by layer."""
     game = reader.game
     waiting: dict[int, _Games] = {}
     boards, chances = zip(*game.starts(), strict=True)
@@ -143,32 +151,50 @@ def _play(
     for total in np.unique(sums[picked]).tolist():
         states = keys[picked[sums[picked] == total]]
         waiting.setdefault(total, _Games()).add(states, np.zeros(len(states), int), np.zeros(len(states)))
-    paid: list[Array] = []
     discount = float(objective.discount)
-    wins = slid = ended = 0
-    pace = Pace(progress, "games")
+    tally = _Tally(games, Pace(progress, "games"))
     while waiting:
         total = min(waiting)
         states, slides, payoffs = waiting.pop(total).all()
+        if game.reached(total):
+            tally.end(total, slides, payoffs + objective.meaning.win * discount**slides, len(states))
+            continue
         layer = reader.layer(total)
         links = layer.link(states)
         choice = choose(objective, layer, links)
         every = np.arange(len(states))
         slot = links.slots[choice, every]
-        over = slot == NONE
+        over, won = slot == NONE, slot == WON
         slides = slides + ~over
-        won = slot == WON
-        done = over | won
         payoffs = payoffs + _worth(objective, links, choice, every, over, won) * discount**slides
-        paid.append(payoffs[done])
-        wins += int(won.sum())
-        slid += int(slides[done].sum())
-        ended += int(done.sum())
+        done = over | won
+        tally.end(total, slides[done], payoffs[done], int(won.sum()))
         afters = links.afters[choice, every][~done]
         _spawn(reader, afters, slides[~done], payoffs[~done], total, rng, waiting)
-        if pace.due() or ended == games:
-            pace.report(total, "play", ended, ended / games)
-    return np.concatenate(paid), wins, slid
+    return tally
+
+
+class _Tally:
+    """Games that have ended: what they paid, how many were won, and their slides."""
+
+    def __init__(self, games: int, pace: Pace) -> None:
+        self.games, self._pace = games, pace
+        self.paid: list[Array] = []
+        self.wins = self.slides = self.ended = 0
+
+    def end(self, total: int, slides: Array, payoffs: Array, wins: int) -> None:
+        """Games that end at a sum."""
+        self.paid.append(payoffs)
+        self.wins += wins
+        self.slides += int(slides.sum())
+        self.ended += len(slides)
+        if self._pace.due() or self.ended == self.games:
+            self._pace.report(total, "play", self.ended, self.ended / self.games)
+
+    @property
+    def payoffs(self) -> Array:
+        """Of all games."""
+        return np.concatenate(self.paid)
 
 
 def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:

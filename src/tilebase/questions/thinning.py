@@ -286,6 +286,8 @@ def _advance(
     )
     game = reader.game
     for exponent in game.spawn_exponents:
+        if game.reached(layer.total + 2**exponent):
+            continue  # these games are won
         states, origin = reader.spawns(keys, exponent)
         if not len(states):
             continue

@@ -90,6 +90,8 @@ def _actions(solved: oracle.Values, state: Cells) -> Iterator[Action]:
         outcomes: dict[Cells | Ending, Fraction] = {}
         for board, p in [] if game.wins(after) else game.spawns(after):
             end: Cells | Ending = canonical(game, board) if game.slides(board) else "lose"
+            if game.has_goal_sum(board):
+                end = "win"
             outcomes[end] = outcomes.get(end, Fraction(0)) + p
         found = tuple(outcomes.items()) or (("win", Fraction(1)),)
         yield Action("=".join(directions), worths[after], worths[after] == most, found)

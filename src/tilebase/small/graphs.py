@@ -146,6 +146,8 @@ def _too_large(game: Game, size: str, most: int) -> UsageError:
 
 def _node(game: Game, lookahead: bool, board: Cells) -> Node:
     """What stands for a board with the player to move."""
+    if game.has_goal_sum(board):
+        return "win"
     afters = game.slides(board).values()
     if not afters:
         return "lose"

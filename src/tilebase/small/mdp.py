@@ -119,7 +119,9 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
                 continue
             for board, p in game.spawns(after):
                 stood = canonical(game, board) if symmetric else board
-                rows.append((pair, place.get(stood, lose), float(p)))
+                won = game.has_goal_sum(board)
+                rewards[-1] += float(p) * won
+                rows.append((pair, win if won else place.get(stood, lose), float(p)))
     for end in (win, lose):
         rows.append((len(actions), end, 1.0))
         pair_states.append(end)

@@ -34,6 +34,7 @@ Going down from the largest sum, with discount d::
     W(a) = max of V(x) over spawns(a)                        if the spawns help
     V(x) = d * max over slides of  worth + W(a)              with W(a) = 0 if a is won
     V(x) = 0                                                 without an allowed slide
+    V(x) = 1                                                 if the sum of x wins: 0 where a win is worth 0
 
 where a slide is worth
 
@@ -147,6 +148,8 @@ def _finish(game: Game, layers: dict[int, Layer], total: int, lookahead: bool, s
         afterstates |= {_representative(game, after, symmetric) for after in slid}
     for after in afterstates:
         for state, _ in game.spawns(after):
+            if game.has_goal_sum(state):
+                continue  # won, and no state any more
             _layer(layers, game.sum(state)).states.add(_representative(game, state, symmetric))
 
 
@@ -161,7 +164,7 @@ def decided(game: Game, state: Cells) -> bool:
 
 
 def _dooms(game: Game, after: Cells) -> bool:
-    return not any(game.slides(state) for state, _ in game.spawns(after))
+    return not any(game.slides(state) or game.has_goal_sum(state) for state, _ in game.spawns(after))
 
 
 def count(game: Game, *, lookahead: bool = False) -> CountResult:
@@ -234,7 +237,8 @@ def _check_question(objective: str, discount: Any) -> Fraction:
 def _fold(
     game: Game, objective: Objective, V: dict[Cells, Fraction], spawns: Iterable[tuple[Cells, Fraction]]
 ) -> Fraction:
-    worths = [(V[canonical(game, state)], p) for state, p in spawns]
+    won = Fraction(objective in ("win", "guaranteed"))
+    worths = [(won if game.has_goal_sum(state) else V[canonical(game, state)], p) for state, p in spawns]
     if objective in ("guaranteed", "survival"):
         return min(value for value, _ in worths)
     if objective == "longest":
@@ -295,4 +299,10 @@ def transitions(game: Game) -> set[Transition]:
 def _successors(game: Game, after: Cells) -> Iterable[Cells | Literal["win", "lose"]]:
     if game.wins(after):
         return ["win"]
-    return [state if game.slides(state) else "lose" for state, _ in game.spawns(after)]
+    return [_stands_for(game, state) for state, _ in game.spawns(after)]
+
+
+def _stands_for(game: Game, state: Cells) -> Cells | Literal["win", "lose"]:
+    if game.has_goal_sum(state):
+        return "win"
+    return state if game.slides(state) else "lose"

@@ -298,7 +298,9 @@ class BackwardPass:
             self._solved.clear()
             above = self._above(total + 2**exponent, sizes)
 
-            def work(worker: _Worker, span: range, exponent: int = exponent, above: _Solved = above) -> None:
+            def work(
+                worker: _Worker, span: range, exponent: int = exponent, above: _Solved | None = above
+            ) -> None:
                 keys = self._read(total, file, span)
                 at = slice(file.starts[span.start], file.starts[span.stop])
                 self._add(worker, total, keys, [acc[at] for acc in accs], spawns[at], exponent, above)
@@ -325,10 +327,15 @@ class BackwardPass:
         accs: list[Array],
         spawns: Array,
         exponent: int,
-        above: _Solved,
+        above: _Solved | None,
     ) -> None:
-        """Fold in what spawns of one exponent lead to."""
+        """Fold in what spawns of one exponent lead to; all of them win if `above` is None."""
         rules = self._rules
+        if above is None:
+            backward.count_spawns(keys, rules.low_bits, rules.fold, spawns)
+            for fold, acc in zip(self.folds, accs, strict=True):
+                fold.add_won(acc, exponent, spawns)
+            return
         place = 0
         while place < len(keys):
             count, n, sound = backward.link(
@@ -348,8 +355,13 @@ class BackwardPass:
                 fold.add(acc[place:end], spawned, values)
             place = end
 
-    def _above(self, total: int, sizes: dict[int, int]) -> _Solved:
-        """A finished layer: in memory, from disk after an interruption or if lean, or empty."""
+    def _above(self, total: int, sizes: dict[int, int]) -> _Solved | None:
+        """A finished layer: in memory, from disk after an interruption or if lean, or empty.
+
+        None for a sum that wins.
+        """
+        if self.game.reached(total):
+            return None
         if not sizes.get(total):
             return self._nothing(total)
         if total not in self._solved:

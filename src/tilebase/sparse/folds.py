@@ -130,6 +130,8 @@ class MeanFold(_Plain):
         super().__init__(game, objective)
         self.half = objective.dtype == "float16"
         self.factor = float(objective.discount)
+        # A state that its sum has won is not discounted: no slide was made in it.
+        self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
         self.four = float(game.four)
 
@@ -151,13 +153,15 @@ class MeanFold(_Plain):
             kernels.best(slots, n, values, found)
         if self.objective.meaning.slide:
             found += self.objective.meaning.slide
+        if self.early:
+            found *= self.factor
         return found
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.mix_means(found, spawns, exponent != self.first, self.four, acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
-        if self.factor != 1:
+        if self.factor != 1 and not self.early:
             acc *= self.factor
         if self.half:
             bits = np.empty(len(acc), dtype=np.uint16)
@@ -320,6 +324,8 @@ class PolicyFold(MeanFold):
             spawned.slots, spawned.n, guide, guide_gains, self._slack, values[1], gains, float(meaning.slide),
             found,
         )  # fmt: skip
+        if self.early:
+            found *= self.factor
         return found
 
     def nbytes(self, n: int) -> int:

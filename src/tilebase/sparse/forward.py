@@ -211,7 +211,7 @@ class ForwardPass:
     def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
         """Do the layers that are missing; return whether the last one was reached."""
         total = lines[-1]["sum"] + 2 if lines else min(self._starts)
-        while self._sources or total <= max(self._starts):
+        while not self.game.reached(total) and (self._sources or total <= max(self._starts)):
             if up_to is not None and total > up_to:
                 return False
             self._check_memory(total, up_to)

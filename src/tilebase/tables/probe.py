@@ -230,6 +230,8 @@ class Prober:
 
     def state(self, board: Cells, objective: Objective) -> Number:
         """What a state is worth.  Raises `MissingBoardError`."""
+        if self.game.has_goal_sum(board):
+            return objective.number(objective.meaning.win)
         return max((worth for *_, worth in self.slides(board, objective)), default=objective.number(0))
 
     def start(self, objective: Objective) -> Number:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -206,26 +206,37 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
         return _won(objective)
     if not game.spawns(after):
         return 0  # a full board is no afterstate, but has a rank
-    spawned = [(_best(table, board, objective), p) for board, p in game.spawns(after)]
+    spawned = [
+        (None if game.has_goal_sum(board) else _best(table, board, objective), p)
+        for board, p in game.spawns(after)
+    ]
     if objective.is_bound:
         cells = len(spawned) // len(game.spawn_exponents)
         return _bound(cells, game.four.denominator, spawned, objective)
+    win = objective.meaning.win
     if not objective.is_mean:
-        return objective.over_spawns(spawned)
-    return float(sum(Fraction(value) * p for value, p in spawned) * objective.discount)
+        return objective.over_spawns((win if value is None else value, p) for value, p in spawned)
+    worths = ((win if value is None else Fraction(value) * objective.discount, p) for value, p in spawned)
+    return float(sum(value * p for value, p in worths))
 
 
-def _bound(cells: int, denominator: int, spawned: list[tuple[Number, Fraction]], objective: Objective) -> int:
+_Spawned = Sequence[tuple[Number | None, Fraction]]
+"""The best slide of each state that a spawn leads to, not discounted; None if the sum has won it."""
+
+
+def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective) -> int:
     """As the solver rounds: the discount first, then the mean."""
     one, most, up = objective.one, objective.most, objective.rounds_up
 
     def divide(above: int, below: int) -> int:
         return -(-above // below) if up else above // below
 
+    full = one if up else most
     total = 0
     for value, p in spawned:
-        whole = min(int(Fraction(value) * one), one if up else most)
-        whole = divide(whole * objective.discount.numerator, objective.discount.denominator)
+        whole = full if value is None else min(int(Fraction(value) * one), full)
+        if value is not None:
+            whole = divide(whole * objective.discount.numerator, objective.discount.denominator)
         total += whole * int(p * cells * denominator)
     return min(divide(total, cells * denominator), most)
 
