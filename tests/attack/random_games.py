@@ -52,6 +52,8 @@ class Question:
                 continue
             if value is True:
                 words.append(f"--{name}")
+            elif name == "goal_sum":
+                words += ["--goal-sum", str(value)]
             elif value is not False:
                 text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 words += [f"--{name}", text]
@@ -121,6 +123,10 @@ def draw(rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.3:
         options["pattern"] = draw_pattern(rng, cells, tiles)
     options["start"] = draw_start(rng, options, cells, tiles)
+    # Numbers of their own: those of older seeds stay what they were.
+    own = random.Random(repr(options))
+    if own.random() < 0.15:
+        options["goal_sum"] = 2 * own.randint(3, 4 * cells)
     return options
 
 
@@ -168,6 +174,7 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
         walls,
         frozenset(options.get("unmergeable", ())),
         bool(options.get("fixed")),
+        goal_sum=options.get("goal_sum"),
         most=most,
     )
     if start not in ("two-tiles", "empty"):

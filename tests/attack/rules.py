@@ -41,6 +41,7 @@ class Rules:
     unmergeable: frozenset[int] = frozenset()
     fixed: bool = False
     patterns: tuple[tuple[int | None, ...], ...] = ()
+    goal_sum: int | None = None
     discount: Fraction = Fraction(1)
     most: int = 20_000  # boards that may be looked at
     _states: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
@@ -88,10 +89,16 @@ class Rules:
         most = float("inf") if self.limits is None else self.limits[cell]
         if self.largest is not None:
             most = min(most, self.largest)
+        if self.goal_sum is not None:  # a tile is no larger than the sum
+            most = min(most, max(2**e for e in range(64) if 2**e < self.goal_sum))
         return most if self.goal is None else min(most, self.goal // 2)
 
     def total(self, board: Board) -> int:
         return sum(tile for tile in board if tile > 0)
+
+    def has_sum(self, board: Board) -> bool:
+        """Whether the sum of a board wins: the game ends there."""
+        return self.goal_sum is not None and self.total(board) >= self.goal_sum
 
     def top(self, board: Board) -> int:
         return max(0, *board)
@@ -205,7 +212,7 @@ class Rules:
                 afters.add(found)
                 for board, _ in self.spawns(found):
                     following = self.least(board)
-                    if following not in seen:
+                    if following not in seen and not self.has_sum(board):
                         seen.add(following)
                         waiting.append(following)
         return states, afters
@@ -228,6 +235,8 @@ class Rules:
 
     def state(self, board: Board) -> tuple[Fraction, ...]:
         """The value of a state by each of `MEASURES`."""
+        if self.has_sum(board):
+            return tuple(Fraction(measure in ("win", "guaranteed")) for measure in MEASURES)
         found = self._states.get(board)
         if found is None:
             if len(self._states) > self.most:
@@ -286,6 +295,8 @@ class Rules:
         known: dict[Board, Fraction] = {}
 
         def of(board: Board) -> Fraction:
+            if self.has_sum(board):
+                return self.state(board)[k]
             if board not in known:
                 slides = self.slides(board)
                 value = Fraction(0)
