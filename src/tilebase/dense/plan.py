@@ -206,7 +206,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Machine:
-    """A kind of machine.
+    """A machine to estimate a pass for.
 
     Attributes
     ----------

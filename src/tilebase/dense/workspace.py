@@ -288,7 +288,7 @@ class _Batch(Generic[D]):
         self._written = True
 
     def begin(self, piece: Piece) -> None:
-        """Make room for the batch of a piece, unless that is what is in memory."""
+        """Take memory for the batch of a piece, unless that batch is in memory."""
         if self._blocks != piece.batch:
             self._layer = None  # before memory for the next is asked for
             self._layer = self._executor.layer(Source("afterstates", piece.total, piece.batch))

@@ -127,9 +127,9 @@ class Cuda:
 
         put, rules = self._cuda.to_device, self._rules
 
-        def named(kind: Any, source: Any) -> Any:
-            """The fields that a kernel's tuple has of another tuple, on the device."""
-            return kind(*(put(getattr(source, field)) for field in kind._fields))
+        def named(record: Any, source: Any) -> Any:
+            """The arrays of a tuple that the tuple of a kernel has too, on the device."""
+            return record(*(put(getattr(source, field)) for field in record._fields))
 
         self._fold_parts = tuple(named(kernels.FoldPart, part) for part in rules.parts)
         self._slide_parts = tuple(named(kernels.SlidePart, part) for part in rules.parts)

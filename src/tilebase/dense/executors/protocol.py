@@ -51,25 +51,22 @@ L = TypeVar("L", bound=Layer)
 
 
 class Executor(Protocol[L]):
-    """Does the steps of a dense pass.  Every implementer gives the same values.
-
-    Attributes
-    ----------
-    layout:
-        How `Layer.data` is ordered: "values" by rank, "bits" as matrices of bits.  A checkpoint of one
-        layout cannot be taken up with the other.
-    dtype:
-        Of `Layer.data`.
-    steps:
-        The order of the steps of a layer.
-    """
+    """Does the steps of a dense pass.  Every implementer gives the same values."""
 
     @property
-    def layout(self) -> str: ...  # noqa: D102  (described above, as the next two are)
+    def layout(self) -> str:
+        """How `Layer.data` is ordered: "values" by rank, "bits" as matrices of bits.
+
+        A checkpoint of one layout cannot be taken up with the other.
+        """
+
     @property
-    def dtype(self) -> np.dtype[Any]: ...  # noqa: D102
+    def dtype(self) -> np.dtype[Any]:
+        """Of `Layer.data`."""
+
     @property
-    def steps(self) -> tuple[Step, ...]: ...  # noqa: D102
+    def steps(self) -> tuple[Step, ...]:
+        """The order of the steps of a layer."""
 
     def layer(self, source: Source) -> L:
         """Memory for some blocks of a layer, with anything in it.  Raises `ResourceError`."""
