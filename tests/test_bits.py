@@ -1,4 +1,4 @@
-"""The pass over truths with a bit a board: the same as with bytes, layer by layer, and many times as fast."""
+"""The pass with one bit per board: the same Boolean values as with bytes, and many times as fast."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> 
         folder / layout, game, Objective("guaranteed"), memory=1 << 32, threads=threads, keep=keep
     ) as one:
         found = one.run()
-        assert one._executor.layout == layout
+        assert one.layout == layout
         return one.start(), found
 
 
@@ -107,16 +107,16 @@ def test_threads_and_jobs_change_nothing(tmp_path, monkeypatch):
 
 
 @kernel()
-def turn(source, rows, columns, out, square):
-    kernels._turn(source, rows, columns, out, square)
+def transpose(source, rows, columns, out, square):
+    kernels._transpose(source, rows, columns, out, square)
 
 
 @pytest.mark.parametrize(
     ("rows", "columns"),
     [(1, 1), (63, 65), (64, 64), (70, 600), (600, 70), (1000, 3), (3, 1000), (512, 511), (130, 1030)],
 )
-def test_a_matrix_turned_over(rows, columns):
-    """Narrow ones and wide ones are turned in different orders; nothing is left of what was there."""
+def test_a_transposed_matrix(rows, columns):
+    """Narrow ones and wide ones are transposed in different orders; nothing is left of what was there."""
     held = np.random.default_rng(rows).integers(0, 2, (rows, columns), dtype=np.uint8)
 
     def words(matrix):
@@ -128,7 +128,7 @@ def test_a_matrix_turned_over(rows, columns):
     wanted = words(held.T.copy())
     out = np.full(len(wanted), 2**64 - 1, dtype=np.uint64)
     square = np.full(64 * kernels.LANES, 2**64 - 1, dtype=np.uint64)
-    turn(words(held), rows, columns, out, square)
+    transpose(words(held), rows, columns, out, square)
     assert np.array_equal(out, wanted)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
-import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from batching import BATCHED, small_memory
 from interrupting import stop_at
 from judging import check, objectives_of
 from strategies import CLOSED_GAMES, SMALL_GAMES
@@ -19,12 +19,16 @@ from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
+from tilebase.dense.checkpoints import Checkpoints
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
+from tilebase.dense.tables import DenseLayer
+from tilebase.dense.workspace import InMemory
 from tilebase.errors import CorruptError, MissingBoardError, ResourceError, StorageError, UsageError
 from tilebase.files.format import ValueFile
 from tilebase.files.manifest import Manifest
+from tilebase.files.run import read_journal
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
@@ -35,7 +39,6 @@ from tilebase.small import oracle
 from tilebase.tables.probe import Table
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
-BATCHED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 
 
 def number_of(value: object) -> Fraction:
@@ -44,7 +47,7 @@ def number_of(value: object) -> Fraction:
 
 @pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
 def test_starts_are_worth_what_the_oracle_says(game: Game) -> None:
-    """Every objective and type; bounds and truths equal those of the reachable space to the bit."""
+    """Every objective and type; bounds and Boolean values equal those of the reachable space to the bit."""
     reachable = solve(game, objectives_of(game))
     everything = solve(game, objectives_of(game), space="all")
     assert everything.positions >= reachable.positions
@@ -244,21 +247,6 @@ def run(folder: Path, game: Game, text: str, **options: object) -> DensePass:
     return made
 
 
-def small_memory(game: Game, text: str) -> int:
-    """As little memory as lets batches through: found by asking."""
-    (objective,) = parse_objectives(text)
-    index = PerfectIndex(game)
-    whole = Plan.of(index, objective, 1 << 40, 2, bits=False)
-    least = OVERHEAD + whole.table_bytes
-    for memory in range(least, whole.whole_bytes, max((whole.whole_bytes - least) // 500, 1)):
-        try:
-            if Plan.of(index, objective, memory, 2, bits=False).batched:
-                return memory
-        except ResourceError:
-            continue
-    raise AssertionError("no memory is too little")
-
-
 @pytest.mark.parametrize(
     "text", ["win", "win:float16", "lower:uint32", "upper", "guaranteed", "moves", "score"]
 )
@@ -328,16 +316,16 @@ def test_an_interruption_where_sums_have_gaps(tmp_path, monkeypatch, layers):
     """2x2 to 32: no board has a sum between 56 and 64."""
     game = Game("2x2", 32, start="empty")
     expected = run(tmp_path / "whole", game, "lower").start()
-    real, done = DensePass._in_memory, []
+    real, done = InMemory.solve, []
 
-    def interrupted(self: DensePass, total: int, *arguments: object) -> object:
+    def interrupted(self: InMemory[DenseLayer], total: int, *arguments: Any) -> None:
         if len(done) == layers:
             raise KeyboardInterrupt
         done.append(total)
-        return real(self, total, *arguments)  # type: ignore[arg-type]
+        real(self, total, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(DensePass, "_in_memory", interrupted)
+        patch.setattr(InMemory, "solve", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(tmp_path / "cut", game, "lower")
     assert run(tmp_path / "cut", game, "lower").start() == expected
@@ -347,15 +335,15 @@ def test_a_pass_that_is_killed_after_its_last_layer(tmp_path, monkeypatch):
     """Its last checkpoint is followed by no layer, and needs none above it."""
     memory = small_memory(BATCHED, "win")
     expected = run(tmp_path / "whole", BATCHED, "win", memory=memory, keep=True).start()
-    real = DensePass._clean
+    real = Checkpoints.clean
 
-    def killed(self: DensePass, keep: set[Path]) -> None:
+    def killed(self: Checkpoints, keep: Iterable[int] = ()) -> None:
         if not keep:
             raise RuntimeError
         real(self, keep)
 
     with monkeypatch.context() as patch:
-        patch.setattr(DensePass, "_clean", killed)
+        patch.setattr(Checkpoints, "clean", killed)
         with pytest.raises(RuntimeError):
             run(tmp_path / "cut", BATCHED, "win", memory=memory, keep=True)
     assert '"saved"' in (tmp_path / "cut" / "layers.jsonl").read_text().splitlines()[-1]
@@ -380,7 +368,8 @@ def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, ti
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", times)
     done = run(tmp_path, Game("2x2", 32, start="empty"), "lower")
-    saved = [line for line in done._journal.read() if "saved" in line]
+    lines, _ = read_journal((tmp_path / "layers.jsonl").read_bytes(), tmp_path)
+    saved = [line for line in lines if "saved" in line]
     assert len(saved) == (1 if times else len(done.found) - 1)  # the last layer needs none
 
 
@@ -401,83 +390,18 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypa
     with pytest.raises(ResourceError, match=r"give more memory"):
         run(tmp_path / "memory", BATCHED, "win", memory=OVERHEAD + 1000)
     memory = small_memory(BATCHED, "win")
-    real = os.statvfs
 
     class Full:
         free, total, used = 1000, 0, 0
 
-    monkeypatch.setattr("shutil.disk_usage", lambda _: Full)
+    asked = []
+    monkeypatch.setattr("shutil.disk_usage", lambda path: (asked.append(path), Full)[1])
+    begun = stop_at(monkeypatch, ())
     with pytest.raises(ResourceError, match=r"need about .* GB of disk"):
         run(tmp_path / "disk", BATCHED, "win", memory=memory)
-    assert real is os.statvfs
-    assert not list((tmp_path / "disk").glob("*.states"))
-
-
-def simulate_cuda(code: str, *arguments: str) -> list[list[str]]:
-    """What code prints, word by word, in a process of its own: Numba has the simulator from its start."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [line.split() for line in done.stdout.splitlines()]
-
-
-def test_the_simulator_of_cuda_gives_the_same(tmp_path):
-    code = (
-        "from tilebase import Game\n"
-        "from tilebase.dense.passes import DensePass\n"
-        "from tilebase.objectives.objective import parse_objectives\n"
-        "import pathlib, sys\n"
-        "game = Game('2x2', 16, limits='8,8/4,4', start='empty', pattern='8,4/*,*')\n"
-        "for text in ('lower:uint32', 'guaranteed', 'win:float32'):\n"
-        "    found = []\n"
-        "    for executor in ('threads', 'cuda'):\n"
-        "        folder = pathlib.Path(sys.argv[1]) / (text.replace(':', '-') + executor)\n"
-        "        one = DensePass(folder, game, *parse_objectives(text), memory=1 << 32, threads=1,\n"
-        "                        executor=executor)\n"
-        "        one.run()\n"
-        "        one.close()\n"
-        "        found.append(one.start())\n"
-        "    print(text, float(found[0]), abs(found[0] - found[1]) < 1e-6, found[0] == found[1])\n"
-    )
-    lines = simulate_cuda(code, str(tmp_path))
-    assert [line[0] for line in lines] == ["lower:uint32", "guaranteed", "win:float32"]
-    assert all(line[2] == "True" for line in lines)
-    assert all(line[3] == "True" for line in lines if line[0] != "win:float32")
-    assert float(lines[0][1]) > 0
-
-
-def test_batches_on_the_device_have_their_own_blocks(tmp_path):
-    """Without the kernels, for which the simulator takes minutes: each gets the blocks of its piece."""
-    code = (
-        "from tilebase import Game\n"
-        "from tilebase.dense.passes import DensePass\n"
-        "from tilebase.dense.executors.cuda import Cuda\n"
-        "from tilebase.objectives.objective import Objective\n"
-        "import numpy as np, pathlib, sys\n"
-        "listed, right, launched = Cuda._listed, [], []\n"
-        "def watched(self, blocks):\n"
-        "    found = listed(self, blocks)\n"
-        "    starts = np.sort(blocks.offsets[blocks.offsets >= 0])\n"
-        "    right.append(found[2] == blocks.size and np.array_equal(found[1].copy_to_host(), starts))\n"
-        "    return found\n"
-        "Cuda._listed, Cuda._launch = watched, lambda self, *_: launched.append(1)\n"
-        "game = Game('3x3', 64, limits='32,32,16/16,16,16/8,8,8', start='empty')\n"
-        "one = DensePass(pathlib.Path(sys.argv[1]), game, Objective('lower'), memory=int(sys.argv[2]),\n"
-        "                threads=2, executor='cuda')\n"
-        "one.run()\n"
-        "one.close()\n"
-        "print(one.work.batches, len(launched), sum(right), len(right))\n"
-    )
-    ((batches, launched, right, listed),) = simulate_cuda(
-        code, str(tmp_path), str(small_memory(BATCHED, "lower"))
-    )
-    assert int(batches) > 1
-    assert 100 < int(launched) == int(listed) == int(right)
+    assert asked == [tmp_path / "disk"]  # the disk that the files are for
+    assert begun == []
+    assert list((tmp_path / "disk").iterdir()) == []
 
 
 def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):

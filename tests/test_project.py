@@ -70,7 +70,7 @@ def test_ruff_format() -> None:
 
 
 def test_mypy() -> None:
-    run("-m", "mypy", "src/tilebase")
+    run("-m", "mypy", "src/tilebase", "tests/cuda")
 
 
 def unit_of(module: str) -> str:

@@ -1,28 +1,37 @@
-"""Kernels of the dense pass over truths: a bit a board, 64 boards at a time.
+"""Kernels of the dense pass over Boolean values: one bit per board, 64 boards at a time.
 
 The boards of a layer whose outer half has one sum are a *matrix* of bits: a row for each outer half, a
-column for each inner half of the sum that is left, both in the order of `layers.dense.Half`.  Rows are
+column for each inner half of the sum that is left, both in the order of `_kernels.dense.Half`.  Rows are
 whole words, the lowest bit first; bits behind the last column are 0.
 
 What happens in the outer half alone is the same for a whole row, and what happens in the inner half alone
-for a whole column, which is a row of the matrix turned over.  So a spawn is the AND of rows of one or of the
-other, and a slide takes rows of the turned matrix, then rows of that turned back.  Slides along
-columns want the left and the right half instead of the top and the bottom one: to `rearrange` a matrix
-moves the boards that differ in D only, neighbours in both orders.
+for a whole column, which is a row of the transposed matrix.  So a spawn is the AND of rows of one or of the
+other, and a slide takes rows of the transposed matrix, then rows of the matrix that this is transposed back
+to.  Slides along columns want the left and the right half instead of the top and the bottom one: to
+`rearrange` a matrix moves the boards that differ in D only, neighbours in both orders.
 
-What a kernel takes of one side are the tuples
-
-    outer, inner    the first and the second part as in `_kernels.dense`; firsts as there;
-                    ``begins[h]``, the first half whose half sum is h; the table of slides
-    layer           words; ``at[h]``, where the matrix begins whose outer halves have the half sum h, -1 if
-                    there is none; ``wide[h]``, the words of its rows
+As in `_kernels.dense`, sums are counted in units of 2: `units` is that of the boards, h that of an outer and
+g that of an inner half.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from tilebase._kernels.dense import ENDS, KIND, MOVED, PLACE, U20, U40, WIN, _kind
+from tilebase._kernels.dense import (
+    CLASS,
+    ENDS,
+    MOVED,
+    POSITION,
+    U20,
+    U40,
+    WIN,
+    Array,
+    Spawns,
+    class_with,
+)
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, ones
 
@@ -30,7 +39,9 @@ ALL = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 U63 = np.uint64(63)
 NUMBER = MOVED - U1
 LANES = 8
-"""Words of a row that are turned at a time: as many as a processor's widest registers have."""
+"""Words of a row that are transposed at a time: as many as a processor's widest registers have."""
+BEGIN, APART, COLUMN, ROWS, WIDTH = range(5)
+"""The columns of `Scratch.runs`."""
 MASKS = tuple(
     np.uint64(mask)
     for mask in (
@@ -44,6 +55,39 @@ MASKS = tuple(
 )
 
 
+# -- what kernels take ---------------------------------------------------------------------------
+
+
+class Matrices(NamedTuple):
+    """The matrices of a layer."""
+
+    words: Array  # uint64: the words of all matrices, one word after the other
+    at: Array  # int64: at[h] is the first word of the matrix whose outer halves have the sum h, -1 if none
+    wide: Array  # int64: wide[h] is the number of words in one of its rows
+
+
+class Above(NamedTuple):
+    """A layer of states, to which the spawns of one exponent lead."""
+
+    units: int  # what such a spawn adds to a sum
+    outer: tuple[Spawns, Spawns]  # the spawns in the first and the second part of outer halves
+    inner: tuple[Spawns, Spawns]  # and of inner halves
+    layer: Matrices
+
+
+class Scratch(NamedTuple):
+    """What a thread works in: four matrices, two rows, a square and a list."""
+
+    transposed: Array  # uint64: the matrix in work, transposed
+    taken: Array  # uint64: another transposed matrix, made of rows of that one
+    back: Array  # uint64: the matrix that `taken` is transposed back to
+    other: Array  # uint64: a matrix in the order of the other side's halves, or one that is not stored yet
+    first_row: Array  # uint64: a bit for each inner half
+    second_row: Array  # uint64: a bit for each half, inner or outer
+    square: Array  # uint64: 64 rows of `LANES` words
+    runs: Array  # int64: runs[k] describes the k-th block that `_gather_row` reads, see there
+
+
 @scalar
 def _words(bits):
     """The words that hold so many bits."""
@@ -52,11 +96,11 @@ def _words(bits):
 
 @scalar
 def _size(h, g, outer, inner):
-    """The words of a matrix whose outer and inner halves have the half sums h and g."""
-    return (outer[3][h + 1] - outer[3][h]) * _words(inner[3][g + 1] - inner[3][g])
+    """The words of a matrix whose outer and inner halves have the sums h and g."""
+    return (outer.begins[h + 1] - outer.begins[h]) * _words(inner.begins[g + 1] - inner.begins[g])
 
 
-# -- turning a matrix over -----------------------------------------------------------------------
+# -- transposing a matrix ------------------------------------------------------------------------
 
 
 @scalar
@@ -69,8 +113,8 @@ def _swap(upper, lower, shift, mask):
 
 
 @scalar
-def _turn_square(square):
-    """Turn over 64 x 64 bits, `LANES` such squares beside each other."""
+def _transpose_square(square):
+    """Transpose 64 x 64 bits, `LANES` such squares beside each other."""
     rows = 32
     for mask in MASKS:
         for base in range(0, 64 * LANES, 2 * rows * LANES):
@@ -80,8 +124,8 @@ def _turn_square(square):
 
 
 @scalar
-def _turn(source, rows, columns, out, square):
-    """Turn over a matrix of some rows and columns: `out` gets the columns as rows."""
+def _transpose(source, rows, columns, out, square):
+    """Transpose a matrix of some rows and columns: `out` gets the columns as rows."""
     wide, high = _words(columns), _words(rows)
     if wide < LANES:  # squares below each other, or most lanes would be empty
         for i in range(0, high, LANES):
@@ -93,7 +137,7 @@ def _turn(source, rows, columns, out, square):
                     row = 64 * (i + lane)
                     for k in range(min(64, rows - row)):
                         square[LANES * k + lane] = source[(row + k) * wide + w]
-                _turn_square(square)
+                _transpose_square(square)
                 for bit in range(min(64, columns - 64 * w)):
                     to = (64 * w + bit) * high + i
                     for lane in range(lanes):
@@ -109,14 +153,14 @@ def _turn(source, rows, columns, out, square):
                 row = (64 * i + k) * wide + w
                 for lane in range(lanes):
                     square[LANES * k + lane] = source[row + lane]
-            _turn_square(square)
+            _transpose_square(square)
             for lane in range(lanes):
                 first = 64 * (w + lane)
                 for bit in range(min(64, columns - first)):
                     out[(first + bit) * high + i] = square[LANES * bit + lane]
 
 
-# -- the computer: all drops ---------------------------------------------------------------------
+# -- the adversary: all spawns -------------------------------------------------------------------
 
 
 @scalar
@@ -126,53 +170,54 @@ def _and_row(out, to, source, row, wide):
 
 
 @scalar
-def _and_spawns(h, half, step, spawns, above, wide, out):
+def _and_spawns(h, half, units, spawns, above, wide, out):
     """Narrow the rows of `out` to what spawns of one exponent lead to.
 
-    `half` is an outer half with the half sum h, `step` what the spawn adds to that; `spawns` are those
-    in both of its parts (`_kernels.dense`), and `above` the rows of the halves with the sum h + step.
+    The rows of `out` are the half boards of `half` with the sum h, those of `above` the ones with the sum
+    h + `units`, and `spawns` lead from these to those.
     """
-    first, second, firsts, begins = half[0], half[1], half[2], half[3]
-    here = begins[h]
-    for kx in range(len(first[1])):
-        ky = _kind(second[2], h - first[1][kx])
+    first, second = half.first, half.second
+    here = half.begins[h]
+    for kx in range(len(first.sums)):
+        ky = class_with(second, h - first.sums[kx])
         if ky < 0:
             continue
-        nx, ny = first[3][kx], second[3][ky]
-        row = firsts[kx, ky] - here
-        start, place, source, kind = spawns[0]
-        if kind[kx] >= 0:
-            there = firsts[kind[kx], ky] - begins[h + step]
-            for s in range(start[first[0][kx]], start[first[0][kx] + nx]):
-                to, at = row + np.int64(source[s]) * ny, there + np.int64(place[s]) * ny
+        nx, ny = first.counts[kx], second.counts[ky]
+        row = half.firsts[kx, ky] - here
+        in_first = spawns[0]
+        if in_first.classes[kx] >= 0:
+            there = half.firsts[in_first.classes[kx], ky] - half.begins[h + units]
+            for s in range(in_first.start[first.starts[kx]], in_first.start[first.starts[kx] + nx]):
+                to, at = row + np.int64(in_first.source[s]) * ny, there + np.int64(in_first.target[s]) * ny
                 _and_row(out, to * wide, above, at * wide, ny * wide)
-        start, place, source, kind = spawns[1]
-        if kind[ky] >= 0:
-            there, more = firsts[kx, kind[ky]] - begins[h + step], second[3][kind[ky]]
-            for s in range(start[second[0][ky]], start[second[0][ky] + ny]):
-                to, at = row + np.int64(source[s]), there + np.int64(place[s])
+        in_second = spawns[1]
+        if in_second.classes[ky] >= 0:
+            there = half.firsts[kx, in_second.classes[ky]] - half.begins[h + units]
+            more = second.counts[in_second.classes[ky]]
+            for s in range(in_second.start[second.starts[ky]], in_second.start[second.starts[ky] + ny]):
+                to, at = row + np.int64(in_second.source[s]), there + np.int64(in_second.target[s])
                 for ix in range(nx):
                     _and_row(out, (to + ix * ny) * wide, above, (at + ix * more) * wide, wide)
 
 
 @scalar
 def _mark(h, half, pattern, out):
-    """Set bits for the halves that fit a pattern, or for those without an empty cell if it is -1.
+    """Set bits for the half boards that fit a pattern, or for those without an empty cell if it is -1.
 
     Returns whether there is one.
     """
-    first, second = half[0], half[1]
+    first, second = half.first, half.second
     n, found = 0, False
     out[:] = U0
-    for kx in range(len(first[1])):
-        ky = _kind(second[2], h - first[1][kx])
+    for kx in range(len(first.sums)):
+        ky = class_with(second, h - first.sums[kx])
         if ky >= 0:
-            for g in range(first[0][kx], first[0][kx + 1]):
-                for k in range(second[0][ky], second[0][ky + 1]):
+            for g in range(first.starts[kx], first.starts[kx + 1]):
+                for k in range(second.starts[ky], second.starts[ky + 1]):
                     if pattern < 0:
-                        bit = first[4][g] == 0 and second[4][k] == 0
+                        bit = first.free[g] == 0 and second.free[k] == 0
                     else:
-                        bit = bool((first[5][g] & second[5][k]) >> np.uint64(pattern) & U1)
+                        bit = bool((first.masks[g] & second.masks[k]) >> np.uint64(pattern) & U1)
                     if bit:
                         out[n >> 6] |= U1 << np.uint64(n & 63)
                         found = True
@@ -181,79 +226,77 @@ def _mark(h, half, pattern, out):
 
 
 @kernel()
-def fold_spawns(
-    sums, half, outer, inner, outer_spawns, inner_spawns, steps, patterns, ups, out, room, square
-):
-    """Write the afterstates of some matrices to a layer: won if all drops leave a state that is won.
+def fold_spawns(sums, units, outer, inner, patterns, ups, afters, scratch):
+    """Write the afterstates of some matrices to a layer: won if all spawns leave a state that is won.
 
-    `sums` are the half sums of their outer halves, `half` that of the boards.  ``steps[k]`` is what the k-th
-    kind of spawn adds to that, ``ups[k]`` the layer of states that it leads to.  A board without an empty
-    cell counts as lost, one that holds a pattern as won.  `room`: four matrices and two rows; `square`: 64
-    rows of `LANES` words.
+    `sums` are the sums of their outer halves, ``ups[k]`` is `Above` for the k-th exponent.  A board without
+    an empty cell counts as lost, one that holds a pattern as won.
     """
-    words, at, wides = out[0], out[1], out[2]
-    turned, found, marks, other = room[0], room[1], room[4], room[5]
+    transposed, found, square = scratch.transposed, scratch.taken, scratch.square
+    columns_marked, rows_marked = scratch.first_row, scratch.second_row
     for h in sums:
-        g = half - h
-        rows, columns = outer[3][h + 1] - outer[3][h], inner[3][g + 1] - inner[3][g]
-        wide, high = wides[h], _words(rows)
+        g = units - h
+        rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
+        wide, high = afters.wide[h], _words(rows)
         found[: columns * high] = ALL
-        for k in range(len(steps)):
-            step, above = steps[k], ups[k]
-            if g + step + 1 < len(inner[3]) and above[1][h] >= 0:
-                more = inner[3][g + step + 1] - inner[3][g + step]
-                _turn(above[0][above[1][h] :], rows, more, turned, square)
-                _and_spawns(g, inner, step, inner_spawns[k], turned, high, found)
-        here = words[at[h] : at[h] + rows * wide]
-        _turn(found, columns, rows, here, square)
-        for k in range(len(steps)):
-            step, above = steps[k], ups[k]
-            if h + step + 1 < len(outer[3]) and above[1][h + step] >= 0:
-                _and_spawns(h, outer, step, outer_spawns[k], above[0][above[1][h + step] :], wide, here)
+        for k in range(len(ups)):
+            more, above = ups[k].units, ups[k].layer
+            if g + more + 1 < len(inner.begins) and above.at[h] >= 0:
+                wider = inner.begins[g + more + 1] - inner.begins[g + more]
+                _transpose(above.words[above.at[h] :], rows, wider, transposed, square)
+                _and_spawns(g, inner, more, ups[k].inner, transposed, high, found)
+        here = afters.words[afters.at[h] : afters.at[h] + rows * wide]
+        _transpose(found, columns, rows, here, square)
+        for k in range(len(ups)):
+            more, above = ups[k].units, ups[k].layer
+            if h + more + 1 < len(outer.begins) and above.at[h + more] >= 0:
+                _and_spawns(h, outer, more, ups[k].outer, above.words[above.at[h + more] :], wide, here)
         for pattern in range(-1, patterns):
-            if _mark(h, outer, pattern, other[:high]) and _mark(g, inner, pattern, marks[:wide]):
+            if _mark(h, outer, pattern, rows_marked[:high]) and _mark(
+                g, inner, pattern, columns_marked[:wide]
+            ):
                 for row in range(rows):
-                    if other[row >> 6] >> np.uint64(row & 63) & U1:
+                    if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
                         for k in range(wide):
                             if pattern < 0:
-                                here[row * wide + k] &= ~marks[k]
+                                here[row * wide + k] &= ~columns_marked[k]
                             else:
-                                here[row * wide + k] |= marks[k]
+                                here[row * wide + k] |= columns_marked[k]
 
 
 # -- the player: the best slide ------------------------------------------------------------------
 
 
 @kernel()
-def number_targets(half, h):
-    """Write to the table where slides of the halves of one sum lead: their number, not classes and places."""
-    first, second, firsts, begins, table = half
+def number_targets(half):
+    """Write to the table where slides of the half boards lead: their number, not classes and positions."""
+    first, second, begins, table = half.first, half.second, half.begins, half.table
     for d in range(len(table)):
-        for n in range(begins[h], begins[h + 1]):
-            entry = table[d, n]
-            if not entry & ENDS:
-                kind = np.int64(entry >> U40 & KIND)
-                other = np.int64(second[2][h - first[1][kind]])
-                place = np.int64(entry >> U20 & PLACE) * second[3][other] + np.int64(entry & PLACE)
-                table[d, n] = entry & MOVED | np.uint64(firsts[kind, other] - begins[h] + place)
+        for h in range(len(begins) - 1):
+            for n in range(begins[h], begins[h + 1]):
+                entry = table[d, n]
+                if not entry & ENDS:
+                    kx = np.int64(entry >> U40 & CLASS)
+                    ky = np.int64(second.class_of[h - first.sums[kx]])
+                    number = half.firsts[kx, ky] - begins[h] + np.int64(entry & POSITION)
+                    number += np.int64(entry >> U20 & POSITION) * second.counts[ky]
+                    table[d, n] = entry & MOVED | np.uint64(number)
 
 
 @scalar
-def _raise_to_slides(h, g, outer, inner, here, out, room, square):
-    """Add to `out` the boards from which some slide leads to one that is won `here`.
-
-    h and g are the half sums of the outer and the inner halves.
-    """
-    turned, taken, back, moved, won = room[0], room[1], room[2], room[4], room[5]
-    row0, column0 = outer[3][h], inner[3][g]
-    rows, columns = outer[3][h + 1] - row0, inner[3][g + 1] - column0
+def _or_slides(h, g, outer, inner, here, out, scratch):
+    """Add to `out` the boards from which some slide leads to one that is won `here`."""
+    transposed, taken, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
+    moved, won = scratch.first_row, scratch.second_row
+    row0, column0 = outer.begins[h], inner.begins[g]
+    rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
     wide, high = _words(columns), _words(rows)
-    _turn(here, rows, columns, turned, square)
-    for d in range(len(outer[4])):
+    _transpose(here, rows, columns, transposed, square)
+    for d in range(len(outer.table)):
         moved[:wide] = U0
         won[:wide] = U0
         for column in range(columns):
-            entry = inner[4][d, column0 + column]
+            entry = inner.table[d, column0 + column]
             bit = U1 << np.uint64(column & 63)
             to = column * high
             if entry & MOVED:
@@ -265,10 +308,10 @@ def _raise_to_slides(h, g, outer, inner, here, out, room, square):
             else:
                 source = np.int64(entry & NUMBER) * high
                 for k in range(high):
-                    taken[to + k] = turned[source + k]
-        _turn(taken, columns, rows, back, square)
+                    taken[to + k] = transposed[source + k]
+        _transpose(taken, columns, rows, back, square)
         for row in range(rows):
-            entry = outer[4][d, row0 + row]
+            entry = outer.table[d, row0 + row]
             to = row * wide
             if entry & WIN:
                 for k in range(wide):
@@ -289,45 +332,49 @@ def _raise_to_slides(h, g, outer, inner, here, out, room, square):
 
 
 @scalar
-def _rearrange(h, half, outer, inner, from_outer, from_inner, layer, out, runs):
+def _rearrange(h, units, outer, inner, from_outer, from_inner, layer, out, runs):
     """Write the matrix with the outer halves x, y and the inner halves z, w to `out`.
 
-    It is taken from matrices with the outer halves x, z and the inner halves y, w; `runs` is room.
+    It is taken from matrices with the outer halves x, z and the inner halves y, w; `runs` is scratch.
     """
-    x, y, z, w = outer[0], outer[1], inner[0], inner[1]
-    words, at, wides = layer[0], layer[1], layer[2]
-    left = half - h
-    wide = _words(inner[3][left + 1] - inner[3][left])
+    x, y, z, w = outer.first, outer.second, inner.first, inner.second
+    left = units - h
+    wide = _words(inner.begins[left + 1] - inner.begins[left])
     to = 0
-    for kx in range(len(x[1])):
-        ky = _kind(y[2], h - x[1][kx])
+    for kx in range(len(x.sums)):
+        ky = class_with(y, h - x.sums[kx])
         if ky < 0:
             continue
         blocks = 0
-        for kz in range(len(z[1])):
-            kw = _kind(w[2], left - z[1][kz])
+        for kz in range(len(z.sums)):
+            kw = class_with(w, left - z.sums[kz])
             if kw >= 0:
-                s = x[1][kx] + z[1][kz]
-                runs[blocks, 0] = at[s] + (from_outer[2][kx, kz] - from_outer[3][s]) * wides[s]
-                runs[blocks, 1] = wides[s]
-                runs[blocks, 2] = from_inner[2][ky, kw] - from_inner[3][half - s]
-                runs[blocks, 3] = z[3][kz]
-                runs[blocks, 4] = w[3][kw]
+                s = x.sums[kx] + z.sums[kz]
+                row = from_outer.firsts[kx, kz] - from_outer.begins[s]
+                runs[blocks, BEGIN] = layer.at[s] + row * layer.wide[s]
+                runs[blocks, APART] = layer.wide[s]
+                runs[blocks, COLUMN] = from_inner.firsts[ky, kw] - from_inner.begins[units - s]
+                runs[blocks, ROWS] = z.counts[kz]
+                runs[blocks, WIDTH] = w.counts[kw]
                 blocks += 1
-        for ix in range(x[3][kx]):
-            for iy in range(y[3][ky]):
-                _gather_row(words, runs, blocks, ix, iy, out, to)
+        for ix in range(x.counts[kx]):
+            for iy in range(y.counts[ky]):
+                _gather_row(layer.words, runs, blocks, ix, iy, out, to)
                 to += wide
 
 
 @scalar
 def _gather_row(words, runs, blocks, ix, iy, out, to):
-    """Write a row from runs of bits, one below the other in each block."""
+    """Write a row from runs of bits, one below the other in each block.
+
+    A block begins at a word and a column there, has so many rows for each ix and so many bits in each run,
+    and its rows are so many words apart.
+    """
     gathered, filled = U0, np.int64(0)
     for block in range(blocks):
-        step, rows, n = runs[block, 1], runs[block, 3], runs[block, 4]
-        source = runs[block, 0] + ix * rows * step
-        column = runs[block, 2] + iy * n
+        step, rows, n = runs[block, APART], runs[block, ROWS], runs[block, WIDTH]
+        source = runs[block, BEGIN] + ix * rows * step
+        column = runs[block, COLUMN] + iy * n
         for _ in range(rows):
             for begin in range(column, column + n, 64):
                 count = min(column + n - begin, 64)
@@ -346,53 +393,50 @@ def _gather_row(words, runs, blocks, ix, iy, out, to):
 
 
 @kernel()
-def slide_columns(sums, half, outer, inner, top, bottom, afters, out, room, square, runs):
-    """Which boards some slide along columns wins, in matrices by the left half (`outer`), to `out`."""
-    words, at = out[0], out[1]
+def slide_columns(sums, units, left, right, top, bottom, afters, columns, scratch):
+    """Which boards some slide along columns wins, to `columns`: matrices by the left half."""
     for h in sums:
-        size = _size(h, half - h, outer, inner)
-        _rearrange(h, half, outer, inner, top, bottom, afters, room[3], runs)
-        here = words[at[h] : at[h] + size]
+        size = _size(h, units - h, left, right)
+        _rearrange(h, units, left, right, top, bottom, afters, scratch.other, scratch.runs)
+        here = columns.words[columns.at[h] : columns.at[h] + size]
         here[:] = U0
-        _raise_to_slides(h, half - h, outer, inner, room[3], here, room, square)
+        _or_slides(h, units - h, left, right, scratch.other, here, scratch)
 
 
 @kernel()
-def slide_rows(sums, half, outer, inner, left, right, columns, layer, room, square, runs):
-    """Put states in the place of afterstates: won by a slide along columns, or now along rows."""
-    words, at = layer[0], layer[1]
+def slide_rows(sums, units, top, bottom, left, right, columns, layer, scratch):
+    """Replace afterstates in `layer` by states: won by a slide along columns, or now along rows."""
     for h in sums:
-        size = _size(h, half - h, outer, inner)
-        _rearrange(h, half, outer, inner, left, right, columns, room[3], runs)
-        here = words[at[h] : at[h] + size]
-        _raise_to_slides(h, half - h, outer, inner, here, room[3], room, square)
+        size = _size(h, units - h, top, bottom)
+        _rearrange(h, units, top, bottom, left, right, columns, scratch.other, scratch.runs)
+        here = layer.words[layer.at[h] : layer.at[h] + size]
+        _or_slides(h, units - h, top, bottom, here, scratch.other, scratch)
         for k in range(size):  # as a slice Numba would copy it first, for which it has no memory
-            here[k] = room[3][k]
+            here[k] = scratch.other[k]
 
 
 @kernel()
-def slide_alike(sums, half, outer, inner, afters, out, room, square):
+def slide_alike(sums, units, top, bottom, afters, columns, scratch):
     """`slide_columns` where a board and its mirror image, B and C exchanged, are worth the same.
 
     Then the matrix of the left halves is that of the top halves, and so are the slides.
     """
-    words, at = out[0], out[1]
     for h in sums:
-        size = _size(h, half - h, outer, inner)
-        here = words[at[h] : at[h] + size]
+        size = _size(h, units - h, top, bottom)
+        here = columns.words[columns.at[h] : columns.at[h] + size]
         here[:] = U0
-        _raise_to_slides(h, half - h, outer, inner, afters[0][at[h] :], here, room, square)
+        _or_slides(h, units - h, top, bottom, afters.words[columns.at[h] :], here, scratch)
 
 
 @kernel()
-def join_alike(sums, half, outer, inner, columns, layer, room, runs):
+def join_alike(sums, units, top, bottom, columns, layer, scratch):
     """`slide_rows` after `slide_alike`: what rows win is what columns win of the mirror images."""
-    words, at = layer[0], layer[1]
     for h in sums:
-        size = _size(h, half - h, outer, inner)
-        _rearrange(h, half, outer, inner, outer, inner, columns, room[3], runs)
+        size = _size(h, units - h, top, bottom)
+        _rearrange(h, units, top, bottom, top, bottom, columns, scratch.other, scratch.runs)
+        begin = layer.at[h]
         for k in range(size):
-            words[at[h] + k] = room[3][k] | columns[0][at[h] + k]
+            layer.words[begin + k] = scratch.other[k] | columns.words[begin + k]
 
 
 # -- reading -------------------------------------------------------------------------------------

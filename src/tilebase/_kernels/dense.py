@@ -1,22 +1,18 @@
 """Kernels of the dense passes: every board of a layer, by perfect index (`tilebase.dense.index`).
 
-A board is four parts A, B, C, D, each a filling with a *class* (its sum) and a place in it.
-What a kernel takes of a part is the tuple
-
-    starts, sums, class_of, counts      as in `perfect.Part`
-    free                                free[g]: empty cells of filling g
-    masks                               masks[g]: bit k if the filling fits the k-th pattern
+A board is four parts A, B, C, D, each a filling with a *class* (its sum) and a position within that class.
+All tiles are even: kernels count sums in units of 2, so that `units` is a board's sum // 2.
 
 A slide acts on two halves of the board that do not touch: on A, B and C, D, or on A, C and B, D.
 ``table[d, n]`` holds what slide d makes of half n:
 
-    bits  0..19   place of the second part in its class
-    bits 20..39   place of the first
+    bits  0..19   position of the second part in its class
+    bits 20..39   position of the first
     bits 40..55   class of the first; the sum of both is kept, so it gives that of the second
     bit  61       something moved
     bit  62, 63   a tile of the goal is made; a limit is broken
 
-Halves are numbered by their sum, the class of the first part, and the places of both; those with the
+Halves are numbered by their sum, the class of the first part, and the positions of both; those with the
 classes x and y begin at ``firsts[x, y]``.  So neighbours in a table are neighbours in a layer, or at least
 belong to the boards that have one outer half in common: the loops that count run along them.
 
@@ -29,6 +25,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from numba import types
 from numba.extending import overload
 
@@ -37,13 +34,90 @@ from tilebase._kernels.half import from_half, to_half
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
+Array = npt.NDArray[Any]
 MOVED = np.uint64(1 << 61)
 WIN = np.uint64(1 << 62)
 FORBIDDEN = np.uint64(1 << 63)
 ENDS = WIN | FORBIDDEN
-PLACE = np.uint64((1 << 20) - 1)
-KIND = np.uint64((1 << 16) - 1)
+POSITION = np.uint64((1 << 20) - 1)
+CLASS = np.uint64((1 << 16) - 1)
 U20, U40, U61, U62, U63 = (np.uint64(shift) for shift in (20, 40, 61, 62, 63))
+
+
+# -- what kernels take ---------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """One of the four parts of a board (`tilebase.dense.index.Part`)."""
+
+    starts: Array  # int64: starts[k] is the first filling of class k; starts[-1] is how many there are
+    sums: Array  # int64: sums[k] is the sum of class k in units of 2
+    class_of: Array  # int32: class_of[s] is the class with the sum s in units of 2, -1 if there is none
+    counts: Array  # int64: counts[k] is the number of fillings of class k
+    free: Array  # uint8: free[g] is the number of empty cells of filling g, walls aside
+    masks: Array  # uint64: bit k of masks[g] is set if filling g fits the k-th pattern
+
+
+class Fillings(NamedTuple):
+    """The fillings of a part, for the tables of slides."""
+
+    cells: Array  # uint8: cells[g, i] is the code of the tile that filling g has on the i-th cell
+    of_number: Array  # uint32: of_number[n] is the filling whose digits make the number n
+    classes: Array  # uint16: classes[g] is the class of filling g
+    starts: Array  # int64: starts[k] is the first filling of class k
+
+
+class Lines(NamedTuple):
+    """How one slide acts on the cells of a half, those of the first part before those of the second."""
+
+    lines: Array  # int64: lines[l, i] is the i-th cell of line l, from where tiles slide to
+    blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall, or a fixed tile
+    weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, -1 if illegal
+
+
+class Spawns(NamedTuple):
+    """The spawns of one exponent on the fillings of one part."""
+
+    start: Array  # int64: those on filling g are start[g] to start[g + 1]
+    target: Array  # uint32: target[s] is the position, in its class, of the filling that spawn s makes
+    source: Array  # uint32: source[s] is the position, in its class, of the filling before spawn s
+    classes: Array  # int64: classes[k] is the class that class k becomes, -1 if there is none
+
+
+class Above(NamedTuple):
+    """A layer of states, to which the spawns of one exponent lead."""
+
+    values: Array  # values[FIRST + rank] is what the state is worth
+    offsets: Array  # int64: offsets[a, b, c] is the first rank of a block (`dense.index.LayerMap`)
+    spawns: tuple[Spawns, Spawns, Spawns, Spawns]  # in A, B, C and D
+
+
+class Values(NamedTuple):
+    """The values of a layer, or of some blocks of one."""
+
+    values: Array  # values[FIRST + rank] is what the board is worth
+    offsets: Array  # int64: offsets[a, b, c] is the first rank of a block, -1 if it is not there
+
+
+class Half(NamedTuple):
+    """A half of the board, its two parts and the slides within it; n numbers the half boards."""
+
+    first: Part
+    second: Part
+    firsts: Array  # int64: firsts[x, y] is the first n whose parts have the classes x and y
+    begins: Array  # int64: begins[s] is the first n whose sum is at least s in units of 2
+    table: Array  # uint64: table[d, n] is what slide d makes of the half, see above
+    earned: Array  # int32: earned[d, n] is what the merges of slide d add; no columns if they add nothing
+
+
+class Scratch(NamedTuple):
+    """What a thread works in; a tile is `TILE` rows of values."""
+
+    folds: Array  # folds[k, j] is the accumulator of the j-th board in work for the k-th exponent
+    free: Array  # int64: free[j] is the number of empty cells of the j-th pair of fillings of C and D
+    values: Array  # values[k, j] is the value of the j-th board in the k-th row of a tile
+    bases: Array  # uint64: bases[0, k, d, z] and bases[1, k, d, z] are base and step of `_bases`
+    ends: Array  # uint64: ends[k, d] is what slide d makes of the outer half of the k-th row
 
 
 # -- tables of halves ----------------------------------------------------------------------------
@@ -53,11 +127,11 @@ U20, U40, U61, U62, U63 = (np.uint64(shift) for shift in (20, 40, 61, 62, 63))
 def _slide_cells(board, line, blocked, x, worths):
     """Slide the cells of a line towards its first; return what merges add and the largest tile made.
 
-    ``worths[e]``: what a merge adds that makes the exponent e.
+    ``worths[e]`` is what a merge adds that makes the exponent e.
     """
     put = 0
     last: Any = 0
-    made: Any = 0
+    earned: Any = 0
     largest: Any = 0
     for k in range(len(line)):
         cell = line[k]
@@ -69,38 +143,35 @@ def _slide_cells(board, line, blocked, x, worths):
             board[cell] = 0
             if tile == last and tile != x:
                 board[line[put - 1]] = tile + 1 if tile + 1 != x else tile + 2
-                made += worths[tile + 1]
+                earned += worths[tile + 1]
                 largest = max(largest, tile + 1)
                 last = 0
             else:
                 board[line[put]] = tile
                 put += 1
                 last = tile
-    return made, largest
+    return earned, largest
 
 
 @kernel()
-def tabulate(
-    begin, end, fillings0, fillings1, lines, blocked, weights, place0, place1, kind0, kind1, starts0, starts1,
-    firsts, x, goal, worths, board, out, out_made,
-):  # fmt: skip
-    """Fill the rows [begin, end) of a table of halves, and of what merges add if `out_made` has columns.
+def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, out, out_earned):
+    """Fill the rows [begin, end) of a table of halves, and of what merges add if that table has columns.
 
-    Cells of the first part are numbered before those of the second.  ``weights[cell, code]`` is
-    what a tile adds to the number of a filling, -1 if it may not be there; ``place0[number]`` is the
-    filling.  `goal` is an exponent, 0 for none; `board` is room for the cells.
+    `first` and `second` are `Fillings`, `slide` is `Lines`.  `goal` is an exponent, 0 for none; `worths`
+    are those of `_slide_cells`; `board` is a scratch buffer for the cells.
     """
-    cells0, cells1 = fillings0.shape[1], fillings1.shape[1]
+    cells0, cells1 = first.cells.shape[1], second.cells.shape[1]
+    weights = slide.weights
     for g in range(begin, end):
-        for h in range(len(fillings1)):
+        for h in range(len(second.cells)):
             for cell in range(cells0):
-                board[cell] = fillings0[g, cell]
+                board[cell] = first.cells[g, cell]
             for cell in range(cells1):
-                board[cells0 + cell] = fillings1[h, cell]
-            made, largest = 0, 0
-            for line in lines:
-                more, tile = _slide_cells(board, line, blocked, x, worths)
-                made += more
+                board[cells0 + cell] = second.cells[h, cell]
+            earned, largest = 0, 0
+            for line in slide.lines:
+                more, tile = _slide_cells(board, line, slide.blocked, x, worths)
+                earned += more
                 largest = max(largest, tile)
             number0, number1 = 0, 0
             sound = True
@@ -114,46 +185,44 @@ def tabulate(
             if goal and largest >= goal:
                 entry = WIN | MOVED
             elif sound:
-                to0, to1 = np.int64(place0[number0]), np.int64(place1[number1])
-                k0, k1 = np.int64(kind0[to0]), np.int64(kind1[to1])
-                entry = np.uint64(to1 - starts1[k1]) | np.uint64(to0 - starts0[k0]) << U20
+                to0, to1 = np.int64(first.of_number[number0]), np.int64(second.of_number[number1])
+                k0, k1 = np.int64(first.classes[to0]), np.int64(second.classes[to1])
+                entry = np.uint64(to1 - second.starts[k1]) | np.uint64(to0 - first.starts[k0]) << U20
                 entry |= np.uint64(k0) << U40
                 if to0 != g or to1 != h:
                     entry |= MOVED
-            kx, ky = np.int64(kind0[g]), np.int64(kind1[h])
-            wide = starts1[ky + 1] - starts1[ky]
-            n = firsts[kx, ky] + (g - starts0[kx]) * wide + h - starts1[ky]
+            kx, ky = np.int64(first.classes[g]), np.int64(second.classes[h])
+            wide = second.starts[ky + 1] - second.starts[ky]
+            n = firsts[kx, ky] + (g - first.starts[kx]) * wide + h - second.starts[ky]
             out[n] = entry
-            if len(out_made):
-                out_made[n] = made
+            if len(out_earned):
+                out_earned[n] = earned
 
 
 # -- the player: the best over slides ------------------------------------------------------------
 
 
 @scalar
-def _kind(class_of, half):
-    """The class of half a sum, -1 if no filling has it."""
-    return np.int64(class_of[half]) if 0 <= half < len(class_of) else np.int64(-1)
+def class_with(part, units):
+    """The class of a part with this sum, -1 if no filling has it."""
+    return np.int64(part.class_of[units]) if 0 <= units < len(part.class_of) else np.int64(-1)
 
 
 @scalar
-def _bases(by_columns, half, kx, ix, ky, iy, outer, inner, offsets, out_base, out_step):
+def _bases(by_columns, units, kx, ix, ky, iy, outer, inner, offsets, out_base, out_step):
     """Where boards with a given outer half begin in the values, for each class of the first inner part.
 
-    A board is at ``out_base[class] + place of the first inner part * out_step[class] + place of
+    A board is at ``out_base[class] + position of the first inner part * out_step[class] + position of
     the second``.  Blocks that are not in the layer have the step 0.
     """
-    y_counts = outer[1][3]
-    left = half - outer[0][1][kx] - outer[1][1][ky]
-    sums, counts = inner[0][1], inner[0][3]
-    ny = y_counts[ky]
-    for kz in range(len(sums)):
-        kw = _kind(inner[1][2], left - sums[kz])
+    left = units - outer.first.sums[kx] - outer.second.sums[ky]
+    ny = outer.second.counts[ky]
+    for kz in range(len(inner.first.sums)):
+        kw = class_with(inner.second, left - inner.first.sums[kz])
         out_step[kz] = U0
         begin = offsets[kx, kz, ky] if by_columns else offsets[kx, ky, kz]
         if kw >= 0 and begin >= 0:
-            nz, nw = counts[kz], inner[1][3][kw]
+            nz, nw = inner.first.counts[kz], inner.second.counts[kw]
             if by_columns:
                 begin += (ix * nz * ny + iy) * nw
                 out_step[kz] = np.uint64(ny * nw)
@@ -166,20 +235,20 @@ def _bases(by_columns, half, kx, ix, ky, iy, outer, inner, offsets, out_base, ou
 @scalar
 def _target(entry, moved, base, step):
     """Where the value of what a slide makes of a board is, from what it makes of both halves."""
-    kind = entry >> U40 & KIND
-    place = base[kind] + (entry >> U20 & PLACE) * step[kind] + (entry & PLACE)
+    kz = entry >> U40 & CLASS
+    at = base[kz] + (entry >> U20 & POSITION) * step[kz] + (entry & POSITION)
     # NONE is 0 and WON is 1.  Branches here would be mispredicted more often than not.
     allowed = (entry | moved) >> U61 & ~(entry >> U62 | entry >> U63) & U1
-    return place & (U0 - allowed) | entry >> U62 & U1
+    return at & (U0 - allowed) | entry >> U62 & U1
 
 
-def raised(old, _value):  # pragma: no cover - replaced by Numba
+def maximum(old, _value):  # pragma: no cover - replaced by Numba
     """The larger of two values."""
     raise NotImplementedError
 
 
-@overload(raised)
-def _raised(old, _value):
+@overload(maximum)
+def _maximum(old, _value):
     if isinstance(old, types.Float):
         return lambda old, _value: max(old, _value)
 
@@ -191,129 +260,127 @@ def _raised(old, _value):
 
 
 @scalar
-def _raise_to_slide(entries, made, n, outer_entry, outer_made, base, step, afters, out):
-    """Raise ``out[j]`` to what one slide of the j-th of `n` boards with one outer half is worth.
+def _take_slide(entries, earned, n, outer_entry, outer_earned, base, step, afters, out):
+    """Let ``out[j]`` be the maximum of itself and one slide of the j-th of `n` boards with one outer half.
 
-    `made` is empty where the tiles made are worth nothing.
+    `earned` is empty where merges add nothing.
     """
     if outer_entry & ENDS:
         for j in range(n):
             if (outer_entry | entries[j]) & WIN:
-                out[j] = raised(out[j], afters[WON] + (made[j] + outer_made) if len(made) else afters[WON])
-    elif len(made):
+                value = afters[WON] + (earned[j] + outer_earned) if len(earned) else afters[WON]
+                out[j] = maximum(out[j], value)
+    elif len(earned):
         for j in range(n):
             value = afters[_target(entries[j], outer_entry & MOVED, base, step)]
-            out[j] = raised(out[j], value + (made[j] + outer_made))
+            out[j] = maximum(out[j], value + (earned[j] + outer_earned))
     else:
         for j in range(n):
-            out[j] = raised(out[j], afters[_target(entries[j], outer_entry & MOVED, base, step)])
+            out[j] = maximum(out[j], afters[_target(entries[j], outer_entry & MOVED, base, step)])
 
 
 @scalar
-def _tile_slides(d, by_columns, half, kx, ix, ky, iy, table, firsts, outer, inner, offsets, base, step):
+def _slide_outer(d, by_columns, units, kx, ix, ky, iy, outer, inner, offsets, base, step):
     """What slide `d` makes of an outer half, and where boards with that half begin (`_bases`)."""
-    entry = table[d, firsts[kx, ky] + ix * outer[1][3][ky] + iy]
+    entry = outer.table[d, outer.firsts[kx, ky] + ix * outer.second.counts[ky] + iy]
     if not entry & ENDS:
-        kind = np.int64(entry >> U40 & KIND)
-        other = outer[0][1][kx] + outer[1][1][ky] - outer[0][1][kind]
+        to = np.int64(entry >> U40 & CLASS)
+        other = outer.first.sums[kx] + outer.second.sums[ky] - outer.first.sums[to]
         _bases(
-            by_columns, half, kind, np.int64(entry >> U20 & PLACE), _kind(outer[1][2], other),
-            np.int64(entry & PLACE), outer, inner, offsets, base, step,
+            by_columns, units, to, np.int64(entry >> U20 & POSITION), class_with(outer.second, other),
+            np.int64(entry & POSITION), outer, inner, offsets, base, step,
         )  # fmt: skip
     return entry
 
 
 @scalar
-def _reach(begin, left, inner, firsts, step, room):
+def _reach(begin, left, inner, step, most):
     """The classes of the first inner part up to which a tile goes, how many halves that is, and the first.
 
-    It ends before classes whose boards are not in the layer, and where there is no room for more.
+    It ends before classes whose boards are not in the layer, and at `most` halves.
     """
     n, first = 0, np.int64(0)
-    classes = len(inner[0][1])
+    classes = len(inner.first.sums)
     for kz in range(begin, classes):
-        kw = _kind(inner[1][2], left - inner[0][1][kz])
+        kw = class_with(inner.second, left - inner.first.sums[kz])
         if kw >= 0:
-            more = inner[0][3][kz] * inner[1][3][kw]
-            if n and (step[kz] == U0 or n + more > room):
+            more = inner.first.counts[kz] * inner.second.counts[kw]
+            if n and (step[kz] == U0 or n + more > most):
                 return kz, n, first
             if step[kz]:
-                first = first if n else firsts[kz, kw]
+                first = first if n else inner.firsts[kz, kw]
                 n += more
     return classes, n, first
 
 
 @scalar
-def _move_tile(begin, end, left, inner, base, step, many, out, room, back):
-    """Move the values of a tile from a layer to `room`, or `back`."""
+def _move_tile(begin, end, left, inner, base, step, many, out, tile, back):
+    """Move the values of a tile from a layer to the scratch buffer `tile`, or `back`."""
     n = 0
     for kz in range(begin, end):
-        kw = _kind(inner[1][2], left - inner[0][1][kz])
+        kw = class_with(inner.second, left - inner.first.sums[kz])
         if kw >= 0 and step[kz]:
-            nw = inner[1][3][kw]
-            for iz in range(inner[0][3][kz]):
+            nw = inner.second.counts[kw]
+            for iz in range(inner.first.counts[kz]):
                 at = np.int64(base[kz]) + iz * np.int64(step[kz])
                 for k in range(many):
                     for j in range(nw):
                         if back:
-                            out[at + k * nw + j] = room[k, n + j]
+                            out[at + k * nw + j] = tile[k, n + j]
                         else:
-                            room[k, n + j] = out[at + k * nw + j]
+                            tile[k, n + j] = out[at + k * nw + j]
                 n += nw
 
 
 @kernel()
-def best_slides(
-    tasks, by_columns, half, outer_table, inner_table, outer_made, inner_made, outer_firsts, inner_firsts,
-    outer, inner, offsets, afters, room, bases, ends, out_offsets, out,
-):  # fmt: skip
-    """Write the best over slides along rows to `out`, or raise what is there to that along columns.
+def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch):
+    """Write the best over slides along rows to `states`, or let those along columns improve what is there.
 
-    `tasks` lists outer halves: classes of both parts, and a range of places of the first.
-    `afters` and `out` are the values of afterstates and states; each has its own offsets.  Tables of
-    tiles made may have no columns.  A tile of work is some outer halves that differ in the second part, and
-    inner halves of one sum, no more than go into ``room[k]`` for the k-th of these outer halves; what
-    depends on the outer half alone goes into ``bases[:, k]`` and ``ends[k]``.
+    `tasks` lists outer halves: classes of both parts, and a range of positions of the first.  `outer` and
+    `inner` are `Half`, `afters` and `states` are `Values`.  A tile of work is some outer halves that differ
+    in the second part, and inner halves of one sum, no more than go into ``scratch.values[k]`` for the k-th
+    of these outer halves; what depends on the outer half alone goes into ``bases[:, k]`` and ``ends[k]``.
     """
-    slides, classes = len(outer_table), len(inner[0][1])
-    tile = len(room) if by_columns else 1  # along rows they have no neighbours in `out`
-    base, step = bases[0], bases[1]
+    slides, classes = len(outer.table), len(inner.first.sums)
+    tile, ends = scratch.values, scratch.ends
+    rows = len(tile) if by_columns else 1  # along rows they have no neighbours in `states`
+    base, step = scratch.bases[0], scratch.bases[1]
     for t in range(len(tasks)):
         kx, ky = tasks[t, 0], tasks[t, 1]
-        left = half - outer[0][1][kx] - outer[1][1][ky]
-        ny = outer[1][3][ky]
+        left = units - outer.first.sums[kx] - outer.second.sums[ky]
+        ny = outer.second.counts[ky]
         for ix in range(tasks[t, 2], tasks[t, 3]):
-            for y in range(0, ny, tile):
-                many = min(tile, ny - y)
+            for y in range(0, ny, rows):
+                many = min(rows, ny - y)
                 here, apart = base[0, slides], step[0, slides]
-                _bases(by_columns, half, kx, ix, ky, y, outer, inner, out_offsets, here, apart)
+                _bases(by_columns, units, kx, ix, ky, y, outer, inner, states.offsets, here, apart)
                 for k in range(many):
                     for d in range(slides):
-                        ends[k, d] = _tile_slides(
-                            d, by_columns, half, kx, ix, ky, y + k, outer_table, outer_firsts, outer, inner,
-                            offsets, base[k, d], step[k, d],
+                        ends[k, d] = _slide_outer(
+                            d, by_columns, units, kx, ix, ky, y + k, outer, inner, afters.offsets,
+                            base[k, d], step[k, d],
                         )  # fmt: skip
                 begin = 0
                 while begin < classes:
-                    end, n, first = _reach(begin, left, inner, inner_firsts, apart, room.shape[1])
+                    end, n, first = _reach(begin, left, inner, apart, tile.shape[1])
                     if by_columns:
-                        _move_tile(begin, end, left, inner, here, apart, many, out, room, False)
+                        _move_tile(begin, end, left, inner, here, apart, many, states.values, tile, False)
                     else:
-                        room[0, :n] = afters[NONE]
+                        tile[0, :n] = afters.values[NONE]
                     for k in range(many):
-                        outer_half = outer_firsts[kx, ky] + ix * ny + y + k
+                        outer_half = outer.firsts[kx, ky] + ix * ny + y + k
                         for d in range(slides):
-                            _raise_to_slide(
-                                inner_table[d, first : first + n],
-                                inner_made[d, first : first + n], n, ends[k, d],
-                                outer_made[d, outer_half] if outer_made.shape[1] else 0,
-                                base[k, d], step[k, d], afters, room[k],
+                            _take_slide(
+                                inner.table[d, first : first + n],
+                                inner.earned[d, first : first + n], n, ends[k, d],
+                                outer.earned[d, outer_half] if outer.earned.shape[1] else 0,
+                                base[k, d], step[k, d], afters.values, tile[k],
                             )  # fmt: skip
-                    _move_tile(begin, end, left, inner, here, apart, many, out, room, True)
+                    _move_tile(begin, end, left, inner, here, apart, many, states.values, tile, True)
                     begin = end
 
 
-# -- the computer: the fold over spawns ----------------------------------------------------------
+# -- the adversary or chance: the fold over spawns -----------------------------------------------
 
 
 def number(_value):  # pragma: no cover - replaced by Numba
@@ -452,80 +519,82 @@ def _settled(_first, _second, _spawns, law, _like):
 
 @scalar
 def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, tune):
-    """Fold what the spawns of one exponent lead to into boards of a block: one place of A, some of B.
+    """Fold the states that the spawns of one exponent (`Above`) lead to into boards of a block.
 
-    ``up``: the values and offsets of the layer above, and for each part ``start, place, source, kind``:
-    the spawns on filling g are ``start[g]`` to ``start[g + 1]``, ``place[s]`` the place of what comes
-    of it, ``source[s]`` that of g; ``kind[k]`` is the class that class k becomes.  The same spawn goes
-    along as many neighbours as it can.
+    These boards have one filling of A and those of B with the positions from `first` to `last`.  The same
+    spawn goes along as many neighbours as it can.
     """
-    values, offsets = up[0], up[1]
+    values, offsets = up.values, up.offsets
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
-    nb, nc, nd = b[3][kb], c[3][kc], d[3][kd]
+    nb, nc, nd = b.counts[kb], c.counts[kc], d.counts[kd]
     rows, wide = last - first, nc * nd
-    start, place, _, kind = up[2]
-    g = a[0][ka] + ia
-    for s in range(start[g], start[g + 1]):
-        at = FIRST + offsets[kind[ka], kb, kc] + (np.int64(place[s]) * nb + first) * wide
+    spawns = up.spawns[0]
+    g = a.starts[ka] + ia
+    for s in range(spawns.start[g], spawns.start[g + 1]):
+        at = FIRST + offsets[spawns.classes[ka], kb, kc] + (np.int64(spawns.target[s]) * nb + first) * wide
         for j in range(rows * wide):
             acc[j] = combine(acc[j], values[at + j], tune)
-    start, place, source, kind = up[3]
-    g = b[0][kb]
-    for s in range(start[g + first], start[g + last]):
-        here = (np.int64(source[s]) - first) * wide
-        at = FIRST + offsets[ka, kind[kb], kc] + (ia * b[3][kind[kb]] + np.int64(place[s])) * wide
+    spawns = up.spawns[1]
+    g = b.starts[kb]
+    for s in range(spawns.start[g + first], spawns.start[g + last]):
+        here = (np.int64(spawns.source[s]) - first) * wide
+        above = ia * b.counts[spawns.classes[kb]] + np.int64(spawns.target[s])
+        at = FIRST + offsets[ka, spawns.classes[kb], kc] + above * wide
         for j in range(wide):
             acc[here + j] = combine(acc[here + j], values[at + j], tune)
-    start, place, source, kind = up[4]
-    if kind[kc] >= 0:
-        above = c[3][kind[kc]] * nd
-        at = FIRST + offsets[ka, kb, kind[kc]] + (ia * nb + first) * above
-        for s in range(start[c[0][kc]], start[c[0][kc] + nc]):
-            here, there = np.int64(source[s]) * nd, at + np.int64(place[s]) * nd
+    spawns = up.spawns[2]
+    to = spawns.classes[kc]
+    if to >= 0:
+        above = c.counts[to] * nd
+        at = FIRST + offsets[ka, kb, to] + (ia * nb + first) * above
+        for s in range(spawns.start[c.starts[kc]], spawns.start[c.starts[kc] + nc]):
+            here, there = np.int64(spawns.source[s]) * nd, at + np.int64(spawns.target[s]) * nd
             for i in range(rows):
                 for j in range(nd):
                     k = here + i * wide + j
                     acc[k] = combine(acc[k], values[there + i * above + j], tune)
-    start, place, source, kind = up[5]
-    if kind[kd] >= 0:
-        above = d[3][kind[kd]]
+    spawns = up.spawns[3]
+    to = spawns.classes[kd]
+    if to >= 0:
+        above = d.counts[to]
         at = FIRST + offsets[ka, kb, kc] + (ia * nb + first) * nc * above
-        for s in range(start[d[0][kd]], start[d[0][kd] + nd]):
-            here, there = np.int64(source[s]), at + np.int64(place[s])
+        for s in range(spawns.start[d.starts[kd]], spawns.start[d.starts[kd] + nd]):
+            here, there = np.int64(spawns.source[s]), at + np.int64(spawns.target[s])
             for i in range(rows * nc):
                 k = here + i * nd
                 acc[k] = combine(acc[k], values[there + i * above], tune)
 
 
 @kernel()
-def fold_spawns(tasks, half, parts, ups, tunes, law, start, room, free, offsets, out):
-    """The values of afterstates: folds over spawns.
+def fold_spawns(tasks, units, parts, ups, tunes, law, start, scratch, afters):
+    """Write the values of afterstates (`Values`): folds over spawns.
 
-    `tasks` lists top halves: classes of A and B, and a range of places of A.  ``ups`` is one exponent or
-    two, the larger first, with their `tunes`; accumulators begin with `start`.  A board that holds a
-    pattern is worth what a win is.  `room` has two rows for accumulators, no shorter than the
-    largest block of C, D, and `free` is room for its numbers of empty cells.
+    `tasks` lists top halves: classes of A and B, and a range of positions of A.  `parts` are four `Part`;
+    `ups` is `Above` for one exponent or two, the larger first, with their `tunes`; accumulators begin with
+    `start`.  A board that holds a pattern is worth what a win is.  The rows of ``scratch.folds`` and
+    ``scratch.free`` are no shorter than the largest block of C, D.
     """
-    low, high = room[0], room[1]
+    low, high, free = scratch.folds[0], scratch.folds[1], scratch.free
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
+    offsets, out = afters.offsets, afters.values
     more = len(ups) - 1
     won = out[WON]
     for t in range(len(tasks)):
         ka, kb = tasks[t, 0], tasks[t, 1]
-        left = half - a[1][ka] - b[1][kb]
-        nb = b[3][kb]
-        for kc in range(len(c[1])):
-            kd = _kind(d[2], left - c[1][kc])
+        left = units - a.sums[ka] - b.sums[kb]
+        nb = b.counts[kb]
+        for kc in range(len(c.sums)):
+            kd = class_with(d, left - c.sums[kc])
             if kd < 0 or offsets[ka, kb, kc] < 0:
                 continue
-            c0, d0, nc, nd = c[0][kc], d[0][kd], c[3][kc], d[3][kd]
+            c0, d0, nc, nd = c.starts[kc], d.starts[kd], c.counts[kc], d.counts[kd]
             wide = nc * nd
             for ic in range(nc):
                 for j in range(nd):
-                    free[ic * nd + j] = np.int64(c[4][c0 + ic]) + np.int64(d[4][d0 + j])
+                    free[ic * nd + j] = np.int64(c.free[c0 + ic]) + np.int64(d.free[d0 + j])
             some = max(1, len(low) // wide)
             for ia in range(tasks[t, 2], tasks[t, 3]):
-                ga = a[0][ka] + ia
+                ga = a.starts[ka] + ia
                 for begin in range(0, nb, some):
                     end = min(begin + some, nb)
                     low[: (end - begin) * wide] = start
@@ -534,14 +603,14 @@ def fold_spawns(tasks, half, parts, ups, tunes, law, start, room, free, offsets,
                     if more:
                         _gather(high, ka, ia, kb, begin, end, kc, kd, parts, ups[more], tunes[more])
                     for ib in range(begin, end):
-                        gb = b[0][kb] + ib
-                        here = np.int64(a[4][ga]) + np.int64(b[4][gb])
+                        gb = b.starts[kb] + ib
+                        here = np.int64(a.free[ga]) + np.int64(b.free[gb])
                         at, row = FIRST + offsets[ka, kb, kc] + (ia * nb + ib) * wide, (ib - begin) * wide
                         for j in range(wide):
                             out[at + j] = settled(low[row + j], high[row + j], here + free[j], law, won)
-                        mask = a[5][ga] & b[5][gb]
+                        mask = a.masks[ga] & b.masks[gb]
                         if mask:
-                            _mark_won(mask, c[5][c0 : c0 + nc], d[5][d0 : d0 + nd], won, out[at:])
+                            _mark_won(mask, c.masks[c0 : c0 + nc], d.masks[d0 : d0 + nd], won, out[at:])
 
 
 @scalar
@@ -559,11 +628,10 @@ def _mark_won(mask, masks_c, masks_d, won, out):
 
 
 @kernel()
-def least_where(tasks, half, parts, offsets, values):
-    """How many boards of some top halves fit a pattern, their least value, and a place that has it.
+def least_where(tasks, units, parts, layer):
+    """How many boards of some top halves fit a pattern, their least value, and a rank that has it.
 
-    ``parts[p]``: starts, sums, classes and counts as in `fold_spawns`, and a mask of each filling, a bit a
-    pattern that it fits.
+    `tasks` and `parts` are those of `fold_spawns`, `layer` is `Values`.
     """
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
     count = 0
@@ -571,26 +639,26 @@ def least_where(tasks, half, parts, offsets, values):
     where = np.int64(-1)
     for t in range(len(tasks)):
         ka, kb = tasks[t, 0], tasks[t, 1]
-        left = half - a[1][ka] - b[1][kb]
+        left = units - a.sums[ka] - b.sums[kb]
         for ia in range(tasks[t, 2], tasks[t, 3]):
-            for ib in range(b[3][kb]):
-                mask = a[4][a[0][ka] + ia] & b[4][b[0][kb] + ib]
+            for ib in range(b.counts[kb]):
+                mask = a.masks[a.starts[ka] + ia] & b.masks[b.starts[kb] + ib]
                 if not mask:
                     continue
-                for kc in range(len(c[1])):
-                    kd = _kind(d[2], left - c[1][kc])
+                for kc in range(len(c.sums)):
+                    kd = class_with(d, left - c.sums[kc])
                     if kd < 0:
                         continue
-                    nc, nd = c[3][kc], d[3][kd]
-                    at = offsets[ka, kb, kc] + (ia * b[3][kb] + ib) * nc * nd
+                    nc, nd = c.counts[kc], d.counts[kd]
+                    at = layer.offsets[ka, kb, kc] + (ia * b.counts[kb] + ib) * nc * nd
                     for ic in range(nc):
-                        both = mask & c[4][c[0][kc] + ic]
+                        both = mask & c.masks[c.starts[kc] + ic]
                         if not both:
                             continue
                         for j in range(nd):
-                            if both & d[4][d[0][kd] + j]:
+                            if both & d.masks[d.starts[kd] + j]:
                                 count += 1
-                                value = np.int64(values[FIRST + at + ic * nd + j])
+                                value = np.int64(layer.values[FIRST + at + ic * nd + j])
                                 if value < least:
                                     least = value
                                     where = at + ic * nd + j

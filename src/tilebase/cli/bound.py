@@ -30,7 +30,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import check_writable
 
 if TYPE_CHECKING:
-    from tilebase.dense.executors.threads import DenseWork
+    from tilebase.dense.executors.protocol import DenseWork
 
 
 def bound(

@@ -9,36 +9,34 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.counting.estimates import BITS_RATE, DISK_RATE, LOG, THREAD_RATE, duration
 from tilebase.dense import tables as layers
 from tilebase.dense.executors.bits import LAYERS, Words
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.pieces import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import byte_text
 from tilebase.runtime.resources import OVERHEAD, available_memory
 
-Array = npt.NDArray[Any]
 CUT_BLOCKS = 1 << 25
 """Blocks that a plan looks at before a pass begins."""
 NO_BOUND = 1 << 62
 """Bytes of memory that are enough for everything."""
 WORTH_BITS = 0.5
-"""The most bytes a board for which bits are taken: rows are not full where few halves have the same sum.
+"""The most bytes per board for which bits are taken: rows are not full where few halves have the same sum.
 
-Where no layer has 2^20 boards, that may waste what it likes."""
+Where no layer has 2^20 boards, bits are taken in any case."""
 GPU_BYTES = 300.0
-"""Bytes of the device's memory that a board moves: tables, about ten values, in sectors of 32 bytes."""
+"""Bytes of the device's memory that are moved per board: tables, about ten values, in sectors of 32 bytes."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Plan:
     moved_bytes:
         Read and written in all.
     words:
-        What truths take as bits; None for values.
+        What Boolean values take as bits; None if the values are not kept as bits.
     """
 
     boards: int
@@ -145,7 +143,7 @@ class Plan:
         """The plan, without looking whether batches fit, which takes seconds where there are many blocks.
 
         Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
-        Truths are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
+        Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
         `ResourceError` if the tables do not fit.
         """
         sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
@@ -157,7 +155,7 @@ class Plan:
             return plan
         size = value_bytes or (1 if objective.is_boolean else np.dtype(objective.dtype).itemsize)
         tables = layers.table_bytes(index, merge=objective.meaning.merge) + index.nbytes
-        tables += threads * layers.room_bytes(index, size)
+        tables += threads * layers.scratch_bytes(index, size)
         if tables + OVERHEAD > memory:
             raise ResourceError(
                 f"the tables of {index.game} need {(tables + OVERHEAD) / 2**30:.3g} GiB, more than "
@@ -176,7 +174,7 @@ class Plan:
     def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], memory: int, threads: int) -> Plan | None:
         words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
-        tables = layers.table_bytes(index, merge="") + index.nbytes + threads * words.room_bytes
+        tables = layers.table_bytes(index, merge="") + index.nbytes + threads * words.scratch_bytes
         whole = 8 * LAYERS * words.layer + tables + OVERHEAD
         if whole > memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
@@ -184,103 +182,23 @@ class Plan:
 
     @property
     def rate(self) -> float:
-        """Boards a second and thread."""
+        """Boards per second and thread."""
         return THREAD_RATE if self.words is None else BITS_RATE
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """The batches of a layer.  Raises `ResourceError` if one does not fit."""
-        room = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
-        sizes = index.block_sizes(total)
-        above = [index.block_sizes(total + 2**e) for e in index.game.spawn_exponents]
-        return Cut(self, index, total, sizes, above, room)
+        boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
+        return Cut(index, total, boards=boards, value_bytes=self.value_bytes, memory=self.memory)
 
-    def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: Collection[int]) -> None:
-        """Raise `ResourceError` if the disk has no room for the files."""
+    def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: int) -> None:
+        """Raise `ResourceError` if the disk has no space for the files, of which some bytes are there."""
         needed = self.disk_bytes + (int(self.value_bytes * self.boards / 3) if keep else 0)
-        have, sizes = shutil.disk_usage(folder).free, index.sizes()
-        held = sum(int(self.value_bytes * sizes.get(s, 0)) for s in there)
-        if needed > have + held:
+        have = shutil.disk_usage(folder).free
+        if needed > have + there:
             raise ResourceError(
                 f"the layers of {index.game} need about {needed / 1e9:.1f} GB of disk, and {folder} has "
                 f"{have / 1e9:.1f} GB free: give lower limits, more memory, or another folder"
             )
-
-
-Range = tuple[int, int]
-"""Halves of sums, from the first up to the second."""
-
-
-class Cut:
-    """How a layer is cut into batches that fit into memory.
-
-    A batch is a range of sums of the top half (`tops`, for fold and rows) or of the left half (`sides`,
-    for columns) with all its afterstates in memory.  It is worked off in pieces, ranges of the other
-    half's sum, for which the layers above or the states are in memory.
-    """
-
-    def __init__(
-        self, plan: Plan, index: PerfectIndex, total: int, sizes: Array, above: Sequence[Array], room: int
-    ) -> None:
-        self._plan, self._total, self._room = plan, total, room
-        self._top, self._left, self._sizes = index.top, index.left, sizes
-        self._above = above
-        self._steps = [1 << (e - 1) for e in index.game.spawn_exponents]
-        self.tops = self._ranges(_by(index.top, sizes), room // 2)
-        self.sides = self._ranges(_by(index.left, sizes), room // 2)
-        self._pieces = {top: self.lefts(top) for top in self.tops}
-        self.batches = max(len(self.tops), len(self.sides))
-
-    def lefts(self, top: Range) -> list[Range]:
-        """The pieces of a range of the top half's sum."""
-        rows = within(self._top, top)
-        # Of afterstates there are a piece and, later, states; of each layer above what is near.
-        need = 2 * _by(self._left, np.where(rows, self._sizes, 0))
-        for step, sizes in zip(self._steps, self._above, strict=True):
-            near = _by(self._left, np.where(rows | within(self._top - step, top), sizes, 0))
-            need = need + near
-            need[:-step] += near[step:]
-        return self._ranges(need, self._room - self._room // 2)
-
-    def pieces(self, left: Range) -> list[Range]:
-        """The pieces of a range of the left half's sum."""
-        columns = within(self._left, left)
-        return self._ranges(_by(self._top, np.where(columns, self._sizes, 0)), self._room - self._room // 2)
-
-    def _ranges(self, need: Array, room: int) -> list[Range]:
-        most = int(need.max(initial=0))
-        if most > room:
-            short = 2 * int((most - room) * self._plan.value_bytes)
-            raise ResourceError(
-                f"one batch of the layer of sum {self._total} needs about {short / 2**30:.2g} GiB more than "
-                f"{self._plan.memory / 2**30:.3g} GiB: give more memory, a smaller type of value, or lower "
-                "limits"
-            )
-        ranges, begin, gathered = [], 0, 0
-        for half, boards in enumerate(need.tolist()):
-            if gathered + boards > room:
-                ranges.append((begin, half))
-                begin, gathered = half, 0
-            gathered += boards
-        return [*ranges, (begin, len(need))]
-
-
-def within(sums: Array, bounds: Range) -> Array:
-    """Which sums lie in a range."""
-    inside: Array = (sums >= bounds[0]) & (sums < bounds[1])
-    return inside
-
-
-def near_blocks(index: PerfectIndex, top: Range, left: Range, step: int) -> Array:
-    """The blocks that a spawn of half a tile `step` leads to from some ranges."""
-    rows = within(index.top, top) | within(index.top - step, top)
-    columns = within(index.left, left) | within(index.left - step, left)
-    near: Array = rows & columns
-    return near
-
-
-def _by(sums: Array, sizes: Array) -> Array:
-    """Boards by half the sum of a half."""
-    return np.bincount(sums, weights=sizes).astype(np.int64)
 
 
 # -- machines -------------------------------------------------------------------------------------
@@ -288,7 +206,7 @@ def _by(sums: Array, sizes: Array) -> Array:
 
 @dataclass(frozen=True)
 class Machine:
-    """A kind of machine.
+    """A machine to estimate a pass for.
 
     Attributes
     ----------
@@ -299,9 +217,9 @@ class Machine:
     threads:
         Of the processors.
     rate:
-        Boards a second of a device; None for processors, where the plan knows.
+        Boards per second of a device; None for processors, where the plan knows.
     disk_rate:
-        Bytes a second from and to its disks.
+        Bytes per second from and to its disks.
     measured:
         Whether the rate was measured.
     count:

@@ -1,4 +1,4 @@
-"""Dense layers in memory, and in files of plain values of which parts are read."""
+"""Layers of a dense pass in files: plain values in the order of an executor's layout."""
 
 from __future__ import annotations
 
@@ -8,118 +8,57 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.executors.threads import DenseWork
-from tilebase.dense.index import LayerMap, PerfectIndex
+from tilebase.dense.executors.protocol import DenseWork, Executor
+from tilebase.dense.index import LayerMap
+from tilebase.dense.pieces import Source
 from tilebase.dense.tables import DenseLayer, runs
 from tilebase.errors import CorruptError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.runtime.storage import publish, storage_errors
 
 Array = npt.NDArray[Any]
+D = TypeVar("D", bound=DenseLayer)
 READ_BYTES = 1 << 26
 """Bytes of a file that are checked at once."""
 
 
-class MemoryStore:
-    """A whole layer in memory."""
-
-    def __init__(self, layer: DenseLayer) -> None:
-        self.layer = layer
-        self.map = layer.map
-        self.size = layer.map.size
-
-    def value(self, rank: int) -> Any:
-        """The value of one board."""
-        return self.layer.value(rank)
-
-    def change(self, how: Callable[[Array], Array]) -> None:
-        """Replace all values by what a function makes of them."""
-        values = self.layer.data
-        for at in range(0, len(values), CHUNK_KEYS):
-            values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
-        self.layer.load(values)
-
-    def part(self, executor: Any, keep: Array | None = None) -> DenseLayer:
-        """The blocks of a mask, or all; here a layer that has all of them will do."""
-        del executor, keep
-        return self.layer
-
-    @property
-    def checksum(self) -> str:
-        """A CRC-32 of the values, as a file of them would have."""
-        return f"{zlib.crc32(self.layer.data.data):08x}"
-
-    def release(self) -> None:
-        """Let go of the memory."""
-        del self.layer
+def states_path(folder: Path, total: int) -> Path:
+    """Where a pass keeps the states of a sum."""
+    return folder / f"{total:06d}.states"
 
 
-class DiskStore:
-    """A layer in a file of plain values, by rank.  Raises `StorageError` if the disk refuses."""
+def checksum_of(values: Array) -> str:
+    """A CRC-32 of values, as a file of them would have."""
+    return f"{zlib.crc32(values.data):08x}"
 
-    def __init__(self, path: Path, blocks: LayerMap, dtype: np.dtype[Any], work: DenseWork) -> None:
-        self.path, self.map, self.dtype, self.size = path, blocks, dtype, blocks.size
-        self._work = work
 
-    def part(self, executor: Any, keep: Array | None = None) -> DenseLayer:
-        """Read the blocks of a mask, or all, into memory."""
-        since = time.perf_counter()
-        here = self._masked(executor, keep)
-        size = self.dtype.itemsize
-        values = here.buffer()
-        with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
-            for local, there, count in runs(here.map, self.map):
-                file.seek(there * size)
-                _read_into(file, values[local : local + count])
-        here.load(values)
-        self._work.read += values.nbytes
-        self._work.add("disk", since)
-        return here
+def change(values: Array, how: Callable[[Array], Array]) -> None:
+    """Replace values by what a function makes of them, chunk by chunk."""
+    for at in range(0, len(values), CHUNK_KEYS):
+        values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
 
-    def _masked(self, executor: Any, keep: Array | None) -> DenseLayer:
-        # Offsets of the kept blocks, ranked from 0 in their order.
-        index: PerfectIndex = executor.rules.index
-        layer: DenseLayer = executor.layer(index.layer(2 * self.map.half, keep))
-        return layer
 
-    def write(self, layer: DenseLayer) -> None:
-        """Write the values of a part where they belong."""
-        since = time.perf_counter()
-        values, size = layer.data, self.dtype.itemsize
-        mode = "r+b" if self.path.exists() else "w+b"
-        with storage_errors(self.path), self.path.open(mode, buffering=0) as file:
-            for local, there, count in runs(layer.map, self.map):
-                file.seek(there * size)
-                data = values[local : local + count].view(np.uint8).data
-                while data:
-                    data = data[file.write(data) :]
-        self._work.written += values.nbytes
-        self._work.add("disk", since)
+class LayerFile:
+    """A layer in a file.  Raises `StorageError` if the disk refuses."""
+
+    def __init__(self, path: Path, size: int, dtype: np.dtype[Any], work: DenseWork) -> None:
+        self.path, self.size, self.dtype = path, size, dtype
+        self.work = work
+
+    def write_all(self, values: Array) -> None:
+        """Write a whole layer."""
+        with storage_errors(self.path), self.path.open("w+b", buffering=0) as file:
+            _write(file, values)
 
     def read_all(self) -> Array:
         """All values."""
         with storage_errors(self.path, "read"):
             return np.fromfile(self.path, dtype=self.dtype)
-
-    def value(self, rank: int) -> Any:
-        """The value of one board."""
-        with storage_errors(self.path, "read"):
-            return np.fromfile(self.path, dtype=self.dtype, count=1, offset=rank * self.dtype.itemsize)[0]
-
-    def change(self, how: Callable[[Array], Array]) -> None:
-        """Replace all values by what a function makes of them."""
-        if not self.size:
-            return
-        with storage_errors(self.path):
-            values = np.memmap(self.path, dtype=self.dtype, mode="r+")
-            for at in range(0, len(values), CHUNK_KEYS):
-                values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
-            values.flush()
 
     @cached_property
     def checksum(self) -> str:
@@ -128,7 +67,7 @@ class DiskStore:
         with storage_errors(self.path, "read"), self.path.open("rb") as file:
             while data := file.read(READ_BYTES):
                 crc = zlib.crc32(data, crc)
-        self._work.read += self.size * self.dtype.itemsize
+        self.work.read += self.size * self.dtype.itemsize
         return f"{crc:08x}"
 
     def check(self, crc: str) -> None:
@@ -148,17 +87,62 @@ class DiskStore:
         self.path.unlink(missing_ok=True)
 
 
-Store = MemoryStore | DiskStore
+class DiskStore(LayerFile):
+    """A layer in a file, by rank, of which blocks are read and written."""
+
+    def __init__(self, path: Path, blocks: LayerMap, dtype: np.dtype[Any], work: DenseWork) -> None:
+        super().__init__(path, blocks.size, dtype, work)
+        self.map = blocks
+
+    def read(self, executor: Executor[D], source: Source) -> D:
+        """Read the blocks of a source into memory."""
+        since = time.perf_counter()
+        here = executor.layer(source)
+        values, size = here.buffer(), self.dtype.itemsize
+        with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
+            for local, there, count in runs(here.map, self.map):
+                file.seek(there * size)
+                _read_into(file, values[local : local + count])
+        here.load(values)
+        self.work.read += values.nbytes
+        self.work.add("disk", since)
+        return here
+
+    def write(self, layer: DenseLayer) -> None:
+        """Write the values of some blocks where they belong."""
+        since = time.perf_counter()
+        values, size = layer.data, self.dtype.itemsize
+        mode = "r+b" if self.path.exists() else "w+b"
+        with storage_errors(self.path), self.path.open(mode, buffering=0) as file:
+            for local, there, count in runs(layer.map, self.map):
+                file.seek(there * size)
+                _write(file, values[local : local + count])
+        self.work.written += values.nbytes
+        self.work.add("disk", since)
+
+    def value(self, rank: int) -> Any:
+        """The value of one board."""
+        with storage_errors(self.path, "read"):
+            return np.fromfile(self.path, dtype=self.dtype, count=1, offset=rank * self.dtype.itemsize)[0]
+
+    def change(self, how: Callable[[Array], Array]) -> None:
+        """Replace all values by what a function makes of them."""
+        if not self.size:
+            return
+        with storage_errors(self.path):
+            values = np.memmap(self.path, dtype=self.dtype, mode="r+")
+            change(values, how)
+            values.flush()
 
 
 @contextmanager
-def released_on_error(*stores: DiskStore) -> Iterator[None]:
-    """Delete the files of stores if they could not be finished."""
+def released_on_error(*files: LayerFile) -> Iterator[None]:
+    """Delete the files of layers if they could not be finished."""
     try:
         yield
     except BaseException:
-        for store in stores:
-            store.release()
+        for file in files:
+            file.release()
         raise
 
 
@@ -169,3 +153,9 @@ def _read_into(file: Any, values: Array) -> None:
         if not count:
             raise OSError(0, "the file is shorter than its layer")
         data = data[count:]
+
+
+def _write(file: Any, values: Array) -> None:
+    data = values.view(np.uint8).data
+    while data:
+        data = data[file.write(data) :]

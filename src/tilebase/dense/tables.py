@@ -1,17 +1,21 @@
-"""The tables, layers and tasks of the dense passes (`tilebase.dense.passes`)."""
+"""The tables, layers and tasks of the dense passes (`tilebase.dense.passes`).
+
+Sums are counted in units of 2, as all tiles are even.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
 from tilebase.dense.index import LayerMap, Part, PerfectIndex
+from tilebase.dense.pieces import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
@@ -24,9 +28,9 @@ Array = npt.NDArray[Any]
 JOB_BOARDS = 1 << 19
 """Boards of a job, if the top or left halves can be cut so fine."""
 MOST_PATTERNS = 64
-MOST_PLACES = 1 << 20
-"""Fillings of a part that have one sum: what an entry of a table has room for."""
-ROOM = 4096
+MOST_POSITIONS = 1 << 20
+"""Fillings of a part that have one sum: an entry of a table has 20 bits for the position of one."""
+SCRATCH_BOARDS = 4096
 """Accumulators or values in a row that a thread works on at once, at least."""
 TILE = 16
 """Rows of values that a thread works on at once."""
@@ -36,71 +40,94 @@ TABLE_ROWS = 64
 """Rows of a table of halves that one job fills."""
 
 
-class Half:
-    """Slides of the boards' halves on one side: A and B, or C and D, or A and C, or B and D.
+class HalfTables:
+    """The slides within a half of the board: A and B, or C and D, or A and C, or B and D.
 
-    ``table[d, n]`` is what slide d makes of the n-th half (`_kernels.dense`); ``earned[d, n]`` what its
-    merges add, if `merge` says that they add anything; ``firsts[x, y]`` the first half whose parts have the
-    classes x and y, and ``begins[h]`` the first whose half sum is h or more.
+    `arrays` is what kernels take of it; its tables are filled by `jobs`.  `merge` is that of the objective's
+    meaning: what merges add, if anything.
     """
 
-    def __init__(self, game: Game, first: Part, second: Part, directions: list[str], merge: str) -> None:
+    def __init__(
+        self, game: Game, first: Part, second: Part, parts: tuple[kernels.Part, kernels.Part],
+        directions: list[str], merge: str,
+    ) -> None:  # fmt: skip
+        self._parts = (first, second)
         cells = first.cells + second.cells
-        self.first, self.second = first, second
-        local = {cell: place for place, cell in enumerate(cells)}
-        self._lines = [
-            np.array(
-                [[local[cell] for cell in line] for line in game.lines[direction] if line[0] in local],
-                dtype=np.int64,
-            ).reshape(-1, len(game.lines[direction][0]))
-            for direction in directions
+        blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
+        weights = _weights(first, second)
+        self._slides = [
+            kernels.Lines(_local_lines(game, cells, direction), blocked, weights) for direction in directions
         ]
-        self._blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
-        self._weights = np.full((len(cells), 256), -1, dtype=np.int64)
-        for place, cell in enumerate(cells):
-            part = first if place < len(first.cells) else second
-            at = part.cells.index(cell)
-            step = int(np.prod(part.radix[at + 1 :], dtype=np.int64))
-            for digit, code in enumerate(part.codes[at]):
-                self._weights[place, code] = digit * step
-        self._numbers = (game.x if game.unmergeable else 0, game.goal_exponent or 0)
+        self._fillings = tuple(
+            kernels.Fillings(part.fillings, part.place_of, classes_of(part), part.starts)
+            for part in self._parts
+        )
+        self._x, self._goal = game.x if game.unmergeable else 0, game.goal_exponent or 0
         self._worths = np.array([merge_worth(merge, e) for e in range(game.x + 2)], dtype=np.int64)
-        halves = len(first) * len(second)
-        self.table = np.zeros((len(directions), halves), dtype=np.uint64)
-        self.earned = np.zeros((len(directions), halves if merge else 0), dtype=np.int32)
-        sums = (first.sums[:, None] + second.sums).ravel()
-        sizes = (first.counts[:, None] * second.counts).ravel()
-        order = np.argsort(sums, kind="stable")
-        firsts = np.empty(len(sums), dtype=np.int64)
-        firsts[order] = np.cumsum(sizes[order]) - sizes[order]
-        self.firsts = firsts.reshape(len(first.sums), len(second.sums))
-        self.begins = np.concatenate([[0], np.cumsum(half_counts(first, second))])
+        count = len(first) * len(second)
+        self.arrays = kernels.Half(
+            *parts,
+            firsts=_first_halves(first, second),
+            begins=np.concatenate([[0], np.cumsum(half_counts(first, second))]),
+            table=np.zeros((len(directions), count), dtype=np.uint64),
+            earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
+        )
 
     def jobs(self) -> Iterator[Any]:
-        """Calls that fill the table, one a direction and some rows."""
-        for d in range(len(self.table)):
-            for row in range(0, len(self.first), TABLE_ROWS):
-                yield lambda d=d, row=row: self._fill(d, row, min(row + TABLE_ROWS, len(self.first)))
+        """Calls that fill the table, one for each direction and some rows."""
+        rows = len(self._parts[0])
+        for d in range(len(self._slides)):
+            for row in range(0, rows, TABLE_ROWS):
+                yield lambda d=d, row=row: self._fill(d, row, min(row + TABLE_ROWS, rows))
 
     def _fill(self, d: int, begin: int, end: int) -> None:
-        first, second = self.first, self.second
-        board = np.empty(len(self._blocked), dtype=np.uint8)
+        slide, half = self._slides[d], self.arrays
+        board = np.empty(len(slide.blocked), dtype=np.uint8)
         kernels.tabulate(
-            begin, end, first.fillings, second.fillings, self._lines[d], self._blocked, self._weights,
-            first.place_of, second.place_of, kinds(first), kinds(second), first.starts, second.starts,
-            self.firsts, *self._numbers, self._worths, board, self.table[d], self.earned[d],
+            begin, end, *self._fillings, slide, half.firsts, self._x, self._goal, self._worths, board,
+            half.table[d], half.earned[d],
         )  # fmt: skip
 
 
+def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
+    """The lines of a slide within some cells, as their positions among these."""
+    local = {cell: position for position, cell in enumerate(cells)}
+    lines = [[local[cell] for cell in line] for line in game.lines[direction] if line[0] in local]
+    return np.array(lines, dtype=np.int64).reshape(-1, len(game.lines[direction][0]))
+
+
+def _weights(first: Part, second: Part) -> Array:
+    """What each tile on each cell adds to the number of its part's filling; -1 if it may not be there."""
+    weights = np.full((len(first.cells) + len(second.cells), 256), -1, dtype=np.int64)
+    row = 0
+    for part in (first, second):
+        for position, codes in enumerate(part.codes):
+            step = int(np.prod(part.radix[position + 1 :], dtype=np.int64))
+            for digit, code in enumerate(codes):
+                weights[row, code] = digit * step
+            row += 1
+    return weights
+
+
+def _first_halves(first: Part, second: Part) -> Array:
+    """Where the half boards begin whose parts have two classes: by sum, then by class of the first part."""
+    sums = (first.sums[:, None] + second.sums).ravel()
+    sizes = (first.counts[:, None] * second.counts).ravel()
+    order = np.argsort(sums, kind="stable")
+    firsts = np.empty(len(sums), dtype=np.int64)
+    firsts[order] = np.cumsum(sizes[order]) - sizes[order]
+    return firsts.reshape(len(first.sums), len(second.sums))
+
+
 def half_counts(first: Part, second: Part) -> Array:
-    """How many halves of a board have each half sum."""
+    """How many halves of a board have each sum."""
     sums = (first.sums[:, None] + second.sums).ravel()
     found: Array = np.zeros(int(sums.max()) + 1, dtype=np.int64)
     np.add.at(found, sums, (first.counts[:, None] * second.counts).ravel())
     return found
 
 
-def kinds(part: Part) -> Array:
+def classes_of(part: Part) -> Array:
     """The class of each filling."""
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
@@ -114,48 +141,85 @@ def check_index(index: PerfectIndex) -> None:
     game = index.game
     if len(game.patterns) > MOST_PATTERNS:
         raise UsageError(f"{len(game.patterns)} patterns; the dense space takes at most {MOST_PATTERNS}")
-    if max(int(part.counts.max()) for part in index.parts) > MOST_PLACES:
+    if max(int(part.counts.max()) for part in index.parts) > MOST_POSITIONS:
         raise ResourceError(
-            f"a quarter of {game} has more than {MOST_PLACES:,} fillings of one sum: give lower limits"
+            f"a quarter of {game} has more than {MOST_POSITIONS:,} fillings of one sum: give lower limits"
         )
 
 
+AllSpawns = tuple[kernels.Spawns, kernels.Spawns, kernels.Spawns, kernels.Spawns]
+"""The spawns of one exponent in A, B, C and D."""
+
+
+class Side(NamedTuple):
+    """Two halves of the board, and the slides that keep the sums of both."""
+
+    outer: kernels.Half  # the top half, or the left one
+    inner: kernels.Half  # the bottom half, or the right one
+
+
 class DenseRules:
-    """A game compiled to what the kernels of the dense passes take.  Raises as `check_index` does."""
+    """A game compiled to what the kernels of the dense passes take.  Raises as `check_index` does.
+
+    Attributes
+    ----------
+    parts:
+        The parts A, B, C and D.
+    rows, columns:
+        The top and the bottom half with slides along rows, the left and the right with those along columns.
+    spawns:
+        For each exponent, its spawns in each part.
+    """
 
     def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, merge: str) -> None:
         game = index.game
         self.game, self.index = game, index
         check_index(index)
-        a, b, c, d = index.parts
-        rows, columns = _directions(index)
-        self.top, self.bottom = Half(game, a, b, rows, merge), Half(game, c, d, rows, merge)
-        self.left, self.right = Half(game, a, c, columns, merge), Half(game, b, d, columns, merge)
-        halves = (self.top, self.bottom, self.left, self.right)
+        self.parts = tuple(
+            kernel_part(part, masks(game, part), free_cells(game, part)) for part in index.parts
+        )
+        along_rows, along_columns = _directions(index)
+
+        def tables(first: int, second: int, directions: list[str]) -> HalfTables:
+            parts = (self.parts[first], self.parts[second])
+            return HalfTables(game, index.parts[first], index.parts[second], parts, directions, merge)
+
+        halves = (
+            tables(0, 1, along_rows),
+            tables(2, 3, along_rows),
+            tables(0, 2, along_columns),
+            tables(1, 3, along_columns),
+        )
         for job in [pool.submit(job) for half in halves for job in half.jobs()]:
             job.result()
-        self.parts = tuple(
-            (part.starts, part.sums, part.class_of, part.counts, free_cells(game, part), masks(game, part))
-            for part in index.parts
-        )
-        self.spawns = {e: tuple(spawns(game, part, e) for part in index.parts) for e in game.spawn_exponents}
-        self.room = room(index)
+        top, bottom, left, right = (half.arrays for half in halves)
+        self.rows, self.columns = Side(top, bottom), Side(left, right)
+        self.spawns = {e: _all_spawns(index, e) for e in game.spawn_exponents}
 
-    @property
-    def sides(self) -> tuple[tuple[bool, Half, Half], ...]:
-        """By columns or not, the outer and the inner half: first slides along rows, then along columns."""
-        return ((False, self.top, self.bottom), (True, self.left, self.right))
+    def side(self, step: Step) -> Side:
+        """The halves for the slides of a step."""
+        return self.columns if step is Step.COLUMNS else self.rows
 
 
-def room(index: PerfectIndex) -> int:
+def _all_spawns(index: PerfectIndex, exponent: int) -> AllSpawns:
+    a, b, c, d = (spawns(index.game, part, exponent) for part in index.parts)
+    return a, b, c, d
+
+
+def kernel_part(part: Part, marks: Array, free: Array) -> kernels.Part:
+    """A part as kernels take it, with a mask and the number of empty cells of each filling."""
+    return kernels.Part(part.starts, part.sums, part.class_of, part.counts, free, marks)
+
+
+def scratch_boards(index: PerfectIndex) -> int:
     """The most boards of a block that have one outer half, and no less than a cache likes."""
     _, b, c, d = index.parts
-    return max(ROOM, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
+    return max(SCRATCH_BOARDS, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
 
 
-def room_bytes(index: PerfectIndex, value_bytes: int) -> int:
+def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
     """Bytes that a thread works in: two accumulators, a number of empty cells, and a tile of values."""
-    return room(index) * (3 * 8 + TILE * value_bytes)
+    return scratch_boards(index) * (3 * 8 + TILE * value_bytes)
 
 
 def table_bytes(index: PerfectIndex, *, merge: str) -> int:
@@ -175,7 +239,7 @@ def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
 
 def free_cells(game: Game, part: Part) -> Array:
     """The number of empty cells of each filling, walls aside."""
-    open_cells = [place for place, cell in enumerate(part.cells) if cell not in game.walls]
+    open_cells = [position for position, cell in enumerate(part.cells) if cell not in game.walls]
     found: Array = (part.fillings[:, open_cells] == 0).sum(axis=1).astype(np.uint8)
     return found
 
@@ -188,39 +252,38 @@ def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
         if tops is not None:
             low = part.fillings <= [tops[cell] for cell in part.cells]
             fits &= (low | (part.fillings == game.x) & bool(game.unmergeable)).all(axis=1)
-        for place, cell in enumerate(part.cells):
+        for position, cell in enumerate(part.cells):
             if pattern[cell] is not None:
-                fits &= part.fillings[:, place] == pattern[cell]
+                fits &= part.fillings[:, position] == pattern[cell]
         found |= fits.astype(np.uint64) << np.uint64(k)
     return found
 
 
-def spawns(game: Game, part: Part, exponent: int) -> tuple[Array, Array, Array, Array]:
-    """What spawns of an exponent make of each filling: start, place, source, kind (`_kernels.dense`)."""
-    half = 1 << exponent - 1
+def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
+    """What spawns of an exponent make of each filling."""
     numbers = np.empty(len(part), dtype=np.int64)
     numbers[part.place_of] = np.arange(len(part))
     fillings, made = [], []
-    for place, cell in enumerate(part.cells):
-        if cell in game.walls or exponent not in part.codes[place]:
+    for position, cell in enumerate(part.cells):
+        if cell in game.walls or exponent not in part.codes[position]:
             continue
-        step = int(np.prod(part.radix[place + 1 :], dtype=np.int64)) * part.codes[place].index(exponent)
-        empty = np.flatnonzero(part.fillings[:, place] == 0)
+        step = int(np.prod(part.radix[position + 1 :], dtype=np.int64))
+        step *= part.codes[position].index(exponent)
+        empty = np.flatnonzero(part.fillings[:, position] == 0)
         fillings.append(empty)
         made.append(part.place_of[numbers[empty] + step].astype(np.int64))
     found = np.concatenate([np.empty(0, np.int64), *fillings])
     order = np.argsort(found, kind="stable")
     found, to = found[order], np.concatenate([np.empty(0, np.int64), *made])[order]
     start = np.concatenate([[0], np.cumsum(np.bincount(found, minlength=len(part)))]).astype(np.int64)
-    above = part.sums + half
+    above = part.sums + (1 << exponent - 1)
     inside = above < len(part.class_of)
-    kind = np.where(inside, part.class_of[np.where(inside, above, 0)], -1).astype(np.int64)
-    of = kinds(part).astype(np.int64)
-    return (
+    of = classes_of(part).astype(np.int64)
+    return kernels.Spawns(
         start,
-        (to - part.starts[of[to]]).astype(np.uint32),
-        (found - part.starts[of[found]]).astype(np.uint32),
-        kind,
+        target=(to - part.starts[of[to]]).astype(np.uint32),
+        source=(found - part.starts[of[found]]).astype(np.uint32),
+        classes=np.where(inside, part.class_of[np.where(inside, above, 0)], -1).astype(np.int64),
     )
 
 
@@ -312,10 +375,10 @@ def discounted(objective: Objective, values: Array, most: int) -> Array:
 
 
 class Memory:
-    """The memory of layers that are gone, for those to come.
+    """The memory of layers that are released, for those to come.
 
     Where the system has to find and clear fresh pages for each layer, this takes longer than any step of the
-    pass.  All pieces have the size of the largest layer; what of a piece is never used costs nothing.
+    pass.  All buffers have the size of the largest layer; what of a buffer is never used costs nothing.
     """
 
     def __init__(self, dtype: np.dtype[Any], size: int) -> None:
@@ -323,18 +386,18 @@ class Memory:
         self._spare: list[Array] = []
 
     def take(self) -> Array:
-        """A piece, with anything in it."""
+        """A buffer, with anything in it."""
         return self._spare.pop() if self._spare else np.empty(self._size, dtype=self._dtype)
 
-    def give(self, piece: Array) -> None:
-        """A piece is free again."""
-        self._spare.append(piece)
+    def give(self, buffer: Array) -> None:
+        """A buffer is free again."""
+        self._spare.append(buffer)
 
 
 class DenseLayer:
     """The values of some blocks of a layer in memory, by rank behind the sentinels.
 
-    With `memory` they lie in a piece of it, for as long as the layer is there.
+    With `memory` they lie in a buffer of it, for as long as the layer is there.
     """
 
     _memory: Memory | None = None
@@ -342,15 +405,20 @@ class DenseLayer:
     def __init__(self, blocks: LayerMap, law: Law, memory: Memory | None = None) -> None:
         self.map = blocks
         size = FIRST + blocks.size
-        self._piece = memory.take() if memory else np.empty(size, dtype=law.dtype)
-        self._memory = memory  # only now: a piece that could not be had is not given back
-        self.values = self._piece[:size]
+        self._buffer = memory.take() if memory else np.empty(size, dtype=law.dtype)
+        self._memory = memory  # only now: a buffer that could not be had is not given back
+        self.values = self._buffer[:size]
         self.values[:FIRST] = 0
         self.values[NONE], self.values[WON] = law.none, law.won
 
     def __del__(self) -> None:
         if self._memory is not None:
-            self._memory.give(self._piece)
+            self._memory.give(self._buffer)
+
+    @property
+    def arrays(self) -> kernels.Values:
+        """What kernels take of it."""
+        return kernels.Values(self.values, self.map.offsets)
 
     def numpy(self) -> Array:
         """The values, sentinels first."""
@@ -369,17 +437,21 @@ class DenseLayer:
         """The value of one board."""
         return self.numpy()[FIRST + rank]
 
-    def take(self, piece: DenseLayer) -> None:
-        """Take the values of some of the boards from a piece that has them."""
+    def summary(self) -> Piece | None:
+        """Nothing that is known without reading the values one by one."""
+        return None
+
+    def take(self, part: DenseLayer) -> None:
+        """Take the values of some of the boards from a part that has them."""
         values = self.numpy()
-        found = piece.numpy()
-        for local, there, count in runs(piece.map, self.map):
+        found = part.numpy()
+        for local, there, count in runs(part.map, self.map):
             values[FIRST + there : FIRST + there + count] = found[FIRST + local : FIRST + local + count]
         self.load(values[FIRST:])
 
     def load(self, values: Array) -> None:
         """Take the values of all boards."""
-        if values.base is not self._piece:
+        if values.base is not self._buffer:
             self.values[FIRST:] = values
 
 
@@ -414,7 +486,7 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
     """The outer halves of a layer as jobs of about so many boards, in the order of their blocks.
 
     ``sizes`` are those of `PerfectIndex.block_sizes`, 0 for blocks to be left out.  A job is rows of
-    classes of both parts and a range of places of the first.
+    classes of both parts and a range of positions of the first.
     """
     a, b, c, _ = index.parts
     shape = (len(a.sums), len(b.sums), len(c.sums))
@@ -443,6 +515,6 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
 
 
 def index_sums(first: Part, second: Part, x: Array, y: Array) -> Array:
-    """Half the sums of outer halves, by their classes."""
+    """The sums of outer halves, by their classes."""
     found: Array = first.sums[x] + second.sums[y]
     return found

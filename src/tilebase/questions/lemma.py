@@ -28,7 +28,7 @@ from tilebase._kernels.dense import KeepLargest, TakeLargest, least_where
 from tilebase.counting.estimates import check, passing
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
-from tilebase.dense.tables import DenseLayer, Law, masks, tasks
+from tilebase.dense.tables import DenseLayer, Law, free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
@@ -141,7 +141,7 @@ def check_pattern(
     with RunFolder(path, Question(game)), DensePass(
         path / "values" / search.label, search.game, Objective("survival"), memory=memory,
         threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,
-        lowest=search.lowest, highest=search.highest, look=search.look,
+        lowest=search.lowest, highest=search.highest, callback=search.look,
     ) as dense:  # fmt: skip
         solved = dense.run()
     with understood(f"the journal in {path}"):  # a pass that goes on has it from there
@@ -195,10 +195,9 @@ class _Search:
         tunes = (TakeLargest(least, np.int64(-1)),) * len(steps)
         self.law = Law(VALUE, 0, CERTAIN, tunes, KeepLargest(least, start), start, "i8")
         self._fitting = tuple(
-            (part.starts, part.sums, part.class_of, part.counts, masks(game, part, tops))
-            for part in index.parts
+            kernel_part(part, masks(game, part, tops), free_cells(game, part)) for part in index.parts
         )
-        held = [np.bitwise_or.reduce(fields[4]) for fields in self._fitting]
+        held = [np.bitwise_or.reduce(part.masks) for part in self._fitting]
         if not np.bitwise_and.reduce(held):
             raise UsageError(f"no board of {self.game} holds the pattern")
 
@@ -206,9 +205,7 @@ class _Search:
         """Of the boards of a layer that hold the pattern: how many, their least value, a rank that has it."""
         held, least, place = 0, CERTAIN + 1, -1  # a win by the next slide is worth `CERTAIN`
         for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
-            count, value, where = least_where(
-                job, states.map.half, self._fitting, states.map.offsets, states.numpy()
-            )
+            count, value, where = least_where(job, total // 2, self._fitting, states.arrays)
             held += int(count)
             if count and value < least:
                 least, place = int(value), int(where)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import __version__
-from tilebase.dense.executors.threads import DenseWork
+from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
 from tilebase.files.run import Question, RunFolder

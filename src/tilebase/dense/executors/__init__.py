@@ -1,5 +1,6 @@
-"""Executors: who works the steps of a dense pass.
+"""Executors: who works the pieces of a dense pass.
 
+protocol    what an executor is, and what it cost
 threads     values in memory, on all threads
 bits        Boolean values, 64 boards at a time
 cuda        values on a CUDA device, one thread per board

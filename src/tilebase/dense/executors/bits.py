@@ -1,4 +1,4 @@
-"""The steps of the dense pass over truths: a bit a board (`_kernels.bits`), shared out over threads.
+"""The dense pass over Boolean values: one bit per board (`_kernels.bits`), shared out over threads.
 
 Many times as fast as bytes, and an eighth as large, but in an order of its own: for passes in memory whose
 values nobody keeps.
@@ -6,6 +6,7 @@ values nobody keeps.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import bits as kernels
-from tilebase.dense.executors.threads import DenseWork, Sharing, Tell
+from tilebase.dense.executors.protocol import DenseWork, Tell
+from tilebase.dense.executors.threads import Sharing
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.tables import DenseRules, Half, Memory, half_counts
+from tilebase.dense.pieces import Blocks, Piece, Source, Step
+from tilebase.dense.tables import DenseRules, Memory, half_counts
 from tilebase.game.symmetry import symmetries
-from tilebase.objectives.results import Piece
+from tilebase.objectives.results import Piece as PieceSummary
 
 Array = npt.NDArray[Any]
 
@@ -26,9 +29,12 @@ JOB_BOARDS = 1 << 22
 """Boards of a job at least, if there are so many; a matrix is not cut."""
 LAYERS = 4
 """In memory at once: two of states, afterstates, and what slides along columns win."""
-ROOM = 4
-"""Matrices that a thread works in."""
+MATRICES = 4
+"""Matrices in the scratch buffer of a thread."""
 WORD = np.dtype(np.uint64)
+WHOLE = Blocks()
+Job = Callable[[Array, kernels.Scratch], None]
+"""Does some matrices of a step, those whose outer halves have the sums of an array."""
 
 
 def _words(bits: Any) -> Any:
@@ -40,10 +46,10 @@ class Matrices:
 
     Attributes
     ----------
-    half:
-        Half the sum of the boards.
+    units:
+        The sum of the boards in units of 2, as all sums here.
     at:
-        int64[h]: the first word of the matrix whose outer halves have the half sum h; -1 if there is none.
+        int64[h]: the first word of the matrix whose outer halves have the sum h; -1 if there is none.
     wide:
         int64[h]: the words of its rows.
     boards:
@@ -52,13 +58,13 @@ class Matrices:
         Words of the layer.
     """
 
-    def __init__(self, half: int, outer: Array, inner: Array) -> None:
-        """`outer[h]` and `inner[h]`: how many halves of the board have the half sum h."""
-        self.half = half
+    def __init__(self, units: int, outer: Array, inner: Array) -> None:
+        """`outer[h]` and `inner[h]`: how many halves of the board have the sum h."""
+        self.units = units
         columns = np.zeros(len(outer), dtype=np.int64)
-        first, last = max(0, half - len(inner) + 1), min(half + 1, len(outer))
+        first, last = max(0, units - len(inner) + 1), min(units + 1, len(outer))
         if first < last:
-            columns[first:last] = inner[half - last + 1 : half - first + 1][::-1]
+            columns[first:last] = inner[units - last + 1 : units - first + 1][::-1]
         self.wide = _words(columns)
         self.boards = outer * columns
         sizes = outer * self.wide
@@ -67,7 +73,7 @@ class Matrices:
         self.size = int(ends[-1])
 
     def jobs(self) -> list[Array]:
-        """Half sums of outer halves, those with most boards first."""
+        """Sums of outer halves, those with most boards first."""
         order = np.argsort(-self.boards, kind="stable")[: np.count_nonzero(self.boards)]
         before = np.cumsum(self.boards[order]) - self.boards[order]
         cuts = np.flatnonzero(np.diff(before // JOB_BOARDS)) + 1
@@ -83,7 +89,7 @@ class Words:
     layer:
         Words of the largest layer, on either side.
     matrix:
-        Words of a matrix or a turned one, at most.
+        Words of a matrix or a transposed one, at most.
     row:
         Words of a row, at most.
     """
@@ -104,13 +110,13 @@ class Words:
         return cls(layer, matrix, row)
 
     @property
-    def room_bytes(self) -> int:
+    def scratch_bytes(self) -> int:
         """Bytes that a thread works in."""
-        return 8 * (ROOM * self.matrix + 2 * self.row)
+        return 8 * (MATRICES * self.matrix + 2 * self.row)
 
 
 def _counts(index: PerfectIndex) -> list[tuple[Array, Array]]:
-    """How many outer and inner halves have each half sum: top and bottom, left and right."""
+    """How many outer and inner halves have each sum: top and bottom, left and right."""
     a, b, c, d = index.parts
     return [(half_counts(a, b), half_counts(c, d)), (half_counts(a, c), half_counts(b, d))]
 
@@ -143,108 +149,115 @@ class BitLayer:
         if words.base is not self.words:
             self.data[:] = words
 
+    @property
+    def arrays(self) -> kernels.Matrices:
+        """What kernels take of it."""
+        return kernels.Matrices(self.words, self.map.at, self.map.wide)
+
     def value(self, rank: int) -> int:
         """Whether one board is won."""
-        index = self._rules.index
-        board = index.unrank(2 * self.map.half, rank)
+        index, (top, bottom) = self._rules.index, self._rules.rows
+        board = index.unrank(2 * self.map.units, rank)
         (a, ia), (b, ib), (c, ic), (d, id_) = (part.place(board) for part in index.parts)
-        top, bottom = self._rules.top, self._rules.bottom
         row = int(top.firsts[a, b]) + ia * int(top.second.counts[b]) + ib
         column = int(bottom.firsts[c, d]) + ic * int(bottom.second.counts[d]) + id_
         h = int(top.first.sums[a] + top.second.sums[b])
         row -= int(top.begins[h])
-        column -= int(bottom.begins[self.map.half - h])
+        column -= int(bottom.begins[self.map.units - h])
         word = self.words[self.map.at[h] + row * self.map.wide[h] + (column >> 6)]
         return int(word) >> (column & 63) & 1
 
-    def summary(self) -> Piece:
+    def summary(self) -> PieceSummary:
         """What is to be known of the values."""
         won, boards = int(kernels.count_ones(self.data)), int(self.map.boards.sum())
         return float(won == boards), float(won > 0), float(won), won, boards - won
 
 
 class Bits:
-    """The steps of the pass: what `dense.executors.threads.Threads` is for values."""
+    """The steps of the pass for Boolean values: an `executors.protocol.Executor`.
+
+    Columns come before rows: they write the layer of states as matrices by the left half, which rows then
+    replace by the states.
+    """
 
     layout, dtype = "bits", WORD
+    steps = (Step.FOLD, Step.COLUMNS, Step.ROWS)
 
     def __init__(self, rules: DenseRules, pool: ThreadPoolExecutor, threads: int, words: Words) -> None:
-        self.rules = rules
-        self._exponents = sorted(rules.game.spawn_exponents)
+        self._rules = rules
+        self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         self._counts = _counts(rules.index)
         self._alike = _are_alike(rules.index)
-        self._sides = tuple((self._half(outer), self._half(inner)) for _, outer, inner in rules.sides)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
-        self._sharing = Sharing(pool, [_room(words, rules.index) for _ in range(threads)])
-        for half in {id(half): half for side in self._sides for half in side}.values():
-            for h in range(len(half[3]) - 1):
-                kernels.number_targets(half, h)
-
-    def _half(self, half: Half) -> tuple[Any, ...]:
-        """A half as the kernels take it."""
-        parts, all_parts = self.rules.parts, self.rules.index.parts
-        first, second = (parts[all_parts.index(part)] for part in (half.first, half.second))
-        return first, second, half.firsts, half.begins, half.table
+        self._sharing = Sharing(pool, [_scratch(words, rules.index) for _ in range(threads)])
+        for half in (*rules.rows, *rules.columns):
+            kernels.number_targets(half)
 
     def close(self) -> None:
         """Stop after the jobs now running."""
         self._sharing.stop()
 
-    def map(self, total: int) -> Matrices:
-        """Where the boards of a sum are."""
-        return Matrices(total >> 1, *self._counts[0])
+    def layer(self, source: Source) -> BitLayer:
+        """Memory for a whole layer."""
+        assert source.blocks == WHOLE, "matrices of bits are not cut"
+        return BitLayer(Matrices(source.total // 2, *self._counts[0]), self._rules, self._memory)
 
-    def layer(self, blocks: Matrices) -> BitLayer:
-        """Room for a layer."""
-        return BitLayer(blocks, self.rules, self._memory)
-
-    def fold(
-        self, _sizes: None, above: dict[int, BitLayer], here: BitLayer, work: DenseWork, tell: Tell
+    def do(
+        self, piece: Piece, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Afterstates: won if all spawns are."""
-        (outer, inner), spawns = self._sides[0], self.rules.spawns
-        ups = tuple((above[e].words, above[e].map.at) for e in self._exponents)
-        tops = tuple(spawns[e][:2] for e in self._exponents)
-        bottoms = tuple(spawns[e][2:] for e in self._exponents)
-        steps = tuple(1 << (e - 1) for e in self._exponents)
-        out, patterns = (here.words, here.map.at, here.map.wide), len(self.rules.game.patterns)
-
-        def do(job: Array, room: Any) -> None:
-            kernels.fold_spawns(
-                job, here.map.half, outer, inner, tops, bottoms, steps, patterns, ups, out, *room[:2]
-            )
-
-        self._sharing.run("fold", do, here.map.jobs(), work, tell)
-
-    def slide(
-        self, step: int, _sizes: None, afters: BitLayer, states: BitLayer, work: DenseWork, tell: Tell
-    ) -> None:
-        """States: won if a slide is.  First those won along columns (0), by the left half, then all (1).
-
-        The states take the place of the afterstates, whose memory then is that of the states.
-        """
-        half, (top, bottom), (left, right) = afters.map.half, *self._sides
-        columns = Matrices(half, *self._counts[1])
-        here = (afters.words, afters.map.at, afters.map.wide)
-        there = (states.words, columns.at, columns.wide)
-
-        def along_columns(job: Array, room: Any) -> None:
-            kernels.slide_columns(job, half, left, right, top, bottom, here, there, *room)
-
-        def along_rows(job: Array, room: Any) -> None:
-            kernels.slide_rows(job, half, top, bottom, left, right, there, here, *room)
-
-        def alike(job: Array, room: Any) -> None:
-            kernels.slide_alike(job, half, top, bottom, here, there, *room[:2])
-
-        def join(job: Array, room: Any) -> None:
-            kernels.join_alike(job, half, top, bottom, there, here, room[0], room[2])
-
-        if step == 0:
-            self._sharing.run("columns", alike if self._alike else along_columns, columns.jobs(), work, tell)
+        """Do a piece, which is a whole layer."""
+        columns = Matrices(piece.total // 2, *self._counts[1])
+        blocks = columns if piece.step is Step.COLUMNS else writes.map
+        if piece.step is Step.FOLD:
+            do = self._fold(piece, reads, writes)
         else:
-            self._sharing.run("rows", join if self._alike else along_rows, afters.map.jobs(), work, tell)
-            afters.words, states.words = states.words, afters.words
+            (afters,) = reads
+            by_left = kernels.Matrices(writes.words, columns.at, columns.wide)
+            slide = self._columns if piece.step is Step.COLUMNS else self._rows
+            do = slide(piece.total // 2, afters.arrays, by_left)
+        self._sharing.run(piece.step, do, blocks.jobs(), work, tell)
+        if piece.step is Step.ROWS:  # the states were written where the afterstates had been
+            (afters,) = reads
+            afters.words, writes.words = writes.words, afters.words
+
+    def _fold(self, piece: Piece, states: Sequence[BitLayer], afters: BitLayer) -> Job:
+        """Afterstates: won if all spawns are."""
+        outer, inner = self._rules.rows
+        out, patterns, units = afters.arrays, len(self._rules.game.patterns), piece.total // 2
+        ups = tuple(self._above(e, layer) for e, layer in zip(self._exponents, states, strict=True))
+
+        def do(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.fold_spawns(job, units, outer, inner, patterns, ups, out, scratch)
+
+        return do
+
+    def _above(self, exponent: int, states: BitLayer) -> kernels.Above:
+        a, b, c, d = self._rules.spawns[exponent]
+        return kernels.Above(1 << (exponent - 1), (a, b), (c, d), states.arrays)
+
+    def _columns(self, units: int, afters: kernels.Matrices, by_left: kernels.Matrices) -> Job:
+        """States that are won by a slide along columns, by the left half."""
+        (top, bottom), (left, right) = self._rules.rows, self._rules.columns
+
+        def along_columns(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.slide_columns(job, units, left, right, top, bottom, afters, by_left, scratch)
+
+        def alike(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.slide_alike(job, units, top, bottom, afters, by_left, scratch)
+
+        return alike if self._alike else along_columns
+
+    def _rows(self, units: int, layer: kernels.Matrices, by_left: kernels.Matrices) -> Job:
+        """All states that are won, written over the afterstates."""
+        (top, bottom), (left, right) = self._rules.rows, self._rules.columns
+
+        def along_rows(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.slide_rows(job, units, top, bottom, left, right, by_left, layer, scratch)
+
+        def join(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.join_alike(job, units, top, bottom, by_left, layer, scratch)
+
+        return join if self._alike else along_rows
 
 
 def _are_alike(index: PerfectIndex) -> bool:
@@ -254,9 +267,10 @@ def _are_alike(index: PerfectIndex) -> bool:
     return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
-def _room(words: Words, index: PerfectIndex) -> tuple[tuple[Array, ...], Array, Array]:
-    """Matrices and rows, a square of words, and what is known of a row's runs."""
-    matrices = [np.empty(words.matrix + 1, dtype=WORD) for _ in range(ROOM)]
-    rows = [np.empty(words.row, dtype=WORD) for _ in range(2)]
+def _scratch(words: Words, index: PerfectIndex) -> kernels.Scratch:
+    """What a thread works in."""
+    transposed, taken, back, other = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
+    first_row, second_row = (np.empty(words.row, dtype=WORD) for _ in range(2))
+    square = np.empty(64 * kernels.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in index.parts), 5), dtype=np.int64)
-    return (*matrices, *rows), np.empty(64 * kernels.LANES, dtype=WORD), runs
+    return kernels.Scratch(transposed, taken, back, other, first_row, second_row, square, runs)

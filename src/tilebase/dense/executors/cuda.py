@@ -1,9 +1,9 @@
-"""The steps of the dense passes on a CUDA device: one thread a board.
+"""The steps of the dense passes on a CUDA device: one thread per board.
 
 Layers and tables lie in the device's memory; a pass that is larger goes there batch by batch, as
-through files.  A thread finds the block of its rank by bisection, takes the places of its four
+through files.  A thread finds the block of its rank by bisection, takes the positions of its four
 parts from it, and then does what the loops of `_kernels.dense` do for one board; bounds and
-truths are the same integers, floats are added in another order.
+Boolean values are the same integers, floats are added in another order.
 
 Needs numba-cuda (``pip install 'tilebase[cuda]'``); with NUMBA_ENABLE_CUDASIM=1 the same code runs in
 Numba's simulator, without a device and very slowly.
@@ -13,17 +13,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels.dense import DivideBound, DivideMean
+from tilebase.dense.executors.protocol import DenseWork, Tell
 from tilebase.dense.index import LayerMap
+from tilebase.dense.pieces import Piece, Source, Step
 from tilebase.dense.tables import DenseLayer, DenseRules, Law
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
 from tilebase.objectives.encoding import FIRST, NONE, WON
+from tilebase.objectives.objective import Objective
 
 Array = npt.NDArray[Any]
 THREADS = 256
@@ -67,6 +70,13 @@ class DeviceLayer(DenseLayer):
             ) from error
         self.device[:FIRST].copy_to_device(self._sentinels)
 
+    @property
+    def arrays(self) -> Any:
+        """What kernels take of it."""
+        from tilebase._kernels.cuda import Values
+
+        return Values(self.device, self.offsets)
+
     def numpy(self) -> Array:
         """A copy of the values, sentinels first."""
         found: Array = self.device.copy_to_host()
@@ -83,31 +93,18 @@ class DeviceLayer(DenseLayer):
 
 
 class Cuda:
-    """What `dense.executors.threads.Threads` is for processors."""
+    """The steps of the pass on a device: an `executors.protocol.Executor`."""
 
     layout = "values"
+    steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
-    def __init__(self, rules: DenseRules, law: Law, gains: bool) -> None:
-        if gains or (law.accumulator == "f8" and law.dtype == np.uint16):
+    def __init__(self, rules: DenseRules, law: Law, objective: Objective) -> None:
+        if objective.meaning.merge or objective.dtype == "float16":
             raise UsageError("cuda takes win in float32 or float64, bounds, and guaranteed")
-        self.rules, self.law, self.dtype = rules, law, law.dtype
+        self._rules, self._law, self.dtype = rules, law, law.dtype
         self._cuda = _cuda()
-        put: Callable[[Array], Any] = self._cuda.to_device
-        index = rules.index
-        self._counts = tuple(put(part.counts) for part in index.parts)
-        self._begins = tuple(put(part.starts) for part in index.parts)
-        self._sums = tuple(put(part.sums) for part in index.parts)
-        self._classes = tuple(put(part.class_of) for part in index.parts)
-        self._free = tuple(put(part[4]) for part in rules.parts)
-        self._masks = tuple(put(part[5]) for part in rules.parts)
-        self._spawns = {
-            e: tuple(put(array) for part in parts for array in (part[0], part[1], part[3]))
-            for e, parts in rules.spawns.items()
-        }
-        self._sides = [
-            tuple(map(put, (outer.table, inner.table, outer.firsts, inner.firsts)))
-            for _, outer, inner in rules.sides
-        ]
+        self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
+        self._parts_to_device()
         number: Any
         if isinstance(law.law, DivideBound):
             kind, number = "bounds", np.uint64
@@ -118,12 +115,31 @@ class Cuda:
         self._kernels = self._compiled(kind)
 
         def pad(values: tuple[Any, ...]) -> Any:
-            return put(np.array([*values, 0][:3], dtype=number))
+            return self._cuda.to_device(np.array([*values, 0][:3], dtype=number))
 
         self._tunes = [pad(tune) for tune in law.tunes]
-        self._law = pad(law.law)
-        self._start = put(np.array([law.start], dtype=number))
+        self._law_on_device = pad(law.law)
+        self._start = self._cuda.to_device(np.array([law.start], dtype=number))
         self._blocks: tuple[LayerMap, Any] | None = None
+
+    def _parts_to_device(self) -> None:
+        from tilebase._kernels import cuda as kernels
+
+        put, rules = self._cuda.to_device, self._rules
+
+        def named(record: Any, source: Any) -> Any:
+            """The arrays of a tuple that the tuple of a kernel has too, on the device."""
+            return record(*(put(getattr(source, field)) for field in record._fields))
+
+        self._fold_parts = tuple(named(kernels.FoldPart, part) for part in rules.parts)
+        self._slide_parts = tuple(named(kernels.SlidePart, part) for part in rules.parts)
+        self._spawns = {
+            e: tuple(named(kernels.Spawns, spawns) for spawns in parts) for e, parts in rules.spawns.items()
+        }
+        self._slides = {
+            step: tuple(named(kernels.Slides, half) for half in rules.side(step))
+            for step in (Step.ROWS, Step.COLUMNS)
+        }
 
     @staticmethod
     def _compiled(kind: str) -> Any:
@@ -134,27 +150,26 @@ class Cuda:
     def close(self) -> None:
         """Nothing to stop: a kernel ends by itself."""
 
-    def map(self, total: int) -> LayerMap:
-        """Where the boards of a sum are."""
-        return self.rules.index.layer(total)
-
-    def layer(self, blocks: LayerMap) -> DeviceLayer:
-        """Room on the device for the values of a layer or a part of one.  Raises `ResourceError`."""
-        return DeviceLayer(blocks, self.law, self._cuda)
+    def layer(self, source: Source) -> DeviceLayer:
+        """Memory on the device for the values of some blocks of a layer.  Raises `ResourceError`."""
+        index = self._rules.index
+        return DeviceLayer(index.layer(source.total, source.mask(index)), self._law, self._cuda)
 
     def _listed(self, blocks: LayerMap) -> Any:
-        """The blocks of a layer as the kernels take them: classes and first ranks."""
+        """The blocks of a layer as the kernels take them (`_kernels.cuda.Blocks`)."""
+        from tilebase._kernels.cuda import Blocks
+
         if self._blocks is None or self._blocks[0] is not blocks:
             there = np.argwhere(blocks.offsets >= 0)
             starts = blocks.offsets[tuple(there.T)]
             order = np.argsort(starts)
             there, starts = there[order], starts[order]
-            parts = self.rules.index.parts
+            parts = self._rules.index.parts
             left = blocks.half - sum(parts[k].sums[there[:, k]] for k in range(3))
             last = parts[3].class_of[left][:, None]
-            table = np.concatenate([there, last], axis=1).astype(np.int64)
+            classes = np.concatenate([there, last], axis=1).astype(np.int64)
             put = self._cuda.to_device
-            self._blocks = (blocks, (put(table), put(starts), blocks.size))
+            self._blocks = (blocks, Blocks(put(classes), put(starts)))
         return self._blocks[1]
 
     def _launch(self, kernel: Any, size: int, arguments: tuple[Any, ...]) -> None:
@@ -169,38 +184,33 @@ class Cuda:
                 "with --executor threads"
             ) from error
 
-    def fold(
-        self, _sizes: Array | None, above: dict[int, Any], here: Any, work: Any, tell: Callable[[float], None]
+    def do(
+        self, piece: Piece, reads: Sequence[DeviceLayer], writes: DeviceLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Values of the afterstates of some blocks."""
+        """Do a piece."""
         since = time.perf_counter()
-        exponents = sorted(above, reverse=True)
-        ups = [(above[e].device, above[e].offsets, *self._spawns[e]) for e in exponents]
-        blocks, starts, size = self._listed(here.map)
-        self._launch(
-            self._kernels.fold, size,
-            (blocks, starts, size, self._counts, self._begins, self._free, self._masks, ups[0], ups[-1],
-             len(ups) > 1, self._tunes[0], self._tunes[-1], self._law, self._start, here.device),
-        )  # fmt: skip
-        work.add("fold", since)
+        blocks, size = self._listed(writes.map), writes.map.size
+        if piece.step is Step.FOLD:
+            arguments = self._fold_arguments(reads)
+            self._launch(self._kernels.fold, size, (blocks, size, *arguments, writes.arrays))
+        else:
+            (afters,) = reads
+            halves, by_columns = self._slides[piece.step], piece.step is Step.COLUMNS
+            self._launch(
+                self._kernels.slide, size,
+                (blocks, size, self._slide_parts, by_columns, *halves, afters.arrays, writes.arrays),
+            )  # fmt: skip
+        work.add(piece.step, since)
         tell(1.0)
 
-    def slide(
-        self,
-        side: int,
-        _sizes: Array | None,
-        afters: Any,
-        states: Any,
-        work: Any,
-        tell: Callable[[float], None],
-    ) -> None:
-        """The best over slides along rows (0), which comes first, or columns (1)."""
-        since = time.perf_counter()
-        blocks, starts, size = self._listed(states.map)
-        self._launch(
-            self._kernels.slide, size,
-            (blocks, starts, size, self._counts, self._sums, self._classes, bool(side), *self._sides[side],
-             afters.offsets, afters.device, states.device),
+    def _fold_arguments(self, above: Sequence[DeviceLayer]) -> tuple[Any, ...]:
+        from tilebase._kernels.cuda import Above
+
+        ups = [
+            Above(layer.device, layer.offsets, self._spawns[e])
+            for e, layer in zip(self._exponents, above, strict=True)
+        ]
+        return (
+            self._fold_parts, ups[0], ups[-1], len(ups) > 1, self._tunes[0], self._tunes[-1],
+            self._law_on_device, self._start,
         )  # fmt: skip
-        work.add(("rows", "columns")[side], since)
-        tell(1.0)

@@ -4,130 +4,29 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
-from tilebase.dense.index import LayerMap
-from tilebase.dense.tables import TILE, DenseLayer, DenseRules, Law, Memory, tasks
+from tilebase.dense.executors.protocol import DenseWork, Tell
+from tilebase.dense.pieces import Piece, Source, Step
+from tilebase.dense.tables import TILE, DenseLayer, DenseRules, Law, Memory, scratch_boards, tasks
 from tilebase.objectives.encoding import FIRST
 
 Array = npt.NDArray[Any]
-Tell = Callable[[float], None]
-"""Called with the share of a step that is done."""
+S = TypeVar("S")
 
 
-@dataclass
-class DenseWork:
-    """What a dense pass cost.
+class Sharing(Generic[S]):
+    """Jobs shared out over threads: each has a scratch buffer, and takes the next job when it is done."""
 
-    Attributes
-    ----------
-    seconds:
-        By step: tables, fold, rows, columns, disk.
-    busy, span:
-        Mean over threads and most of the seconds that jobs took: their ratio is the imbalance.
-    boards:
-        Boards solved.
-    read, written:
-        Bytes of layers from and to files, checkpoints in memory aside.
-    least:
-        Bytes that had to be read and written if W[s] never left memory: both layers above read
-        once, one written.
-    batches:
-        The most batches that a layer was cut into.
-    """
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    busy: float = 0.0
-    span: float = 0.0
-    boards: int = 0
-    read: int = 0
-    written: int = 0
-    least: int = 0
-    batches: int = 1
-
-    @property
-    def imbalance(self) -> float:
-        """How much longer the busiest thread worked than the mean, as a share."""
-        return self.span / self.busy - 1 if self.busy else 0.0
-
-    def add(self, step: str, since: float) -> None:
-        """Charge the time since `since` to a step."""
-        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
-
-
-class Room(NamedTuple):
-    """What a thread works in.
-
-    Attributes
-    ----------
-    folds, free:
-        Accumulators of both exponents and numbers of empty cells, for `DenseKernels.fold`.
-    values, bases, ends:
-        Values of a tile, and what its outer halves slide to, for `DenseKernels.slide`.
-    """
-
-    folds: Array
-    free: Array
-    values: Array
-    bases: Array
-    ends: Array
-
-
-class DenseKernels:
-    """The two steps on layers in memory: from states above to afterstates, from those to states."""
-
-    def __init__(self, rules: DenseRules, law: Law) -> None:
-        self.rules, self.law = rules, law
-        self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
-
-    def room(self) -> Room:
-        """What a thread works in."""
-        size, parts = self.rules.room, self.rules.index.parts
-        slides = max(len(outer.table) for _, outer, _ in self.rules.sides)
-        classes = max(len(part.sums) for part in parts)
-        return Room(
-            np.empty((2, size), dtype=self.law.accumulator),
-            np.empty(size, dtype=np.int64),
-            np.empty((TILE, size), dtype=self.law.dtype),
-            np.zeros((2, TILE, slides + 1, classes), dtype=np.uint64),
-            np.zeros((TILE, slides), dtype=np.uint64),
-        )
-
-    def fold(self, job: Array, above: dict[int, DenseLayer], here: DenseLayer, room: Room) -> None:
-        """Values of the afterstates whose top halves are in a job."""
-        rules, law = self.rules, self.law
-        ups = tuple((above[e].values, above[e].map.offsets, *rules.spawns[e]) for e in self._exponents)
-        kernels.fold_spawns(
-            job, here.map.half, rules.parts, ups, law.tunes, law.law, law.start, room.folds, room.free,
-            here.map.offsets, here.values,
-        )  # fmt: skip
-
-    def slide(self, side: int, job: Array, afters: DenseLayer, states: DenseLayer, room: Room) -> None:
-        """The best over slides along rows (0), which comes first, or columns (1)."""
-        by_columns, outer, inner = self.rules.sides[side]
-        parts = self.rules.parts
-        x, y, z, w = (0, 2, 1, 3) if by_columns else (0, 1, 2, 3)
-        kernels.best_slides(
-            job, by_columns, states.map.half, outer.table, inner.table, outer.earned, inner.earned,
-            outer.firsts, inner.firsts, (parts[x], parts[y]), (parts[z], parts[w]),
-            afters.map.offsets, afters.values, room.values, room.bases, room.ends, states.map.offsets,
-            states.values,
-        )  # fmt: skip
-
-
-class Sharing:
-    """Jobs shared out over threads: each has a room to work in, and takes the next job when it is done."""
-
-    def __init__(self, pool: ThreadPoolExecutor, rooms: Sequence[Any]) -> None:
-        self._pool, self._rooms = pool, rooms
+    def __init__(self, pool: ThreadPoolExecutor, scratch: Sequence[S]) -> None:
+        self._pool, self._scratch = pool, scratch
         self._stop = threading.Event()
 
     def stop(self) -> None:
@@ -135,22 +34,22 @@ class Sharing:
         self._stop.set()
 
     def run(
-        self, step: str, do: Callable[[Array, Any], None], jobs: list[Array], work: DenseWork, tell: Tell
+        self, step: str, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell
     ) -> None:
         """Do all jobs of a step."""
         since = time.perf_counter()
         if len(jobs) == 1:
-            do(jobs[0], self._rooms[0])
+            do(jobs[0], self._scratch[0])
         elif jobs:
             self._share(do, jobs, work, tell)
         work.add(step, since)
 
-    def _share(self, do: Any, jobs: list[Array], work: DenseWork, tell: Tell) -> None:
+    def _share(self, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell) -> None:
         queue = iter(jobs)
         lock = threading.Lock()
         done = 0
 
-        def drain(room: Any) -> float:
+        def drain(scratch: S) -> float:
             nonlocal done
             since = time.perf_counter()
             while not self._stop.is_set():
@@ -158,12 +57,12 @@ class Sharing:
                     job = next(queue, None)
                 if job is None:
                     break
-                do(job, room)
+                do(job, scratch)
                 done += 1
             return time.perf_counter() - since
 
-        running = [self._pool.submit(drain, room) for room in self._rooms]
-        pending: Any = running
+        running = [self._pool.submit(drain, scratch) for scratch in self._scratch]
+        pending: Iterable[Future[float]] = running
         while pending:
             _, pending = wait(pending, timeout=0.25)
             tell(done / len(jobs))
@@ -173,69 +72,87 @@ class Sharing:
 
 
 class Threads:
-    """The steps on layers in memory.
+    """The steps on layers in memory: an `executors.protocol.Executor`.
 
     `largest` are the boards of the largest layer if layers are whole; then later ones take the memory of
     earlier ones.
     """
 
     layout = "values"
+    steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
     def __init__(
-        self,
-        rules: DenseRules,
-        law: Law,
-        pool: ThreadPoolExecutor,
-        threads: int,
-        *,
-        largest: int | None,
+        self, rules: DenseRules, law: Law, pool: ThreadPoolExecutor, threads: int, *, largest: int | None
     ) -> None:
-        self.rules, self.law, self.dtype = rules, law, law.dtype
-        self.kernels = DenseKernels(rules, law)
-        self._sharing = Sharing(pool, [self.kernels.room() for _ in range(threads)])
+        self._rules, self._law, self.dtype = rules, law, law.dtype
+        self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
+        self._sharing = Sharing(pool, [_scratch(rules, law) for _ in range(threads)])
         self._memory = None if largest is None else Memory(law.dtype, FIRST + largest)
-        self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all three steps of a layer
+        self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all pieces of a layer
 
     def close(self) -> None:
         """Stop after the jobs now running."""
         self._sharing.stop()
 
-    def map(self, total: int) -> LayerMap:
-        """Where the boards of a sum are."""
-        return self.rules.index.layer(total)
+    def layer(self, source: Source) -> DenseLayer:
+        """Memory for the values of some blocks of a layer."""
+        index = self._rules.index
+        return DenseLayer(index.layer(source.total, source.mask(index)), self._law, self._memory)
 
-    def layer(self, blocks: LayerMap) -> DenseLayer:
-        """Room for the values of a layer or a part of one."""
-        return DenseLayer(blocks, self.law, self._memory)
-
-    def fold(
-        self, sizes: Array | None, above: dict[int, DenseLayer], here: DenseLayer, work: DenseWork, tell: Tell
+    def do(
+        self, piece: Piece, reads: Sequence[DenseLayer], writes: DenseLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Values of the afterstates of some blocks, those with a size, or of all."""
-        jobs = self._jobs(sizes, here, by_columns=False)
+        """Do a piece."""
+        if piece.step is Step.FOLD:
+            do = self._fold(piece, reads, writes)
+        else:
+            (afters,) = reads
+            do = self._slide(piece, afters, writes)
+        self._sharing.run(piece.step, do, self._jobs(piece), work, tell)
 
-        def do(job: Array, room: Room) -> None:
-            self.kernels.fold(job, above, here, room)
+    def _fold(
+        self, piece: Piece, above: Sequence[DenseLayer], afters: DenseLayer
+    ) -> Callable[[Array, kernels.Scratch], None]:
+        rules, law, units, out = self._rules, self._law, piece.total // 2, afters.arrays
+        ups = tuple(
+            kernels.Above(*layer.arrays, rules.spawns[e])
+            for e, layer in zip(self._exponents, above, strict=True)
+        )
 
-        self._sharing.run("fold", do, jobs, work, tell)
+        def do(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.fold_spawns(
+                job, units, rules.parts, ups, law.tunes, law.law, law.start, scratch, out
+            )  # fmt: skip
 
-    def slide(
-        self,
-        side: int,
-        sizes: Array | None,
-        afters: DenseLayer,
-        states: DenseLayer,
-        work: DenseWork,
-        tell: Tell,
-    ) -> None:
-        """The best over slides along rows (0) or columns (1), for some blocks of states or all."""
-        jobs = self._jobs(sizes, states, by_columns=bool(side))
+        return do
 
-        def do(job: Array, room: Room) -> None:
-            self.kernels.slide(side, job, afters, states, room)
+    def _slide(
+        self, piece: Piece, afters: DenseLayer, states: DenseLayer
+    ) -> Callable[[Array, kernels.Scratch], None]:
+        side, by_columns, units = self._rules.side(piece.step), piece.step is Step.COLUMNS, piece.total // 2
+        source, out = afters.arrays, states.arrays
 
-        self._sharing.run(("rows", "columns")[side], do, jobs, work, tell)
+        def do(job: Array, scratch: kernels.Scratch) -> None:
+            kernels.best_slides(job, by_columns, units, side.outer, side.inner, source, out, scratch)
 
-    def _jobs(self, sizes: Array | None, layer: DenseLayer, *, by_columns: bool) -> list[Array]:
-        found = self._sizes(2 * layer.map.half) if sizes is None else sizes
-        return tasks(self.rules.index, found, by_columns)
+        return do
+
+    def _jobs(self, piece: Piece) -> list[Array]:
+        index = self._rules.index
+        sizes, mask = self._sizes(piece.total), piece.writes.mask(index)
+        here = sizes if mask is None else np.where(mask, sizes, 0)
+        return tasks(index, here, by_columns=piece.step is Step.COLUMNS)
+
+
+def _scratch(rules: DenseRules, law: Law) -> kernels.Scratch:
+    """What a thread works in."""
+    size = scratch_boards(rules.index)
+    slides = max(len(rules.rows.outer.table), len(rules.columns.outer.table))
+    classes = max(len(part.sums) for part in rules.parts)
+    return kernels.Scratch(
+        folds=np.empty((2, size), dtype=law.accumulator),
+        free=np.empty(size, dtype=np.int64),
+        values=np.empty((TILE, size), dtype=law.dtype),
+        bases=np.zeros((2, TILE, slides + 1, classes), dtype=np.uint64),
+        ends=np.zeros((TILE, slides), dtype=np.uint64),
+    )

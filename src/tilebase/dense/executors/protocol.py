@@ -1,0 +1,122 @@
+"""What an executor of the dense passes is, and what it cost.
+
+The implementers are
+
+    threads.Threads     values in memory, on all threads
+    bits.Bits           Boolean values, 64 boards at a time, on all threads
+    cuda.Cuda           values on a CUDA device, one thread per board
+
+and workers on other machines can be next: a `Piece` is a plain value that names what is read and written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.dense.pieces import Piece, Source, Step
+from tilebase.objectives.results import Piece as PieceSummary
+
+Array = npt.NDArray[Any]
+Tell = Callable[[float], None]
+"""Called with the share of a piece that is done."""
+
+
+class Layer(Protocol):
+    """The values of some blocks of a layer, where an executor works with them."""
+
+    @property
+    def data(self) -> Array:
+        """The values as a file has them, in the order of ranks or of the executor's layout."""
+
+    def buffer(self) -> Array:
+        """Memory for what `data` has, to be filled and given to `load`."""
+
+    def load(self, values: Array) -> None:
+        """Take all values."""
+
+    def value(self, rank: int) -> Any:
+        """The value of one board."""
+
+    def summary(self) -> PieceSummary | None:
+        """What is to be known of the values, if the layer counts them faster than one by one; else None."""
+
+
+L = TypeVar("L", bound=Layer)
+
+
+class Executor(Protocol[L]):
+    """Does the steps of a dense pass.  Every implementer gives the same values."""
+
+    @property
+    def layout(self) -> str:
+        """How `Layer.data` is ordered: "values" by rank, "bits" as matrices of bits.
+
+        A checkpoint of one layout cannot be taken up with the other.
+        """
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of `Layer.data`."""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The order of the steps of a layer."""
+
+    def layer(self, source: Source) -> L:
+        """Memory for some blocks of a layer, with anything in it.  Raises `ResourceError`."""
+
+    def do(self, piece: Piece, reads: Sequence[L], writes: L, work: DenseWork, tell: Tell) -> None:
+        """Do a piece: `reads` and `writes` are the layers that it names, in their order.
+
+        After the first of the steps rows and columns, `writes` belongs to the executor until it has done the
+        other one with the same layers.
+        """
+
+    def close(self) -> None:
+        """Stop after the jobs now running."""
+
+
+@dataclass
+class DenseWork:
+    """What a dense pass cost.
+
+    Attributes
+    ----------
+    seconds:
+        By step: tables, fold, rows, columns, disk.
+    busy, span:
+        Mean over threads and most of the seconds that jobs took: their ratio is the imbalance.
+    boards:
+        Boards solved.
+    read, written:
+        Bytes of layers from and to files, checkpoints in memory aside.
+    least:
+        Bytes that had to be read and written if W[s] never left memory: both layers above read
+        once, one written.
+    batches:
+        The most batches that a layer was cut into.
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    busy: float = 0.0
+    span: float = 0.0
+    boards: int = 0
+    read: int = 0
+    written: int = 0
+    least: int = 0
+    batches: int = 1
+
+    @property
+    def imbalance(self) -> float:
+        """How much longer the busiest thread worked than the mean, as a share."""
+        return self.span / self.busy - 1 if self.busy else 0.0
+
+    def add(self, step: str, since: float) -> None:
+        """Charge the time since `since` to a step."""
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since

@@ -1,0 +1,159 @@
+"""What a dense pass keeps of its afterstates: summaries of layers, and value files in the order of ranks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.dense.executors.protocol import DenseWork, Layer
+from tilebase.dense.tables import summaries
+from tilebase.files.format import CHUNK_KEYS, VALUE_HEADER, LayerWriter, ValueFile, compress, encode_values
+from tilebase.files.keys import in_order
+from tilebase.files.run import check_all, sound_checksum
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import LayerSummary, Piece
+
+Array = npt.NDArray[Any]
+
+
+@dataclass
+class KeptValues:
+    """Where the afterstates of all layers of a pass go.
+
+    Attributes
+    ----------
+    folder, game, objective, sizes:
+        Of the pass; `sizes` are the boards of each sum.
+    dtype:
+        Of the values in memory.
+    summaries, files:
+        Whether summaries and value files are wanted.
+    pool, threads, work:
+        Who sums up and compresses, and what it cost.
+    checksums:
+        Of the value files that are finished, by sum.
+    """
+
+    folder: Path
+    game: Game
+    objective: Objective
+    sizes: Mapping[int, int]
+    dtype: np.dtype[Any]
+    summaries: bool
+    files: bool
+    pool: ThreadPoolExecutor
+    threads: int
+    work: DenseWork
+    checksums: dict[int, str] = field(default_factory=dict)
+
+    def path(self, total: int) -> Path:
+        """The value file of a sum."""
+        return self.folder / f"{total:06d}.val"
+
+    def meta(self, total: int) -> dict[str, Any]:
+        """What the value file of a sum says that it holds."""
+        identity = {"game": self.game.identity, "objective": self.objective.identity}
+        return identity | {"kind": "all", "sum": total}
+
+    def have(self, lines: Mapping[int, dict[str, Any]]) -> bool:
+        """Whether the finished layers of a journal have all that is wanted, and sound files.
+
+        The checksums of these files are kept, and written to the lines.
+        """
+        if self.summaries and any(line.get("summary") is None for line in lines.values()):
+            return False
+        if not self.files:
+            return True
+
+        def check(line: dict[str, Any]) -> str | None:
+            total = line["sum"]
+            size = self.sizes.get(total, 0)
+            return sound_checksum(self.path(total), ValueFile, self.meta(total), size, line.get("file"))
+
+        found = check_all(lines.values(), check, self.threads)
+        for (total, line), checksum in zip(lines.items(), found, strict=True):
+            if checksum is not None:
+                line["file"] = self.checksums[total] = checksum
+        return None not in found
+
+    def layer(self, total: int) -> LayerValues:
+        """What takes the afterstates of a sum."""
+        return LayerValues(self, total)
+
+
+class LayerValues:
+    """Takes the afterstates of one layer; a context manager that deletes an unfinished file."""
+
+    def __init__(self, kept: KeptValues, total: int) -> None:
+        self._kept, self._total, self._size = kept, total, kept.sizes[total]
+        self._pieces: list[Piece] = []
+        self._rest = np.empty(0, dtype=kept.dtype)
+        self._at = 0
+        self._writer = LayerWriter(kept.path(total), VALUE_HEADER) if kept.files else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._writer is not None:
+            self._writer.__exit__(*error)
+
+    def add(self, layer: Layer) -> None:
+        """The next afterstates, in order."""
+        if not self._kept.summaries and self._writer is None:
+            return
+        piece = layer.summary()
+        if piece is not None:
+            self._pieces.append(piece)
+            return
+        values = layer.data
+        if len(self._rest):  # no copy of more than a chunk
+            missing = CHUNK_KEYS - len(self._rest)
+            self._rest = np.concatenate([self._rest, values[:missing]])
+            values = values[missing:]
+            if len(self._rest) == CHUNK_KEYS:
+                self._take(self._rest)
+                self._rest = self._rest[:0]
+        whole = len(values) // CHUNK_KEYS * CHUNK_KEYS
+        self._take(values[:whole])
+        if whole < len(values):
+            self._rest = values[whole:].copy()
+
+    def _take(self, values: Array) -> None:
+        """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""
+        if self._kept.summaries:
+            self._pieces += summaries(self._kept.objective, values, self._kept.pool)
+        if self._writer is not None:
+            self._write(values, self._writer)
+
+    def _write(self, values: Array, writer: LayerWriter) -> None:
+        since = time.perf_counter()
+        bits = self._kept.objective.is_boolean
+
+        def encode(at: int) -> Any:
+            piece = values[at : at + CHUNK_KEYS]
+            return compress(self._at + at, len(piece), encode_values(piece, bits))
+
+        jobs = (self._kept.pool.submit(encode, at) for at in range(0, len(values), CHUNK_KEYS))
+        for chunk in in_order(jobs, ahead=16):
+            writer.add(chunk)
+        self._at += len(values)
+        self._kept.work.add("disk", since)
+
+    def finish(self) -> LayerSummary | None:
+        """The summary, if it was asked for; the file is complete."""
+        self._take(self._rest)
+        if self._writer is not None:
+            self._writer.finish(self._kept.meta(self._total), durable=self._size > 1 << 17)
+            self._kept.checksums[self._total] = self._writer.checksum
+        if not self._kept.summaries:
+            return None
+        return LayerSummary.of(self._total, self._size, self._pieces)

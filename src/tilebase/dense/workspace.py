@@ -1,0 +1,312 @@
+"""The layers of a dense pass while it runs: the states of the last layers, and the layer in work.
+
+They are in memory (`InMemory`), where each step of a layer is one piece, or in files (`InFiles`), where a
+layer is cut into batches.  To a pass both look alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy.typing as npt
+
+from tilebase.dense.executors.protocol import DenseWork, Executor, L, Layer, Tell
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.pieces import Blocks, Piece, Source, Step, whole_pieces
+from tilebase.dense.plan import Plan
+from tilebase.dense.stores import (
+    DiskStore,
+    LayerFile,
+    change,
+    checksum_of,
+    released_on_error,
+    states_path,
+)
+from tilebase.dense.tables import DenseLayer
+from tilebase.runtime.storage import part_path
+
+Array = npt.NDArray[Any]
+D = TypeVar("D", bound=DenseLayer)
+
+
+class Workspace(Protocol):
+    """The states of the last layers, by sum.  The implementers are `InMemory` and `InFiles`."""
+
+    @property
+    def layout(self) -> str:
+        """That of the executor."""
+
+    @property
+    def totals(self) -> Container[int]:
+        """The sums whose states there are."""
+
+    def load(self, total: int, crc: str) -> None:
+        """Take up a checkpoint.  Raises `CorruptError` or `StorageError`."""
+
+    def save(self, total: int) -> str:
+        """Make sure that the states of a sum are in a file that lasts; return its checksum."""
+
+    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+        """Make the states of a sum from those above it.
+
+        `keep` gets the afterstates in the order of ranks, `tell` the share of the work that is done.
+        """
+
+    def value(self, total: int, rank: int) -> Any:
+        """What one state is worth."""
+
+    def change(self, total: int, how: Callable[[Array], Array]) -> None:
+        """Replace the values of all states of a sum by what a function makes of them."""
+
+    def release_above(self, total: int) -> None:
+        """Release the layers of larger sums."""
+
+    def bytes_of(self, value_bytes: float) -> int:
+        """Bytes of the states that there are, if they are kept in files."""
+
+    def close(self) -> None:
+        """Stop after the jobs now running."""
+
+
+def do_pieces(pieces: Iterable[Piece], do: Callable[[Piece, Tell], None], tell: Tell) -> None:
+    """Do the pieces of a layer one after the other; `tell` gets the share of the layer that is done."""
+    done = 0.0
+    for piece in pieces:
+        do(piece, partial(_tell_layer, tell, done, piece.share))
+        done += piece.share
+
+
+def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
+    tell(done + part * share)
+
+
+class InMemory(Generic[L]):
+    """Whole layers in memory.  States above the highest layer are worth `none`."""
+
+    def __init__(
+        self, executor: Executor[L], index: PerfectIndex, folder: Path, none: Any, work: DenseWork
+    ) -> None:
+        self._executor, self._index, self._folder = executor, index, folder
+        self._none, self._work = none, work
+        self._sizes = index.sizes()
+        self._states: dict[int, L] = {}
+
+    @property
+    def layout(self) -> str:
+        """That of the executor."""
+        return self._executor.layout
+
+    @property
+    def totals(self) -> Container[int]:
+        """The sums whose states there are."""
+        return self._states.keys()
+
+    def layer(self, total: int) -> L:
+        """The states of a sum."""
+        if total not in self._states:  # no board has this sum, or all boards of it count for nothing
+            layer = self._executor.layer(Source("states", total))
+            values = layer.buffer()
+            values[:] = self._none
+            layer.load(values)
+            self._states[total] = layer
+        return self._states[total]
+
+    def load(self, total: int, crc: str) -> None:
+        """Take up a checkpoint."""
+        layer = self._executor.layer(Source("states", total))
+        file = self._file(states_path(self._folder, total), layer, self._work)
+        file.check(crc)
+        layer.load(file.read_all())
+        self._states[total] = layer
+
+    def save(self, total: int) -> str:
+        """Write the states of a sum to a file."""
+        layer, path = self._states[total], states_path(self._folder, total)
+        file = self._file(part_path(path), layer, DenseWork())
+        with released_on_error(file):
+            file.write_all(layer.data)
+            file.rename(path)
+        return checksum_of(layer.data)  # not of the file: what was written wrong is found out
+
+    def _file(self, path: Path, layer: L, work: DenseWork) -> LayerFile:
+        return LayerFile(path, len(layer.data), self._executor.dtype, work)
+
+    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+        """Make the states of a sum, each step in one piece."""
+        executor, exponents = self._executor, self._index.game.spawn_exponents
+        afters = executor.layer(Source("afterstates", total))
+        states = executor.layer(Source("states", total))
+
+        def do(piece: Piece, tell: Tell) -> None:
+            if piece.step is Step.FOLD:
+                above = [self.layer(source.total) for source in piece.reads]
+                executor.do(piece, above, afters, self._work, tell)
+                keep(afters)
+            else:
+                executor.do(piece, [afters], states, self._work, tell)
+
+        do_pieces(whole_pieces(executor.steps, exponents, total), do, tell)
+        self._states[total] = states
+
+    def value(self, total: int, rank: int) -> Any:
+        """What one state is worth."""
+        return self._states[total].value(rank)
+
+    def change(self, total: int, how: Callable[[Array], Array]) -> None:
+        """Replace the values of all states of a sum."""
+        values = self._states[total].data
+        change(values, how)
+        self._states[total].load(values)
+
+    def release_above(self, total: int) -> None:
+        """Release the layers of larger sums."""
+        for old in [s for s in self._states if s > total]:
+            del self._states[old]
+
+    def bytes_of(self, value_bytes: float) -> int:
+        """Bytes of the states that there are."""
+        return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
+
+    def close(self) -> None:
+        """Stop after the jobs now running."""
+        self._executor.close()
+
+
+class InFiles(Generic[D]):
+    """Layers in files, of which there is a batch of afterstates in memory at a time."""
+
+    def __init__(
+        self, executor: Executor[D], index: PerfectIndex, plan: Plan, folder: Path, none: Any, work: DenseWork
+    ) -> None:
+        self._executor, self._index, self._plan, self._folder = executor, index, plan, folder
+        self._none, self._work = none, work
+        self._sizes = index.sizes()
+        self._states: dict[int, DiskStore] = {}
+
+    @property
+    def layout(self) -> str:
+        """That of the executor."""
+        return self._executor.layout
+
+    @property
+    def totals(self) -> Container[int]:
+        """The sums whose states there are."""
+        return self._states.keys()
+
+    def load(self, total: int, crc: str) -> None:
+        """Take up a checkpoint."""
+        store = self._store(total, states_path(self._folder, total))
+        store.check(crc)
+        self._states[total] = store
+
+    def save(self, total: int) -> str:
+        """The checksum: the file is there."""
+        return self._states[total].checksum
+
+    def _store(self, total: int, path: Path) -> DiskStore:
+        return DiskStore(path, self._index.layer(total), self._executor.dtype, self._work)
+
+    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+        """Make the states of a sum, piece by piece."""
+        afters = self._store(total, part_path(self._folder / f"{total:06d}.afterstates"))
+        states = self._store(total, part_path(states_path(self._folder, total)))
+        cut = self._plan.cut(self._index, total)
+        with released_on_error(afters, states):
+            batch = _Batch(self._executor, afters, keep)
+
+            def do(piece: Piece, tell: Tell) -> None:
+                if piece.step is Step.FOLD:
+                    self._fold(piece, batch, tell)
+                else:
+                    self._slide(piece, batch, states, tell)
+
+            do_pieces(cut.pieces(), do, tell)
+            afters.release()
+            states.rename(states_path(self._folder, total))
+        self._states[total] = states
+        self._work.batches = max(self._work.batches, cut.batches)
+        moved = (0, *(2**e for e in self._index.game.spawn_exponents))
+        self._work.least += states.dtype.itemsize * sum(self._sizes.get(total + more, 0) for more in moved)
+
+    def _fold(self, piece: Piece, batch: _Batch[D], tell: Tell) -> None:
+        batch.begin(piece)
+        above = [self._read(source) for source in piece.reads]
+        part = self._executor.layer(piece.writes)
+        self._executor.do(piece, above, part, self._work, tell)
+        batch.take(part)
+
+    def _slide(self, piece: Piece, batch: _Batch[D], states: DiskStore, tell: Tell) -> None:
+        afters = batch.read(piece.reads[0])
+        if piece.step is Step.ROWS:
+            part = self._executor.layer(piece.writes)
+        else:
+            part = states.read(self._executor, piece.writes)
+        self._executor.do(piece, [afters], part, self._work, tell)
+        states.write(part)
+
+    def _read(self, source: Source) -> D:
+        if source.total in self._states:
+            return self._states[source.total].read(self._executor, source)
+        layer = self._executor.layer(source)  # no board has this sum
+        values = layer.buffer()
+        values[:] = self._none
+        layer.load(values)
+        return layer
+
+    def value(self, total: int, rank: int) -> Any:
+        """What one state is worth."""
+        return self._states[total].value(rank)
+
+    def change(self, total: int, how: Callable[[Array], Array]) -> None:
+        """Replace the values of all states of a sum."""
+        self._states[total].change(how)
+
+    def release_above(self, total: int) -> None:
+        """Delete the files of larger sums."""
+        for old in [s for s in self._states if s > total]:
+            self._states.pop(old).release()
+
+    def bytes_of(self, value_bytes: float) -> int:
+        """Bytes of the states that there are."""
+        return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
+
+    def close(self) -> None:
+        """Stop after the jobs now running."""
+        self._executor.close()
+
+
+class _Batch(Generic[D]):
+    """The afterstates of one batch in memory, and those of all batches in a file."""
+
+    def __init__(self, executor: Executor[D], file: DiskStore, keep: Callable[[Layer], None]) -> None:
+        self._executor, self._file, self._keep = executor, file, keep
+        self._blocks: Blocks | None = None
+        self._layer: D | None = None
+        self._written = True
+
+    def begin(self, piece: Piece) -> None:
+        """Take memory for the batch of a piece, unless that batch is in memory."""
+        if self._blocks != piece.batch:
+            self._layer = None  # before memory for the next is asked for
+            self._layer = self._executor.layer(Source("afterstates", piece.total, piece.batch))
+            self._blocks, self._written = piece.batch, False
+
+    def take(self, part: D) -> None:
+        """Take what was folded."""
+        assert self._layer is not None
+        self._layer.take(part)
+
+    def read(self, source: Source) -> D:
+        """The afterstates of a batch; those that were folded are written and kept first."""
+        if self._layer is not None and not self._written:
+            self._file.write(self._layer)
+            self._keep(self._layer)
+            self._written = True
+        if self._blocks != source.blocks or self._layer is None:
+            self._layer = None  # before memory for the next is asked for
+            self._layer = self._file.read(self._executor, source)
+            self._blocks = source.blocks
+        return self._layer

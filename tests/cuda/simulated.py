@@ -1,0 +1,95 @@
+"""The steps of dense passes on CUDA, in Numba's simulator.
+
+A process of Numba has the simulator from its start or not at all, so ``tests/test_cuda.py`` runs this file
+in a process of its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numba import config
+
+from batching import BATCHED, small_memory
+from tilebase import Game
+from tilebase.dense.executors.cuda import Cuda
+from tilebase.dense.index import LayerMap
+from tilebase.dense.passes import DensePass
+from tilebase.errors import UsageError
+from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.values import Number
+
+GAME = Game("2x2", 16, limits="8,8/4,4", start="empty", pattern="8,4/*,*")
+
+
+def test_this_is_the_simulator() -> None:
+    assert config.ENABLE_CUDASIM
+
+
+def start(folder: Path, objective: Objective, executor: str, game: Game = GAME) -> Number:
+    with DensePass(folder, game, objective, memory=1 << 32, threads=1, executor=executor) as one:
+        one.run()
+        return one.start()
+
+
+@pytest.mark.parametrize(
+    ("text", "discount"),
+    [
+        ("lower:uint32", "1"),
+        ("lower:uint16", "1"),  # 16 bits wide, as float16 is, but integers
+        ("upper:uint16", "1/3"),
+    ],
+)
+def test_integers_are_those_of_threads(text: str, discount: str, tmp_path: Path) -> None:
+    (objective,) = parse_objectives(text, discount)
+    expected = start(tmp_path / "threads", objective, "threads")
+    assert expected > 0
+    assert start(tmp_path / "cuda", objective, "cuda") == expected
+
+
+@pytest.mark.parametrize(("game", "forced"), [(GAME, False), (Game("2x2", 8, start="empty"), True)], ids=str)
+def test_a_forced_win_is_that_of_threads(game: Game, forced: bool, tmp_path: Path) -> None:
+    objective = Objective("guaranteed")
+    assert start(tmp_path / "threads", objective, "threads", game) == forced
+    assert start(tmp_path / "cuda", objective, "cuda", game) == forced
+
+
+def test_means_are_those_of_threads(tmp_path: Path) -> None:
+    """Up to rounding: they are added in another order."""
+    objective = Objective("win", "float32")
+    expected = start(tmp_path / "threads", objective, "threads")
+    assert 0 < expected < 1
+    assert start(tmp_path / "cuda", objective, "cuda") == pytest.approx(float(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("text", ["win:float16", "score"])
+def test_what_cuda_cannot_do_is_refused(text: str, tmp_path: Path) -> None:
+    (objective,) = parse_objectives(text)
+    with pytest.raises(UsageError, match="cuda takes win in float32 or float64, bounds, and guaranteed"):
+        start(tmp_path, objective, "cuda")
+
+
+def test_batches_on_the_device_have_their_own_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the kernels, for which the simulator takes minutes: each gets the blocks of its piece."""
+    listed = Cuda._listed
+    right: list[bool] = []
+    launched: list[int] = []
+
+    def watched(self: Cuda, blocks: LayerMap) -> Any:
+        found = listed(self, blocks)
+        starts = np.sort(blocks.offsets[blocks.offsets >= 0])
+        right.append(np.array_equal(found.starts.copy_to_host(), starts))
+        return found
+
+    monkeypatch.setattr(Cuda, "_listed", watched)
+    monkeypatch.setattr(Cuda, "_launch", lambda _self, _kernel, size, _arguments: launched.append(size))
+    memory = small_memory(BATCHED, "lower")
+    with DensePass(tmp_path, BATCHED, Objective("lower"), memory=memory, threads=2, executor="cuda") as one:
+        one.run()
+        assert one.work.batches > 1
+        assert sum(launched) == 3 * sum(one.sizes.values())  # fold, rows and columns of each board
+    assert 100 < len(launched) == len(right)
+    assert all(right)
