@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.combinatorics import fillings_by_sum
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
 
@@ -218,13 +218,20 @@ class PerfectIndex:
         blocks = len(self.order)
         return sum(part.fillings.nbytes + 12 * len(part) for part in self.parts) + 90 * blocks
 
-    def sizes(self) -> dict[int, int]:
-        """The number of boards of each sum, ascending; sums without a board are left out."""
+    def sizes(self, *, won: bool = False) -> dict[int, int]:
+        """The number of boards of each sum, ascending; sums without a board are left out.
+
+        With `won` also of sums that win, as far as spawns lead from others.
+        """
         if self.game.unmergeable and not self.game.fixed:
             highest = 2 * sum(int(part.sums[-1]) for part in self.parts)
             found = {total: self.layer(total).size for total in range(0, highest + 1, 2)}
-            return {total: size for total, size in found.items() if size}
-        return boards_by_sum(self.game)
+        else:
+            found = fillings_by_sum(self.game)
+        furthest = 2 ** max(self.game.spawn_exponents) if won else 0
+        return {
+            total: size for total, size in found.items() if size and not self.game.reached(total - furthest)
+        }
 
     def layer(self, total: int, keep: Array | None = None) -> LayerMap:
         """The blocks of one sum; with `keep`, a mask of blocks in order, only those, ranked from 0."""

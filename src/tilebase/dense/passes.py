@@ -139,14 +139,18 @@ class DensePass:
             return self._with_values(Cuda(rules, self.law, self.objective))
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, threads, self._plan.words)
-            return InMemory(bits, self.index, self.folder, self.law.none, self.work)
+            return InMemory(bits, self.index, self.folder, self._above, self.work)
         largest = None if self._plan.batched else self._plan.largest
         return self._with_values(Threads(rules, self.law, self._pool, threads, largest=largest))
 
     def _with_values(self, executor: Executor[D]) -> Workspace:
         if self._plan.batched:
-            return InFiles(executor, self.index, self._plan, self.folder, self.law.none, self.work)
-        return InMemory(executor, self.index, self.folder, self.law.none, self.work)
+            return InFiles(executor, self.index, self._plan, self.folder, self._above, self.work)
+        return InMemory(executor, self.index, self.folder, self._above, self.work)
+
+    def _above(self, total: int) -> Any:
+        """What states are worth of a sum that is not solved, without what slides add."""
+        return self.law.won if self.game.reached(total) and self.objective.is_win else self.law.none
 
     def _identity(self) -> dict[str, Any]:
         """What the journal belongs to; a law of its own is told by the name of the folder."""
@@ -263,7 +267,7 @@ class DensePass:
             self._layers.solve(total, values.add, partial(self._report, total))
             summary = values.finish()
         starts = self._read_starts(total)
-        if self.objective.is_bound and self.objective.discount != 1:
+        if layers.discounts_states(self.game, self.objective):
             self._layers.change(total, lambda found: layers.discounted(self.objective, found, self.law.won))
         self._had += self.sizes[total]
         self.work.boards += self.sizes[total]

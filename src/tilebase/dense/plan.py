@@ -103,7 +103,7 @@ class Plan:
 
     def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
         """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
-        sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
+        sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         # All layers of a small game, some of a large one: to cut a layer means to list its blocks.
         every = max(1, len(sizes) * len(index.order) // CUT_BLOCKS)
         plan = replace(self, memory=memory)
@@ -146,7 +146,7 @@ class Plan:
         Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
         `ResourceError` if the tables do not fit.
         """
-        sizes = {s: size for s, size in index.sizes().items() if s >= lowest}
+        sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         if highest is not None:  # the first layer needs what is above it
             sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
         if not sizes:

@@ -329,7 +329,9 @@ def _mean_law(game: Game, objective: Objective) -> Law:
     none, won = sentinels(objective)
     # A state without a slide adds nothing: `none` and the step make 0.
     add = kernels.AddMean(0.0 - meaning.slide, float(meaning.slide))
-    divide = kernels.DivideMean(float(game.four) if len(exponents) > 1 else 1.0, float(objective.discount))
+    # A state that its sum has won is not discounted: then states are, before they are read.
+    factor = 1.0 if game.goal_sum is not None else float(objective.discount)
+    divide = kernels.DivideMean(float(game.four) if len(exponents) > 1 else 1.0, factor)
     dtype = np.dtype(objective.dtype)
     if objective.dtype == "float16":
         dtype, none, won = np.dtype(np.uint16), 0, int(np.float16(won).view(np.uint16))
@@ -348,8 +350,10 @@ def _extreme_law(game: Game, objective: Objective) -> Law:
 
 def _bound_law(game: Game, objective: Objective) -> Law:
     one, most, dtype = objective.one, objective.most, np.dtype(objective.dtype)
-    # With a discount, states are discounted before they are read: few leave anything to lift.
-    lift = one - most if objective.rounds_up and one * objective.discount > most else 0
+    # With a discount, states are discounted before they are read: few leave anything to lift, but for those
+    # that their sum has won.
+    full = one * objective.discount > most or game.goal_sum is not None
+    lift = one - most if objective.rounds_up and full else 0
     exponents = sorted(game.spawn_exponents, reverse=True)
     weights = [int(game.spawn_probability(e) * game.four.denominator) for e in exponents]
     # Floats divide several at once, and exactly while a quotient and its fraction fit their 53 bits.
@@ -360,8 +364,21 @@ def _bound_law(game: Game, objective: Objective) -> Law:
     return Law(dtype, 0, most, tunes, law, number(0), "f8" if small else "u8")
 
 
+def discounts_states(game: Game, objective: Objective) -> bool:
+    """Whether values of states are to be discounted before they are read: others are in the fold."""
+    return objective.discount != 1 and (objective.is_bound or game.goal_sum is not None)
+
+
 def discounted(objective: Objective, values: Array, most: int) -> Array:
-    """Bounds of states times the discount, rounded the safe way."""
+    """States times the discount; bounds are rounded the safe way.
+
+    What is kept of a state is its best slide without what slides add.
+    """
+    if not objective.is_bound:
+        numbers = values.view(np.float16) if objective.dtype == "float16" else values
+        slide, factor = objective.meaning.slide, float(objective.discount)
+        less: Array = (factor * (numbers.astype(np.float64) + slide) - slide).astype(numbers.dtype)
+        return less.view(values.dtype)
     found = values.astype(np.uint64)
     if objective.rounds_up:
         found[values == most] = objective.one
@@ -448,6 +465,12 @@ class DenseLayer:
         for local, there, count in runs(part.map, self.map):
             values[FIRST + there : FIRST + there + count] = found[FIRST + local : FIRST + local + count]
         self.load(values[FIRST:])
+
+    def fill(self, value: Any) -> None:
+        """Give all boards one value."""
+        values = self.buffer()
+        values[:] = value
+        self.load(values)
 
     def load(self, values: Array) -> None:
         """Take the values of all boards."""

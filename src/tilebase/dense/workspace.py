@@ -84,13 +84,18 @@ def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
 
 
 class InMemory(Generic[L]):
-    """Whole layers in memory.  States above the highest layer are worth `none`."""
+    """Whole layers in memory.  States of a sum above the highest layer are worth ``above(sum)``."""
 
     def __init__(
-        self, executor: Executor[L], index: PerfectIndex, folder: Path, none: Any, work: DenseWork
+        self,
+        executor: Executor[L],
+        index: PerfectIndex,
+        folder: Path,
+        above: Callable[[int], Any],
+        work: DenseWork,
     ) -> None:
         self._executor, self._index, self._folder = executor, index, folder
-        self._none, self._work = none, work
+        self._above, self._work = above, work
         self._sizes = index.sizes()
         self._states: dict[int, L] = {}
 
@@ -108,9 +113,7 @@ class InMemory(Generic[L]):
         """The states of a sum."""
         if total not in self._states:  # no board has this sum, or all boards of it count for nothing
             layer = self._executor.layer(Source("states", total))
-            values = layer.buffer()
-            values[:] = self._none
-            layer.load(values)
+            layer.fill(self._above(total))
             self._states[total] = layer
         return self._states[total]
 
@@ -179,10 +182,16 @@ class InFiles(Generic[D]):
     """Layers in files, of which there is a batch of afterstates in memory at a time."""
 
     def __init__(
-        self, executor: Executor[D], index: PerfectIndex, plan: Plan, folder: Path, none: Any, work: DenseWork
+        self,
+        executor: Executor[D],
+        index: PerfectIndex,
+        plan: Plan,
+        folder: Path,
+        above: Callable[[int], Any],
+        work: DenseWork,
     ) -> None:
         self._executor, self._index, self._plan, self._folder = executor, index, plan, folder
-        self._none, self._work = none, work
+        self._above, self._work = above, work
         self._sizes = index.sizes()
         self._states: dict[int, DiskStore] = {}
 
@@ -251,9 +260,7 @@ class InFiles(Generic[D]):
         if source.total in self._states:
             return self._states[source.total].read(self._executor, source)
         layer = self._executor.layer(source)  # no board has this sum
-        values = layer.buffer()
-        values[:] = self._none
-        layer.load(values)
+        layer.fill(self._above(source.total))
         return layer
 
     def value(self, total: int, rank: int) -> Any:

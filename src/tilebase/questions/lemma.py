@@ -117,6 +117,8 @@ def check_pattern(
     """
     if game.pattern is None or game.goal is None:
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
+    if game.goal_sum is not None:
+        raise UsageError("a check is about the goal and the pattern: leave out the goal sum")
     if game.unmergeable and not game.fixed:
         raise UsageError("a pattern cannot be checked where tiles x move: fix them, or leave them out")
     if within is not None and within < 1:

@@ -52,8 +52,8 @@ class Matrices:
         int64[h]: the first word of the matrix whose outer halves have the sum h; -1 if there is none.
     wide:
         int64[h]: the words of its rows.
-    boards:
-        int64[h]: its boards.
+    rows, columns, boards:
+        int64[h]: the outer halves with the sum h, the inner halves that fit them, and the boards.
     size:
         Words of the layer.
     """
@@ -66,6 +66,7 @@ class Matrices:
         if first < last:
             columns[first:last] = inner[units - last + 1 : units - first + 1][::-1]
         self.wide = _words(columns)
+        self.rows, self.columns = outer, columns
         self.boards = outer * columns
         sizes = outer * self.wide
         ends = np.cumsum(sizes)
@@ -148,6 +149,16 @@ class BitLayer:
         """Take all words."""
         if words.base is not self.words:
             self.data[:] = words
+
+    def fill(self, value: Any) -> None:
+        """Give all boards one value; bits beyond the last board of a row are 0."""
+        blocks = self.map
+        for h in np.flatnonzero(blocks.at >= 0).tolist():
+            rows, wide, rest = int(blocks.rows[h]), int(blocks.wide[h]), int(blocks.columns[h]) & 63
+            matrix = self.words[blocks.at[h] : blocks.at[h] + rows * wide].reshape(rows, wide)
+            matrix[:] = ~WORD.type(0) if value else 0
+            if value and rest:
+                matrix[:, -1] = (1 << rest) - 1
 
     @property
     def arrays(self) -> kernels.Matrices:

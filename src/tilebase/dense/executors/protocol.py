@@ -40,6 +40,9 @@ class Layer(Protocol):
     def load(self, values: Array) -> None:
         """Take all values."""
 
+    def fill(self, value: Any) -> None:
+        """Give all boards one value."""
+
     def value(self, rank: int) -> Any:
         """The value of one board."""
 
