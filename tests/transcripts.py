@@ -3,7 +3,8 @@
 A block is fenced as ``console`` and begins with a line ``$ COMMAND``.  What a command prints follows it.  The
 commands of a block run one after the other in an empty folder of the block's own.
 
-- Standard output is compared; standard error too where the command fails.
+- A block shows standard output, or standard output and standard error as they come; of a command that fails,
+  it shows both.
 - A line ``...`` stands for any number of lines.
 - Times and sizes are compared as "a time" and "a size", for they differ from machine to machine: every number
   before a unit, and the last number of each line below a header that ends in ``seconds``.
@@ -13,6 +14,8 @@ Comments in front of a block are instructions to the test, which a reader of the
 
     <!-- slow: REASON -->       the block runs only with the slow tests
     <!-- before: COMMAND -->    a command to run first; what it prints is not compared
+    <!-- needs: PROGRAM -->     the block is skipped where the program is not installed
+    <!-- not run: WORD -->      the block is not run, only parsed; the test says what the word stands for
 """
 
 from __future__ import annotations
@@ -30,10 +33,11 @@ from tilebase.cli import main
 BLOCK = re.compile(
     r"(?P<comments>(?:^<!-- .*? -->\n+)*)^```console\n(?P<text>\$ .*?)^```$", re.MULTILINE | re.DOTALL
 )
-COMMENT = re.compile(r"^<!-- (slow|before): (.*?) -->$", re.MULTILINE)
+COMMENT = re.compile(r"^<!-- (slow|before|needs|not run): (.*?) -->$", re.MULTILINE)
 
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
-TIME = re.compile(rf"\b{NUMBER} (?:[nµm]?s|min|h|seconds?|minutes?|hours?|days?|weeks?|years?)\b")
+UNIT = "(?:[nµm]?s|min|h|seconds?|minutes?|hours?|days?|weeks?|years?)"
+TIME = re.compile(rf"\b(?:{NUMBER} {UNIT}|about \d+(?::\d\d)+)\b")
 SIZE = re.compile(rf"\b{NUMBER} (?:[kMGTP]?i?B)\b")
 LAST_NUMBER = re.compile(rf"{NUMBER}$")
 
@@ -66,6 +70,10 @@ class Block:
     before: tuple[Command, ...]
     slow: str
     """Why the block is slow; empty if it is not."""
+    needs: str
+    """A program that the block needs beside tilebase, or empty."""
+    not_run: str
+    """The word for why the block is not run, or empty."""
 
     def __str__(self) -> str:
         return f"{self.page.name}:{self.line}"
@@ -77,12 +85,15 @@ def blocks(page: Path) -> list[Block]:
     found = []
     for match in BLOCK.finditer(text):
         notes = COMMENT.findall(match["comments"])
+        said = dict(notes)
         block = Block(
-            page,
-            text.count("\n", 0, match.start("text")) + 1,
-            commands(match["text"]),
-            tuple(Command(note) for name, note in notes if name == "before"),
-            next((note for name, note in notes if name == "slow"), ""),
+            page=page,
+            line=text.count("\n", 0, match.start("text")) + 1,
+            commands=commands(match["text"]),
+            before=tuple(Command(note) for name, note in notes if name == "before"),
+            slow=said.get("slow", ""),
+            needs=said.get("needs", ""),
+            not_run=said.get("not run", ""),
         )
         if any(command.words[0] == "tilebase" for command in block.commands):
             found.append(block)
@@ -97,18 +108,40 @@ def commands(text: str) -> tuple[Command, ...]:
     )
 
 
-def run(command: Command) -> tuple[int, str]:
-    """Run a command in the current folder: its exit status, and what it printed."""
+class Copied(io.StringIO):
+    """A text stream whose text also goes to another one."""
+
+    def __init__(self, other: io.StringIO) -> None:
+        super().__init__()
+        self._other = other
+
+    def write(self, text: str) -> int:
+        self._other.write(text)
+        return super().write(text)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a command printed: its exit status, standard output, and both outputs as they came."""
+
+    status: int
+    out: str
+    both: str
+
+
+def run(command: Command) -> Printed:
+    """Run a command in the current folder."""
     if command.words[0] != "tilebase":
         done = subprocess.run(["bash", "-c", command.text], capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + (done.stderr if done.returncode else "")
-    out, err = io.StringIO(), io.StringIO()
+        return Printed(done.returncode, done.stdout, done.stdout + done.stderr)
+    both = io.StringIO()
+    out, err = Copied(both), Copied(both)
     with redirect_stdout(out), redirect_stderr(err):
         status = main(command.arguments)
     if command.words[-2:-1] == [">"]:
         Path(command.words[-1]).write_text(out.getvalue(), "utf-8")
-        out = io.StringIO()
-    return status, out.getvalue() + (err.getvalue() if status else "")
+        return Printed(status, "", err.getvalue())
+    return Printed(status, out.getvalue(), both.getvalue())
 
 
 def masked(lines: list[str]) -> list[str]:
@@ -116,17 +149,22 @@ def masked(lines: list[str]) -> list[str]:
     result, seconds = list[str](), False
     for line in lines:
         text = " ".join(line.split())
-        seconds = seconds and bool(LAST_NUMBER.search(text)) or text.endswith(" seconds")
+        seconds = (seconds and bool(LAST_NUMBER.search(text))) or text.endswith(" seconds")
         if seconds:
             text = LAST_NUMBER.sub("a time", text)
         result.append(SIZE.sub("a size", TIME.sub("a time", text)))
     return result
 
 
-def agree(shown: tuple[str, ...], printed: str) -> bool:
-    """Whether a page shows what was printed."""
+def fits(shown: tuple[str, ...], printed: str) -> bool:
+    """Whether the lines of a page are those that were printed."""
     pattern = "".join(
         r"(?:.*\n)*" if line == "..." else re.escape(line) + r"\n" for line in masked(list(shown))
     )
     text = "".join(f"{line}\n" for line in masked(printed.splitlines()))
     return re.fullmatch(pattern, text) is not None
+
+
+def agree(shown: tuple[str, ...], printed: Printed) -> bool:
+    """Whether a page shows what a command printed."""
+    return fits(shown, printed.both) or (not printed.status and fits(shown, printed.out))
