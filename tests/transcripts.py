@@ -31,7 +31,7 @@ from pathlib import Path
 from tilebase.cli import main
 
 BLOCK = re.compile(
-    r"(?P<comments>(?:^<!-- .*? -->\n+)*)^```console\n(?P<text>\$ .*?)^```$", re.MULTILINE | re.DOTALL
+    r"(?P<comments>(?:^<!-- [^\n]*? -->\n+)*)^```console\n(?P<text>\$ .*?)^```$", re.MULTILINE | re.DOTALL
 )
 COMMENT = re.compile(r"^<!-- (slow|before|needs|not run): (.*?) -->$", re.MULTILINE)
 
