@@ -1,8 +1,9 @@
-"""The pages: the generated one is up to date, links lead somewhere, the reader of layer files reads."""
+"""The pages: what they show is what commands print, links lead somewhere, the reader of layer files reads."""
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,11 +13,21 @@ import numpy as np
 import pytest
 
 import tilebase
+import transcripts
 from tilebase import Game, LayerFile, count
+from tilebase.cli import app
+from transcripts import Block
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
+SHOWING = [*sorted(ROOT.glob("*.md")), *(page for page in PAGES if page.name != "cli.md")]
+"""Pages whose console blocks are run; the page of the command line is compared as a whole."""
+BLOCKS = [block for page in SHOWING for block in transcripts.blocks(page)]
+NOT_RUN = {"play": "a person has to type the slides"}
+"""Why blocks with the comment ``<!-- not run: ... -->`` are only parsed."""
+FIRST_WORDS = {"tilebase certificate 1", "tilebase run", "tilebase table"}
+"""What files begin with, which are no commands."""
 
 
 def prose(page: Path) -> str:
@@ -78,3 +89,81 @@ def test_reader_of_the_format_page_reads_every_layer(tmp_path: Path) -> None:
         with LayerFile(file) as layer:
             expected = np.concatenate([*layer, np.empty(0, dtype=np.uint64)]).tolist()
             assert (meta, total, list(keys)) == (layer.meta, len(layer), expected)
+
+
+# -- console blocks --------------------------------------------------------------------------------
+
+
+def marked(block: Block) -> Any:
+    """A block as a parameter: slow ones behind the marker."""
+    return pytest.param(block, id=str(block), marks=[pytest.mark.slow] if block.slow else [])
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
+def test_commands_of_blocks_can_be_parsed(block: Block) -> None:
+    for command in (*block.before, *block.commands):
+        if command.words[0] == "tilebase":
+            app.parse_args(command.arguments, print_error=False, exit_on_error=False)
+
+
+@pytest.mark.parametrize("block", [marked(block) for block in BLOCKS if not block.not_run])
+def test_blocks_show_what_commands_print(block: Block, folder: Path) -> None:
+    if block.needs and shutil.which(block.needs) is None:
+        pytest.skip(f"needs {block.needs}, which is not installed")
+    for command in block.before:
+        assert transcripts.run(command).status == 0, command.text
+    for command in block.commands:
+        printed = transcripts.run(command)
+        assert transcripts.agree(command.shown, printed), f"$ {command.text}\n{printed.both}"
+
+
+def test_blocks_that_are_not_run_say_why() -> None:
+    assert {block.not_run for block in BLOCKS if block.not_run} == set(NOT_RUN)
+
+
+def test_every_command_in_a_console_block_belongs_to_a_block() -> None:
+    """No block escapes because its fence or its comment is written in another way."""
+    for page in SHOWING:
+        lines = re.findall(r"^\$ tilebase .*$", page.read_text("utf-8"), flags=re.MULTILINE)
+        found = [f"$ {command.text}" for block in transcripts.blocks(page) for command in block.commands]
+        assert [line for line in found if line.startswith("$ tilebase ")] == lines, page.name
+
+
+def inline_code(page: Path) -> list[str]:
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`]+)`", text)
+
+
+@pytest.mark.parametrize("page", SHOWING, ids=lambda page: page.name)
+def test_commands_and_options_in_the_text_exist(page: Path) -> None:
+    help_text = (DOCS / "cli.md").read_text("utf-8")
+    names = set(re.findall(r"^## tilebase (\S+)", help_text, flags=re.MULTILINE))
+    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_text))
+    for code in inline_code(page):
+        if not code.startswith(("tilebase ", "--")) or code in FIRST_WORDS:
+            continue
+        command = re.match(r"tilebase ([a-z]\S*)", code)
+        assert not command or command[1] in names, code
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", code)) <= options, code
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("in 0.3 s", "in 12.75 s", True),
+        ("about 4.6 hours", "about 3 days", True),
+        ("about 23:31", "about 1:02:03", True),
+        ("17.2 GB of disk", "640 kB of disk", True),
+        ("3x3  seconds\n3x3      1.2", "3x3  seconds\n3x3    104.7", True),
+        ("a\n...\nd", "a\nb\nc\nd", True),
+        ("a\n...\nd", "a\nd", True),
+        ("45 boards", "46 boards", False),
+        ("0.736774177023", "0.736774177024", False),
+        ("a\n...\nd", "a\nb\nc", False),
+        ("a", "a\nb", False),
+        ("12 spawns", "13 spawns", False),
+        ("3x3  boards\n3x3      1.2", "3x3  boards\n3x3      1.3", False),
+    ],
+)
+def test_times_and_sizes_alone_may_differ(shown: str, printed: str, same: bool) -> None:
+    assert transcripts.fits(tuple(shown.splitlines()), printed) is same
