@@ -143,7 +143,7 @@ def check_pattern(
     with RunFolder(path, Question(game)), DensePass(
         path / "values" / search.label, search.game, Objective("survival"), memory=memory,
         threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,
-        lowest=search.lowest, highest=search.highest, callback=search.look,
+        lowest=search.lowest, highest=search.highest, callback=search.least_of,
     ) as dense:  # fmt: skip
         solved = dense.run()
     with understood(f"the journal in {path}"):  # a pass that goes on has it from there
@@ -203,7 +203,7 @@ class _Search:
         if not np.bitwise_and.reduce(held):
             raise UsageError(f"no board of {self.game} holds the pattern")
 
-    def look(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
+    def least_of(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
         """Of the boards of a layer that hold the pattern: how many, their least value, a rank that has it."""
         held, least, place = 0, CERTAIN + 1, -1  # a win by the next slide is worth `CERTAIN`
         for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):

@@ -226,7 +226,7 @@ class Bits:
             by_left = kernels.Matrices(writes.words, columns.at, columns.wide)
             slide = self._columns if piece.step is Step.COLUMNS else self._rows
             do = slide(piece.total // 2, afters.arrays, by_left)
-        self._sharing.run(piece.step, do, blocks.jobs(), work, tell)
+        self._sharing.run(piece.step.value, do, blocks.jobs(), work, tell)
         if piece.step is Step.ROWS:  # the states were written where the afterstates had been
             (afters,) = reads
             afters.words, writes.words = writes.words, afters.words

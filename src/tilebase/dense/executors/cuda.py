@@ -200,7 +200,7 @@ class Cuda:
                 self._kernels.slide, size,
                 (blocks, size, self._slide_parts, by_columns, *halves, afters.arrays, writes.arrays),
             )  # fmt: skip
-        work.add(piece.step, since)
+        work.add(piece.step.value, since)
         tell(1.0)
 
     def _fold_arguments(self, above: Sequence[DeviceLayer]) -> tuple[Any, ...]:

@@ -108,7 +108,7 @@ class Threads:
         else:
             (afters,) = reads
             do = self._slide(piece, afters, writes)
-        self._sharing.run(piece.step, do, self._jobs(piece), work, tell)
+        self._sharing.run(piece.step.value, do, self._jobs(piece), work, tell)
 
     def _fold(
         self, piece: Piece, above: Sequence[DenseLayer], afters: DenseLayer
