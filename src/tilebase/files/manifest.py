@@ -24,7 +24,7 @@ MOST_COUNT = 10**30
 """Of boards: those without symmetry may be more than 64 bits hold."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
     """What a table holds.
 
@@ -121,7 +121,10 @@ class Manifest:
         if thinned is not None:
             mapping(thinned, "thinned")
         program = text(values["program"], "program")
-        return cls(game, counts, objectives, starts, layers, thinned, program, space)
+        return cls(
+            game=game, counts=counts, objectives=objectives, starts=starts, layers=layers, thinned=thinned,
+            version=program, space=space,
+        )  # fmt: skip
 
     @property
     def labels(self) -> Sequence[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from tilebase.files.run import KEEP, Question, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.forward import Work, count_in
 
 
@@ -88,9 +88,9 @@ def count(
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     memory, threads = check_resources(memory, threads)
     if folder is None:
-        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+        with temporary_folder() as temporary:
             return count(
-                game, lookahead=lookahead, folder=Path(temporary) / "run", keep=keep, memory=memory,
+                game, lookahead=lookahead, folder=temporary / "run", keep=keep, memory=memory,
                 threads=threads, up_to=up_to, anyway=anyway, progress=progress, work=work,
             )  # fmt: skip
     if not is_counted(Path(folder)):

@@ -14,7 +14,6 @@ a larger sum count as lost.  That changes no win that is short enough, so both a
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import understood
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import temporary_folder
 
 CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
@@ -125,9 +125,9 @@ def check_pattern(
         raise UsageError(f"a win within {within} slides is not possible: give at least 1")
     memory, threads = check_resources(memory, threads)
     if folder is None:
-        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+        with temporary_folder() as temporary:
             return check_pattern(
-                game, fillings=fillings, within=within, folder=Path(temporary) / "run", memory=memory,
+                game, fillings=fillings, within=within, folder=temporary / "run", memory=memory,
                 threads=threads, anyway=anyway, progress=progress,
             )  # fmt: skip
     since = time.perf_counter()

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import itertools
 import math
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
-from pathlib import Path
 from typing import Any
 
 from tilebase.dense.index import cell_codes
@@ -28,6 +26,7 @@ from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import temporary_folder
 
 Limits = tuple[int, ...]
 """The largest tile of each cell, in row-major order."""
@@ -228,8 +227,8 @@ class _Bench:
         return self.found[key]
 
     def _value(self, limits: Limits) -> float:
-        with tempfile.TemporaryDirectory(prefix="tilebase-") as folder, DensePass(
-            Path(folder), with_limits(self.game, limits), Objective("win", "float32"),
+        with temporary_folder() as folder, DensePass(
+            folder, with_limits(self.game, limits), Objective("win", "float32"),
             memory=self.memory, threads=self.threads, summaries=False,
         ) as one:  # fmt: skip
             one.run()

@@ -19,7 +19,6 @@ import math
 import random
 import statistics
 import sys
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +38,7 @@ from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.values import byte_text
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
@@ -160,8 +160,7 @@ def evaluate(
     path = local_folder(opened)
     exact = Objective(chosen.name, "float64", chosen.discount)  # whatever type the table's values have
     fold = _policy_fold(opened, exact, guide)
-    with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
-        values = Path(temporary)
+    with temporary_folder() as values:
         backward_pass = BackwardPass(
             path, opened.game, [StoredValues(values / exact.label, opened.game, exact)], folds=[fold],
             release=True, memory=memory, threads=threads, progress=progress,

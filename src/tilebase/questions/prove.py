@@ -13,7 +13,6 @@ it is stated, limits included.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from tilebase.objectives.values import Lower, Upper, cut
 from tilebase.questions.solve import check_solving, solve
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import temporary_folder
 
 
 @dataclass(frozen=True)
@@ -213,9 +213,9 @@ def prove(
             "choose a larger type"
         )
     if folder is None:
-        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+        with temporary_folder() as temporary:
             return prove(
-                game, direction=direction, dtype=dtype, space=chosen, folder=Path(temporary) / "run",
+                game, direction=direction, dtype=dtype, space=chosen, folder=temporary / "run",
                 memory=memory, threads=threads, executor=executor, anyway=anyway, progress=progress,
                 work=work,
             )  # fmt: skip

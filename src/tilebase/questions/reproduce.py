@@ -12,14 +12,12 @@ from __future__ import annotations
 import math
 import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from tilebase.counting.combinatorics import boards_by_sum, bound
@@ -35,6 +33,7 @@ from tilebase.questions.force import SEARCH_RATE, Forced, force, largest_forced,
 from tilebase.questions.prove import prove
 from tilebase.questions.solve import solve
 from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import temporary_folder
 from tilebase.small import oracle
 
 SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edixhoven"}
@@ -297,8 +296,8 @@ def reaches_checkerboard(game: Game) -> bool:
 def reaches(game: Game, board: Cells) -> bool:
     """Whether a board, up to symmetry, is a reachable state of a game."""
     total = game.sum(board)
-    with tempfile.TemporaryDirectory(prefix="tilebase-") as folder:
-        run = Path(folder) / "run"
+    with temporary_folder() as folder:
+        run = folder / "run"
         count(game, folder=run, keep="states", up_to=total)
         path = run / "states" / f"{total:06d}.tbl"
         if not path.exists():

@@ -6,7 +6,6 @@ declares a table finished by writing its manifest.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
@@ -28,7 +27,7 @@ from tilebase.objectives.results import LayerSummary, Solution
 from tilebase.objectives.values import Value
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
-from tilebase.runtime.storage import sync_files, write_whole
+from tilebase.runtime.storage import sync_files, temporary_folder, write_whole
 from tilebase.sparse.backward import BackwardPass, check_memory
 from tilebase.sparse.forward import count_in
 from tilebase.tables.probe import Prober
@@ -110,9 +109,9 @@ def solve(
     if table is not None and folder is not None:
         raise UsageError("a table needs no other folder: give one of the two")
     if table is None and folder is None:
-        with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
+        with temporary_folder() as temporary:
             return solve(
-                game, objectives, folder=Path(temporary) / "run", memory=memory, threads=threads, lean=lean,
+                game, objectives, folder=temporary / "run", memory=memory, threads=threads, lean=lean,
                 down_to=down_to, space=space, anyway=anyway, progress=progress,
             )  # fmt: skip
     path = Path(table if table is not None else folder)  # type: ignore[arg-type]
@@ -321,5 +320,7 @@ def write_manifest(
         starts = dict(before.starts) | starts
         layers = {total: {**before.layers.get(total, {}), **names} for total, names in files.items()}
     sync_files(path / file_name(label, total) for total, names in files.items() for label in names)
-    manifest = Manifest(game, counts, tuple(known.values()), starts, layers, space=space)
+    manifest = Manifest(
+        game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
+    )
     write_whole(path / "manifest.json", manifest.text)

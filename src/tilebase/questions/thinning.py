@@ -9,6 +9,7 @@ Where several slides are best, play is taken to choose evenly among them.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import zlib
@@ -32,7 +33,7 @@ from tilebase.files.format import (
     encode_values,
 )
 from tilebase.files.keys import decode, encode
-from tilebase.files.manifest import Manifest, file_name
+from tilebase.files.manifest import file_name
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
@@ -151,8 +152,8 @@ def thin(
                 (target / folder).mkdir(parents=True)
         thinning, checks = _run(opened, reader, chosen, target, question, sizes, progress)
         sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
-        fields = (old.game, old.counts, old.objectives, old.starts, checks, thinning.as_dict(), old.version)
-        write_whole(target / "manifest.json", Manifest(*fields).text)
+        manifest = dataclasses.replace(old, layers=checks, thinned=thinning.as_dict())
+        write_whole(target / "manifest.json", manifest.text)
     return thinning
 
 

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import stat
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -242,6 +243,15 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A new folder that is deleted at the end, for calls that name none.  Raises `StorageError`."""
+    with storage_errors(Path(tempfile.gettempdir()), "make a folder in"):
+        folder = tempfile.TemporaryDirectory(prefix="tilebase-")
+    with folder as name:
+        yield Path(name)
 
 
 def remove_parts(folder: Path) -> None:
