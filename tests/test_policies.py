@@ -265,7 +265,7 @@ def test_survival_is_survived(solved):
     """The slides that can be forced are made in every game."""
     folder = solved(CONTINUED, "survival")
     with open_table(folder) as table:
-        forced = int(float(table.start()))
+        forced = int(float(table.value))
     assert forced == oracle.values(CONTINUED, "survival").start
     assert simulate(folder, 300).slides >= 300 * forced
 

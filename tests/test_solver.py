@@ -42,7 +42,7 @@ def stored(folder: Path, game: Game, objective: Objective) -> dict[tuple[int, ..
 def test_equals_the_oracle(game: Game, tmp_path: Path) -> None:
     solution = solve(game, objectives_of(game), table=tmp_path)
     assert solution.complete
-    for objective, start in zip(solution.objectives, solution.start, strict=True):
+    for objective, start in zip(solution.objectives, solution.start.values(), strict=True):
         name = "win" if objective.is_bound else objective.name
         exact = oracle.values(game, name)
         values = stored(tmp_path, game, objective)
@@ -64,7 +64,7 @@ def test_spaces_that_do_not_exist(tmp_path):
 @pytest.mark.parametrize("discount", ["0.99", "1/3", "1"])
 def test_discount(discount: str, tmp_path: Path) -> None:
     solution = solve(SMALL, "win,lower,upper,score,moves", discount=discount, table=tmp_path)
-    for objective, start in zip(solution.objectives, solution.start, strict=True):
+    for objective, start in zip(solution.objectives, solution.start.values(), strict=True):
         name = "win" if objective.is_bound else objective.name
         exact = oracle.values(SMALL, name, discount=discount).start
         check(objective, start.bound if isinstance(start, Lower | Upper) else start.value, exact)
@@ -145,8 +145,8 @@ def test_a_table_gains_objectives(tmp_path):
     solve(SMALL, "guaranteed", table=tmp_path)
     with open_table(tmp_path) as table:
         assert [objective.label for objective in table.objectives] == ["win", "guaranteed"]
-        assert table.start("guaranteed") == Exact(False)
-        assert float(table.start("win")) == pytest.approx(float(oracle.values(SMALL).start), abs=1e-15)
+        assert table.start["guaranteed"] == Exact(False)
+        assert float(table.start["win"]) == pytest.approx(float(oracle.values(SMALL).start), abs=1e-15)
 
 
 def test_down_to(tmp_path):

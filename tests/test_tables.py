@@ -111,7 +111,7 @@ def test_probes_equal_the_oracle(game, solved):
     with open_table(solved(game, ",".join(asked))) as table:
         for label in asked:
             exact = oracle.values(game, "win" if label in ("lower", "upper") else label)
-            assert agrees(table.start(label), exact.start)
+            assert agrees(table.start[label], exact.start)
             for state in exact.states:
                 board = images(game, state)[-1]
                 check(table.probe(Board(game, board), label), exact, board)
@@ -141,7 +141,7 @@ def test_discounts(solved):
     ):
         exact = oracle.values(SMALL, name, discount="0.9")
         with open_table(folder) as table:
-            assert agrees(table.start(label), exact.start)
+            assert agrees(table.value if label is None else table.start[label], exact.start)
             for state in exact.states:
                 answer = table.probe(Board(SMALL, state), label)
                 assert answer.meaning.endswith("discount 9/10") or label is None
@@ -263,7 +263,7 @@ def test_a_game_that_one_slide_ends(tmp_path):
     assert solve(game, "win", down_to=4).complete
     with open_table(tmp_path) as table:
         assert table.probe("4,4").value == Exact(1.0)
-        assert table.start("score") == Exact(8.0)
+        assert table.start["score"] == Exact(8.0)
     assert verify_table(tmp_path).wrong == ()
 
 
@@ -614,7 +614,7 @@ def test_a_probe_loads_neither_kernels_nor_the_solver(solved):
     script = (
         "import sys, tilebase\n"
         f"table = tilebase.open_table({str(solved(SMALL))!r})\n"
-        "table.probe('2,2/0,0'), table.start()\n"
+        "table.probe('2,2/0,0'), table.start\n"
         "loaded = [n for n in sys.modules if n.startswith(('numba', 'llvmlite', 'tilebase.questions.solve', "
         "'tilebase._kernels', 'tilebase.layers'))]\n"
         "sys.exit(' '.join(loaded) or 0)\n"

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 from cyclopts import App, CycloptsError, Group
+from cyclopts.completion.detect import ShellDetectionError
 from rich.console import Console
 
 from tilebase._version import __version__
-from tilebase.cli.bound import bound
 from tilebase.cli.check import check
 from tilebase.cli.codecs import codecs
 from tilebase.cli.count import count
@@ -28,9 +28,11 @@ from tilebase.cli.index import index
 from tilebase.cli.lemma import lemma
 from tilebase.cli.limits import limits
 from tilebase.cli.output import Output, OutputError
+from tilebase.cli.plan import plan
 from tilebase.cli.play import play
 from tilebase.cli.plot import plot
 from tilebase.cli.probe import probe
+from tilebase.cli.prove import prove
 from tilebase.cli.reproduce import reproduce
 from tilebase.cli.runs import runs
 from tilebase.cli.simulate import simulate
@@ -47,8 +49,8 @@ app = App(
     suppress_keyboard_interrupt=False,  # main says what becomes of the work
 )
 COMMANDS = {
-    "Solve and count": (solve, count, index),
-    "Prove and force": (bound, force, check, lemma, limits),
+    "Solve and count": (solve, count, index, plan),
+    "Prove and force": (prove, force, check, lemma, limits),
     "Ask a table": (probe, play, simulate, evaluate, thin, verify),
     "Draw": (plot, graph),
     "Compare and keep": (reproduce, export, codecs, runs),
@@ -62,6 +64,13 @@ for place, (title, commands) in enumerate(COMMANDS.items()):
             app.command(command)
         else:
             app.command(command, group=group)
+app.register_install_completion_command(
+    help="Let the shell complete commands and options: bash, zsh, fish or powershell."
+)
+ALIASES = {"bound": prove}
+"""Names that commands had before, which go on working and are not listed."""
+for name, command in ALIASES.items():
+    app.command(command, name=name, show=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +95,9 @@ def _run(arguments: Sequence[str] | None, errors: Console) -> int:
     except CycloptsError as error:
         errors.print(f"tilebase: {usage_sentence(error)}", markup=False)
         return UsageError.exit_status
+    except ShellDetectionError:
+        errors.print("tilebase: the shell is not known: name it with --shell bash, zsh or fish", markup=False)
+        return UsageError.exit_status
     except TilebaseError as error:
         errors.print(f"tilebase: {error}", markup=False)
         return error.exit_status
@@ -104,10 +116,10 @@ def _run(arguments: Sequence[str] | None, errors: Console) -> int:
 
 def _stopped(arguments: Sequence[str]) -> str:
     """What becomes of a command that was stopped with Ctrl-C."""
-    command = arguments[0] if arguments else ""
-    if command == "force":
-        return "stopped; with a goal, what is decided is kept, and the same command goes on where it was"
-    if command in ("count", "solve", "bound", "lemma", "plot"):
+    command, *words = arguments or [""]
+    if command == "force" and not {"largest", "table"} & set(words[:1]):
+        return "stopped; what is decided is kept, and the same command goes on where it was"
+    if command in ("count", "solve", "prove", *ALIASES, "lemma", "plot"):
         return "stopped; finished layers are kept, and the same command goes on where it was"
     return "stopped"
 

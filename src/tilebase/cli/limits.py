@@ -10,13 +10,13 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
-    DropsOption,
     FormatOption,
     GameOptions,
     MemoryOption,
     OutputOption,
     QuietOption,
     ShapeArgument,
+    SpawnsOption,
     StartOption,
     ThreadsOption,
     make_game,
@@ -54,7 +54,7 @@ def search(
     """Search for the limits that give the best bound within a budget of boards.
 
     Begins with --limits, or with the least that a win needs, and prints the path to the best limits
-    found; prove the bound with tilebase bound.
+    found; prove the bound with tilebase prove.
 
     tilebase limits search 3x3 64 --pattern lemma1 --start empty --budget 1e6
     """
@@ -89,7 +89,7 @@ def search(
         "tried": found.tried,
         "finished": found.finished,
     }
-    write_rows(rows, document, chosen, output)
+    write_rows(rows, document, chosen, output, signed=True)
     if not found.finished:
         print("stopped early: better limits may be found", file=sys.stderr)
     return 0
@@ -100,7 +100,7 @@ def minimal(
     shape: ShapeArgument,
     goal: Annotated[int, Parameter(help="The tile to force.")],
     *,
-    drops: DropsOption = "2,4",
+    drops: SpawnsOption = "2,4",
     start: StartOption = "empty",
     highest: Annotated[
         str | None, Parameter(name="--limits", help="Look below these limits only: 16,16/16,8.")
@@ -136,7 +136,7 @@ def minimal(
         for kind, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
         for text, images in border
     ]
-    write_rows(rows, found.as_dict(), chosen, output)
+    write_rows(rows, found.as_dict(), chosen, output, signed=True)
     if found.open:
         print(f"stopped early: {found.open:,} of {found.lattice:,} limits are open", file=sys.stderr)
         return 1

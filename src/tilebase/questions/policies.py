@@ -146,7 +146,7 @@ def evaluate(
     memory, threads = check_resources(memory, threads)
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = _objective(opened, objective)
-    optimum = float(opened.start(chosen.label))
+    optimum = float(opened.start[chosen.label])
     guide = _find_policy(policy)
     if callable(guide) and not isinstance(guide, Table):
         name = policy if isinstance(policy, str) else getattr(guide, "__name__", "callable")

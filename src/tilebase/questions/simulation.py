@@ -118,7 +118,7 @@ def simulate(
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     played = _play(reader, chosen, games, np.random.default_rng(seed), progress)
     payoffs = played.payoffs
-    exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None
+    exact = float(opened.start[chosen.label]) if chosen.is_mean and not chosen.is_bound else None
     return Simulation(
         chosen,
         games,

@@ -26,6 +26,7 @@ from tilebase.files.source import Location, open_location, read_document
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, find_objective
+from tilebase.objectives.results import StartValues
 from tilebase.objectives.values import Number, Value, join_bounds
 from tilebase.tables.slides import Slider
 
@@ -436,10 +437,15 @@ class Table:
         """The board meant.  Raises `BoardError`."""
         return Board.read(self.game, board)
 
-    def start(self, objective: str | None = None) -> Value:
-        """The value of the start."""
-        chosen = self._choose(objective)
-        values = [self.manifest.starts[one.label] for one in chosen]
+    @property
+    def start(self) -> StartValues:
+        """``start[label]``: the value of the start under an objective, as ``start["win"]``."""
+        return StartValues(self.objectives, [self.manifest.starts[one.label] for one in self.objectives])
+
+    @property
+    def value(self) -> Value:
+        """The value of the start: the interval if the table has both bounds, else under the first objective."""
+        values = [self.manifest.starts[one.label] for one in self._choose(None)]
         return values[0] if len(values) == 1 else join_bounds(*values)
 
     def slack(self, objective: Objective) -> float:
