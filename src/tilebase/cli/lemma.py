@@ -85,9 +85,8 @@ def lemma(
         )
         return 0
     so_many = "" if within is None else f" within {_slides(within)}"
-    print(
-        f"the pattern is not won{so_many}: {question.goal} cannot be forced{so_many} from {board} {signature()}"
-    )
+    lost = f"{question.goal} cannot be forced{so_many} from {board}"
+    print(f"the pattern is not won{so_many}: {lost} {signature()}")
     return 1
 
 

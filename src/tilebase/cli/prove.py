@@ -75,9 +75,8 @@ def prove(
     tilebase prove 3x3 1024 --direction upper
     """
     question = make_game(shape, goal, game)
-    name = (
-        f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{Objective(direction, dtype).label}"
-    )
+    label = Objective(direction, dtype).label
+    name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{label}"
     if record is not None:
         check_writable(record)
     prepare_kernels()

@@ -65,6 +65,10 @@ class CountResult:
     raw_live: IntArray
     complete: bool = True
 
+    def __repr__(self) -> str:
+        counted = f"{self.total('states'):,} states, {self.total('live'):,} live"
+        return f"<CountResult of {self.game}: {counted}{'' if self.complete else ', not complete'}>"
+
     @property
     def losing(self) -> IntArray:
         """States without an allowed slide."""

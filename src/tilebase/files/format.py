@@ -241,6 +241,9 @@ class _ChunkFile:
             raise CorruptError(f"{path} is damaged: its index does not add up; make it anew")
         self._check_index()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}: {self.keys_total:,} boards>"
+
     def _check_index(self) -> None:
         """Bound what the index says of each chunk before memory is taken for it."""
         first, keys = self.index["first"], self.index["keys"]

@@ -54,6 +54,10 @@ class Manifest:
     version: str = __version__
     space: str = "reachable"
 
+    def __repr__(self) -> str:
+        labels = ", ".join(self.labels)
+        return f"<Manifest of {self.game}: {labels}; {len(self.layers):,} layers>"
+
     @property
     def text(self) -> str:
         """The file."""

@@ -67,6 +67,9 @@ class Board:
 
     # -- reading -------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        return f"<Board {self.text} of {self.game}>"
+
     @classmethod
     def parse(cls, game: Game, text: str) -> Board:
         """The board of a text, a key as ``0x...`` or a picture as `unicode` draws it.

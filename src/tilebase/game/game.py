@@ -176,6 +176,16 @@ class Game:
 
     # -- checks ---------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        words = [repr(self.shape_text)]
+        if self.goal is not None:
+            words.append(str(self.goal))
+        texts = {"four": str(self.four), "limits": self.limits and self.limits_text}
+        names = ("four", "start", "limits", "largest", "walls", "unmergeable", "fixed", "pattern")
+        changed = [name for name in names if getattr(self, name) != getattr(Game, name)]
+        words += [f"{name}={texts.get(name, getattr(self, name))!r}" for name in changed]
+        return f"Game({', '.join(words)})"
+
     def _cell_set(self, cells: str | Iterable[int], what: str) -> tuple[int, ...]:
         try:
             chosen = tuple(

@@ -160,6 +160,14 @@ class Objective:
         if self.discount != 1 and not self.is_mean:
             raise UsageError(f"{self.name} cannot be discounted: only means over spawns can")
 
+    def __repr__(self) -> str:
+        words = [repr(self.name)]
+        if self.dtype != TYPES[self.name][0]:
+            words.append(repr(self.dtype))
+        if self.discount != 1:
+            words.append(f"discount='{self.discount}'")
+        return f"Objective({', '.join(words)})"
+
     @property
     def meaning(self) -> Meaning:
         """All that depends on the name."""

@@ -41,6 +41,9 @@ class LayerSummary:
     won: int
     lost: int
 
+    def __repr__(self) -> str:
+        return f"<LayerSummary of sum {self.sum}: {self.positions:,} afterstates, mean value {self.mean:.6g}>"
+
     @classmethod
     def of(cls, total: int, positions: int, pieces: Sequence[Piece]) -> LayerSummary:
         """The summary of a layer from those of its pieces, whose sums are added exactly."""
@@ -128,6 +131,10 @@ class Solution:
     layers: tuple[tuple[LayerSummary, ...], ...]
     start: StartValues
     positions: int
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{label} {value}" for label, value in self.start.items())
+        return f"<Solution of {self.game}: {values or 'not complete'}>"
 
     @property
     def complete(self) -> bool:

@@ -66,6 +66,10 @@ class Border:
     asked: int
     seconds: float
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.winning):,} minimal winning, {len(self.losing):,} maximal losing"
+        return f"<Border of {self.game}: {counts}{f', {self.open:,} open' if self.open else ''}>"
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {

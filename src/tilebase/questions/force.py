@@ -77,6 +77,10 @@ class Forced:
     listed: int | None = None
     version: str = __version__
 
+    def __repr__(self) -> str:
+        verdict = {True: "yes", False: "no", None: "undecided"}[self.forced]
+        return f"<Forced {self.game}: {verdict}, by the engine {self.engine}>"
+
     @property
     def statement(self) -> str:
         """The answer in words."""
@@ -352,6 +356,9 @@ class Largest:
     positions: int
     seconds: float
     answers: tuple[Forced, ...]
+
+    def __repr__(self) -> str:
+        return f"<Largest forced on {self.shape}: {self.tile}{'' if self.exact else ' or more'}>"
 
 
 def largest_forced(

@@ -75,6 +75,10 @@ class PatternCheck:
     board: Cells
     seconds: float
 
+    def __repr__(self) -> str:
+        verdict = f"won within {self.slides:,} slides" if self.holds else "not won"
+        return f"<PatternCheck of {self.game}: {verdict}>"
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {

@@ -55,6 +55,9 @@ class Trial:
     boards: int
     value: float
 
+    def __repr__(self) -> str:
+        return f"<Trial {self.text}: {self.boards:,} boards, value {self.value:.8f}>"
+
     @property
     def text(self) -> str:
         """The limits as they are written."""
@@ -89,6 +92,9 @@ class Search:
     tried: int
     finished: bool
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value:.8f}>"
 
 
 def with_limits(game: Game, limits: Limits) -> Game:

@@ -83,6 +83,10 @@ class Evaluation:
     games: int | None = None
     error: float | None = None
 
+    def __repr__(self) -> str:
+        value = f"{self.value:.12g}" + ("" if self.error is None else f" ± {self.error:.2g}")
+        return f"<Evaluation of {self.policy}: {self.objective.label} {value}, optimum {self.optimum:.12g}>"
+
     @property
     def regret(self) -> float:
         """What is lost against optimal play."""

@@ -70,6 +70,10 @@ class ProvedBound:
     bytes_moved: int
     version: str = __version__
 
+    def __repr__(self) -> str:
+        up = self.direction == "upper"
+        return f"<ProvedBound of {self.game}: at {'most' if up else 'least'} {cut(self.bound, up=up)}>"
+
     @property
     def bound(self) -> Fraction:
         """The bound as a fraction."""

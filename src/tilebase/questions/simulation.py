@@ -55,6 +55,10 @@ class Simulation:
     exact: float | None
     seed: int
 
+    def __repr__(self) -> str:
+        error = "" if self.error is None else f" ± {self.error:.2g}"
+        return f"<Simulation of {self.games:,} games: {self.objective.label} {self.mean:.6g}{error}>"
+
     @property
     def z(self) -> float | None:
         """Standard errors between the mean and the exact value; None if either is not known.

@@ -78,6 +78,9 @@ class Thinning:
     objective: str
     table: str
 
+    def __repr__(self) -> str:
+        return f"<Thinning above {self.above:g}: {self.states:,} of {self.visited:,} states>"
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return dict(self.__dict__)

@@ -54,6 +54,9 @@ class MDP:
     transitions: Any
     rewards: npt.NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"<MDP of {self.game}: {len(self.states):,} states, {len(self.actions):,} actions>"
+
     @property
     def action_numbers(self) -> npt.NDArray[np.int64]:
         """``action_numbers[i]``: the place of pair i among the pairs of its state."""

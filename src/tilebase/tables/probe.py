@@ -296,6 +296,9 @@ class SlideAnswer:
     value: Value
     wins: bool
 
+    def __repr__(self) -> str:
+        return f"<SlideAnswer {self.direction} to {self.after.text}: {self.value}>"
+
     @property
     def after(self) -> Board:
         """The afterstate."""
@@ -330,6 +333,10 @@ class Answer:
     value: Value
     slides: tuple[SlideAnswer, ...]
     best: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        best = f", best {' or '.join(self.best)}" if self.best else ""
+        return f"<Answer for {self.board.text}: {self.meaning}, {self.value}{best}>"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -368,6 +375,9 @@ class Table:
         thinned = manifest.thinned is not None
         question = (location, manifest.game, manifest.objectives, checks)
         self.prober = DenseProber(*question) if self.dense else Prober(*question, thinned=thinned)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.location.name} of {self.game}: {', '.join(self.manifest.labels)}>"
 
     @property
     def game(self) -> Game:
@@ -444,7 +454,7 @@ class Table:
 
     @property
     def value(self) -> Value:
-        """The value of the start: the interval if the table has both bounds, else under the first objective."""
+        """The value of the start under the first objective, or the interval if the table has both bounds."""
         values = [self.manifest.starts[one.label] for one in self._choose(None)]
         return values[0] if len(values) == 1 else join_bounds(*values)
 
