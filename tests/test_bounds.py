@@ -71,7 +71,7 @@ def test_an_upper_bound_with_a_discount_near_1_is_one():
 
 def test_a_precision_that_cannot_be():
     for precision in (math.nan, math.inf, 0.0, -1.0):
-        with pytest.raises(UsageError, match="is not possible: give a number above 0"):
+        with pytest.raises(UsageError, match="the precision must be above 0"):
             prove(GAME, precision=precision)
 
 
@@ -125,9 +125,9 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["2x2", "32", "--limits", "16,8/8,4"], "cannot be won: no line has room for two tiles of 16"),
+        (["2x2", "32", "--limits", "16,8/8,4"], "cannot be won: no line may hold two tiles of 16"),
         (["2x2", "32", "--direction", "down"], "down"),
-        (["2x2", "32", "--type", "uint8"], "cannot be uint8: choose uint64 or uint32 or uint16"),
+        (["2x2", "32", "--type", "uint8"], "must be uint64 or uint32 or uint16, not uint8"),
         (["2x2", "32", "--space", "some"], "choose one of all, reachable"),
         (["2x2", "32", "--executor", "gpu"], "choose one of threads, cuda"),
         (["2x2", "32", "--executor", "cuda"], "choose the space all"),
@@ -277,7 +277,7 @@ def test_checks_that_cannot_be():
 
 
 def test_movable_tiles_cannot_be_checked():
-    with pytest.raises(UsageError, match="cannot be checked where tiles x move"):
+    with pytest.raises(UsageError, match="only where tiles x do not move"):
         check_pattern(Game("2x3", 16, pattern="8,4,*/*,*,*", unmergeable=[5]))
 
 

@@ -118,12 +118,12 @@ def test_a_goal_above_two_to_the_cells_is_kept_away_by_2s():
 
 @pytest.mark.parametrize("shape", ["1x2", "1x5", "2x2", "2x3", "2x4", "2x2x2"])
 def test_4s_only_are_2s_only_twice_as_large(shape):
-    twos, fours = (largest_forced(shape, drops=drops, memory=MEMORY) for drops in ("2", "4"))
+    twos, fours = (largest_forced(shape, spawns=spawns, memory=MEMORY) for spawns in ("2", "4"))
     assert fours.tile == 2 * twos.tile
 
 
 def test_3x3_forces_512_with_2s_only():
-    found = largest_forced("3x3", drops="2", memory=MEMORY)
+    found = largest_forced("3x3", spawns="2", memory=MEMORY)
     assert (found.tile, found.exact) == (512, True)
 
 
@@ -517,7 +517,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out everything else"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
         (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: four_of("2,8"), UsageError, "not possible: write 2,4 or 2 or 4"),
+        (lambda: four_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),
         (lambda: largest_forced("2x2", limits="2,2/2"), GameError, "3 limits for a 2x2 board"),
         (lambda: largest_forced("2x2", start="2,3/0,0"), GameError, "3 is not a power of two"),
         (lambda: largest_forced("4xq"), GameError, "is not a shape"),
@@ -553,7 +553,7 @@ def test_bad_questions(ask, error, sentence):
         (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--limits", "4,4/4"], "3 limits for a 2x2 board"),
-        (["force", "2x2", "8", "--drops", "8"], "not possible: write 2,4 or 2 or 4"),
+        (["force", "2x2", "8", "--spawns", "8"], "must be 2,4 or 2 or 4, not"),
         (["force", "2x2", "8", "--budget", "soon"], "is not a time"),
         (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, reachable"),
         (["limits", "minimal", "2x2", "64"], "cannot be made on 2x2"),

@@ -182,7 +182,7 @@ def test_missing_file(tmp_path):
 
 
 def test_folder_instead_of_a_file(tmp_path):
-    with pytest.raises(TilebaseError, match=r"cannot read|is no layer file"):
+    with pytest.raises(TilebaseError, match=r"cannot read|is not a layer file"):
         LayerFile(tmp_path)
 
 

@@ -515,7 +515,7 @@ def test_lists_that_are_none(text: str, table: Path, tmp_path: Path, refused: Re
     with pytest.raises(CorruptError):
         read_sums(tmp_path / "list")
     refused(["verify", str(table), "--against", str(tmp_path / "list")], 1, "list")
-    refused(["verify", str(table / "run.json"), "--list"], 2, "is no table")
+    refused(["verify", str(table / "run.json"), "--list"], 2, "is not a table")
     with pytest.raises(StorageError, match="cannot read"):
         read_sums(tmp_path / "none")
 

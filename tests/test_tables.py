@@ -413,10 +413,10 @@ def test_damaged_zips_give_no_wrong_answer(solved, tmp_path):
         path.write_bytes(damaged)
         assert harmless(path, "4,4/0,2", good)
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(CorruptError, match="no zip file"):
+    with pytest.raises(CorruptError, match="not a zip file"):
         open_table(path)
     path.write_bytes(b"")
-    with pytest.raises(CorruptError, match="no zip file"):
+    with pytest.raises(CorruptError, match="not a zip file"):
         open_table(path)
 
 
@@ -551,7 +551,7 @@ def test_swapped_layers(copy):
     folder = copy(TINY)
     for kind, suffix in (("afterstates", "tbl"), ("values/win", "val")):
         exchange(folder / kind / f"000012.{suffix}", folder / kind / f"000014.{suffix}")
-    with open_table(folder) as table, pytest.raises(CorruptError, match="layers are mixed"):
+    with open_table(folder) as table, pytest.raises(CorruptError, match="files of different runs are mixed"):
         table.probe("4,4/0,4")
     assert len(verify_table(folder).wrong) >= 2
 
@@ -559,7 +559,7 @@ def test_swapped_layers(copy):
 def test_swapped_objectives(copy):
     folder = copy(TINY, "win,lower,upper")
     exchange(folder / "values/lower/000012.val", folder / "values/upper/000012.val")
-    with open_table(folder) as table, pytest.raises(CorruptError, match="layers are mixed"):
+    with open_table(folder) as table, pytest.raises(CorruptError, match="files of different runs are mixed"):
         table.probe("4,4/0,4", "win")
     assert len(verify_table(folder).wrong) >= 1
 
@@ -569,7 +569,7 @@ def test_layers_of_another_game(copy, solved):
     other = solved(SMALL)
     for name in ("afterstates/000012.tbl", "values/win/000012.val"):
         shutil.copy(other / name, folder / name)
-    with open_table(folder) as table, pytest.raises(CorruptError, match="layers are mixed"):
+    with open_table(folder) as table, pytest.raises(CorruptError, match="files of different runs are mixed"):
         table.probe("4,4/0,4")
 
 

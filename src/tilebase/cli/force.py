@@ -53,7 +53,7 @@ def decide(
     shape: ShapeArgument,
     goal: GoalArgument,
     *,
-    drops: SpawnsOption = "2,4",
+    spawns: SpawnsOption = "2,4",
     start: StartOption = "empty",
     limits: LimitsOption = None,
     pattern: PatternOption = None,
@@ -96,7 +96,7 @@ def decide(
     from tilebase.questions.force import four_of
 
     game = Game(
-        shape, goal, four=four_of(drops), start=start, limits=limits, pattern=pattern,
+        shape, goal, four=four_of(spawns), start=start, limits=limits, pattern=pattern,
         walls=parse_cells(walls),
     )  # fmt: skip
     with _work_of(game, work, engine) as folder:
@@ -133,7 +133,7 @@ def _print_answer(answer: Forced, chosen: str, output: Path | None, certificate:
 def largest(
     shape: ShapeArgument,
     *,
-    drops: SpawnsOption = "2,4",
+    spawns: SpawnsOption = "2,4",
     start: StartOption = "empty",
     limits: LimitsOption = None,
     budget: TimeOption = None,
@@ -156,7 +156,7 @@ def largest(
     from tilebase.questions.force import largest_forced
 
     with counting_progress(quiet=quiet) as progress:
-        found = largest_forced(shape, drops=drops, start=start, limits=limits, progress=progress, **options)
+        found = largest_forced(shape, spawns=spawns, start=start, limits=limits, progress=progress, **options)
     write_rows([_row_of(found)], _document_of(found), chosen, output, signed=True)
     return 0 if found.exact else 1
 
@@ -164,7 +164,7 @@ def largest(
 @force.command
 def table(
     *,
-    drops: SpawnsOption = "2,4",
+    spawns: SpawnsOption = "2,4",
     budget: TimeOption = "60s",
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
@@ -187,7 +187,7 @@ def table(
 
     with counting_progress(quiet=quiet) as progress:
         try:
-            for one in forced_table(drops=drops, progress=progress, **options):
+            for one in forced_table(spawns=spawns, progress=progress, **options):
                 found.append(one)
                 if printing:  # as they come: the last ones take long
                     more = "" if one.exact else " or more: time ran out"
@@ -228,7 +228,7 @@ def starts(
     shape: ShapeArgument,
     goal: GoalArgument,
     *,
-    drops: SpawnsOption = "2,4",
+    spawns: SpawnsOption = "2,4",
     limits: LimitsOption = None,
     pattern: PatternOption = None,
     walls: WallsOption = "",
@@ -252,7 +252,7 @@ def starts(
     from tilebase.questions.force import force_starts, four_of
 
     game = Game(
-        shape, goal, four=four_of(drops), start="two-tiles", limits=limits, pattern=pattern,
+        shape, goal, four=four_of(spawns), start="two-tiles", limits=limits, pattern=pattern,
         walls=parse_cells(walls),
     )  # fmt: skip
     with _work_of(game, work, None) as folder:

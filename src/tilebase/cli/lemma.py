@@ -1,4 +1,4 @@
-"""``tilebase lemma``: is a pattern won for certain?"""
+"""``tilebase lemma``: can a goal be forced from every board that holds a pattern?"""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def search(
     if not found.best.value:
         raise UsageError(
             f"the game cannot be won within any of the {found.tried:,} limits that were tried, of at most "
-            f"{boards:,} boards each: raise --budget, or begin with other --limits"
+            f"{boards:,} boards each: give a larger --budget, or begin with other --limits"
         )
     rows = [
         {"limits": trial.text, "boards": trial.boards, "win (float32)": round(trial.value, 8)}
@@ -100,7 +100,7 @@ def minimal(
     shape: ShapeArgument,
     goal: Annotated[int, Parameter(help="The tile to force.")],
     *,
-    drops: SpawnsOption = "2,4",
+    spawns: SpawnsOption = "2,4",
     start: StartOption = "empty",
     highest: Annotated[
         str | None, Parameter(name="--limits", help="Look below these limits only: 16,16/16,8.")
@@ -124,7 +124,7 @@ def minimal(
     from tilebase.questions.borders import find_border
     from tilebase.questions.force import four_of
 
-    question = Game(shape, goal, four=four_of(drops), start=start, limits=highest)
+    question = Game(shape, goal, four=four_of(spawns), start=start, limits=highest)
     most = parse_seconds(budget)
     with share_progress("limits known", quiet=quiet) as progress:
         found = find_border(
@@ -153,5 +153,5 @@ def parse_count(text: str) -> int:
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{text!r} is not a number of boards: write 1e6 or 50M") from error
     if count < 1:
-        raise UsageError(f"{text!r} boards are too few")
+        raise UsageError(f"the budget must be 1 board or more, not {text}")
     return count

@@ -140,7 +140,7 @@ def parse_bytes(text: str | None) -> int | None:
         raise UsageError(f"{text!r} is not an amount of memory: write 16GiB or 500MB")
     amount = float(match[1]) * _UNITS[match[2]]
     if not math.isfinite(amount):
-        raise UsageError(f"{text[:40]!r} is more memory than there can be: write 16GiB or 500MB")
+        raise UsageError(f"{text[:40]!r} is too much memory: write 16GiB or 500MB")
     return int(amount)
 
 

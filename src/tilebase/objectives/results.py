@@ -68,7 +68,7 @@ class LayerSummary:
             whole(values[name], f"{name} of a layer")
         for name in ("least", "mean", "largest"):
             if type(values[name]) not in (int, float):
-                raise CorruptError(f"{name} of a layer is {shown(repr(values[name]), 40)}")
+                raise CorruptError(f"{name} of a layer must be a number, not {shown(repr(values[name]), 40)}")
         return cls(**{name: values[name] for name in cls.__dataclass_fields__})
 
 

@@ -122,9 +122,11 @@ def check_pattern(
     if game.pattern is None or game.goal is None:
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
     if game.unmergeable and not game.fixed:
-        raise UsageError("a pattern cannot be checked where tiles x move: fix them, or leave them out")
+        raise UsageError(
+            "a pattern is checked only where tiles x do not move: make them fixed, or leave them out"
+        )
     if within is not None and within < 1:
-        raise UsageError(f"a win within {within} slides is not possible: give at least 1")
+        raise UsageError(f"the number of slides must be 1 or more, not {within}")
     memory, threads = check_resources(memory, threads)
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:

@@ -143,12 +143,14 @@ def search_limits(
     since = time.monotonic()
     first = game.limits or least_limits(game)
     if not with_limits(game, first).goal_fits:
-        raise UsageError(f"within the first limits {with_limits(game, first)} cannot be won: raise them")
+        raise UsageError(
+            f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
+        )
     here = bench.trial(first)
     if here is None:
         raise UsageError(
             f"the limits {with_limits(game, first).limits_text} have {_boards(game, first):,} boards, "
-            f"more than {boards:,}: raise the budget or give lower limits"
+            f"more than {boards:,}: give a larger budget or lower limits"
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best so far is the answer

@@ -109,9 +109,9 @@ def simulate(
     folder on this machine; `ResourceError` if the games do not fit into memory.
     """
     if games < 1:
-        raise UsageError(f"{games} games cannot be played: give at least 1")
+        raise UsageError(f"the number of games must be 1 or more, not {games}")
     if seed < 0:
-        raise UsageError(f"seed {seed} is negative: give 0 or more")
+        raise UsageError(f"the seed must be 0 or more, not {seed}")
     if games * GAME_BYTES > available_memory():
         raise ResourceError(
             f"{games:,} games do not fit into memory together: play fewer, with several seeds"

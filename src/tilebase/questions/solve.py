@@ -108,7 +108,7 @@ def solve(
     if space not in ("reachable", "all"):
         raise UsageError(f"space {space!r} does not exist: choose one of reachable, all")
     if table is not None and folder is not None:
-        raise UsageError("a table needs no other folder: give one of the two")
+        raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     if table is None and folder is None:
         with tempfile.TemporaryDirectory(prefix="tilebase-") as temporary:
             return solve(

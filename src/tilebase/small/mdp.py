@@ -146,7 +146,7 @@ def _live_states(game: Game, symmetric: bool, max_states: int) -> list[Cells]:
     possible = sizes.canonical_possible if symmetric else sizes.possible
     if possible > 20 * max_states:
         raise UsageError(
-            f"{game} may have {possible:,} states, too many for a decision process of {max_states:,}"
+            f"{game} may have {possible:,} states, more than {max_states:,}: give a larger max_states"
         )
     found = [
         state
@@ -155,7 +155,9 @@ def _live_states(game: Game, symmetric: bool, max_states: int) -> list[Cells]:
         if game.slides(state)
     ]
     if len(found) > max_states:
-        raise UsageError(f"{game} has {len(found):,} live states, more than {max_states:,}: raise max_states")
+        raise UsageError(
+            f"{game} has {len(found):,} live states, more than {max_states:,}: give a larger max_states"
+        )
     return found
 
 

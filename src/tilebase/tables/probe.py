@@ -102,11 +102,15 @@ class _Layer:
             files["afterstates"] = self._keys
         for label, file in files.items():
             if checks is not None and checks.get(label) != file.checksum:
-                raise CorruptError(f"{file.path} is not the file that the manifest names: layers are mixed")
+                raise CorruptError(
+                    f"{file.path} is not the file that the manifest names: files of different runs are mixed"
+                )
             kind = "all" if self._keys is None else "afterstates"
             expected = {"game": game.identity, "kind": kind, "sum": self.total}
             if any(file.meta.get(name) != value for name, value in expected.items()):
-                raise CorruptError(f"{file.path} belongs to another game or sum: layers are mixed")
+                raise CorruptError(
+                    f"{file.path} belongs to another game or sum: files of different runs are mixed"
+                )
 
     def close(self) -> None:
         """Close the files."""

@@ -89,7 +89,10 @@ class Cuda:
 
     def __init__(self, rules: DenseRules, law: Law, gains: bool) -> None:
         if gains or (law.accumulator == "f8" and law.dtype == np.uint16):
-            raise UsageError("cuda takes win in float32 or float64, bounds, and guaranteed")
+            raise UsageError(
+                "cuda solves win in float32 or float64, lower, upper and guaranteed: choose one of "
+                "these, or the executor threads"
+            )
         self.rules, self.law, self.dtype = rules, law, law.dtype
         self._cuda = _cuda()
         put: Callable[[Array], Any] = self._cuda.to_device
