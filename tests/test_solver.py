@@ -212,7 +212,7 @@ def test_known_probabilities(goal, value):
 
 
 def test_interval_of_256():
-    low, high = solve(Game("3x3", 256), "lower,upper").start
+    low, high = solve(Game("3x3", 256), "lower,upper").start.values()
     assert low.bound < Fraction("0.995709643198808") < high.bound
     assert high.bound - low.bound < Fraction(1, 10**13)
 
@@ -223,8 +223,8 @@ def test_interval_of_256():
         ("wins", 1, "does not exist: choose one of win, lower"),
         ("win:int8", 1, "int8"),
         ("win,win", 1, "twice"),
-        ("win", 0, "must lie above 0"),
-        ("win", 2, "must lie above 0"),
+        ("win", 0, "must be above 0"),
+        ("win", 2, "must be above 0"),
         ("win", "much", "is not a discount"),
         ("guaranteed", "0.9", "takes no discount"),
     ],
