@@ -90,6 +90,9 @@ MEANINGS = {
 WITHOUT_GOAL = tuple(name for name, meaning in MEANINGS.items() if not meaning.win)
 """The objectives of games without a goal."""
 
+DISCOUNTED = tuple(name for name, meaning in MEANINGS.items() if meaning.spawns == "mean")
+"""The objectives that take a discount."""
+
 MOST_DENOMINATOR = 10**12
 """Of a discount; it is part of the name of a folder."""
 
@@ -158,11 +161,11 @@ class Objective:
             )
         object.__setattr__(self, "discount", parse_discount(self.discount))
         if self.discount != 1 and not self.is_mean:
-            raise UsageError(f"{self.name} takes no discount: only win, lower, upper, score and moves do")
+            raise UsageError(f"{self.name} takes no discount: only {', '.join(DISCOUNTED)} do")
 
     def __repr__(self) -> str:
         words = [repr(self.name)]
-        if self.dtype != TYPES[self.name][0]:
+        if self.dtype != self.meaning.types[0]:
             words.append(repr(self.dtype))
         if self.discount != 1:
             words.append(f"discount='{self.discount}'")
@@ -371,7 +374,7 @@ def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
         plain = Objective(name, dtype)
         found.append(Objective(name, dtype, factor if plain.is_mean else Fraction(1)))
     if factor != 1 and not any(objective.is_mean for objective in found):
-        raise UsageError(f"{text} takes no discount: only win, lower, upper, score and moves do")
+        raise UsageError(f"{text} takes no discount: only {', '.join(DISCOUNTED)} do")
     if len(set(found)) < len(found):
         raise UsageError(f"{text} names an objective twice")
     return tuple(found)
