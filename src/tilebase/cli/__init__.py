@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 
 from cyclopts import App, CycloptsError, Group
-from cyclopts.completion.detect import ShellDetectionError
 from rich.console import Console
 
 from tilebase._version import __version__
@@ -65,7 +64,7 @@ for place, (title, commands) in enumerate(COMMANDS.items()):
         else:
             app.command(command, group=group)
 app.register_install_completion_command(
-    help="Let the shell complete commands and options: bash, zsh, fish or powershell."
+    help="Let the shell complete commands and options: bash, zsh or fish."
 )
 ALIASES = {"bound": prove}
 """Names that commands had before, which go on working and are not listed."""
@@ -94,9 +93,6 @@ def _run(arguments: Sequence[str] | None, errors: Console) -> int:
         return error.exit_status
     except CycloptsError as error:
         errors.print(f"tilebase: {usage_sentence(error)}", markup=False)
-        return UsageError.exit_status
-    except ShellDetectionError:
-        errors.print("tilebase: the shell is not known: name it with --shell bash, zsh or fish", markup=False)
         return UsageError.exit_status
     except TilebaseError as error:
         errors.print(f"tilebase: {error}", markup=False)

@@ -30,7 +30,9 @@ def sizes(
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    layers: Annotated[bool, Parameter(negative=(), help="A row for each sum.")] = False,
+    layers: Annotated[
+        bool, Parameter(negative=(), help="A row for each sum; CSV and Parquet have them always.")
+    ] = False,
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> int:
@@ -56,7 +58,7 @@ def sizes(
         "boards": sum(boards.values()),
         "memory": memory,
     }
-    if layers:
+    if layers or chosen in ("csv", "parquet"):
         write_rows([{"sum": s, "boards": size} for s, size in boards.items()], document, chosen, output)
         if chosen == "table" and output is None:
             print(_layers_line(boards, memory))

@@ -1,7 +1,7 @@
-"""What can be forced: the computer places its tiles to hurt, and the player makes the goal all the same.
+"""What can be forced: the player makes the goal whatever the adversary spawns, and wherever.
 
 Whether a goal is forced does not depend on the probability of a 4, only on whether 2s and 4s may be
-dropped.  Three engines answer:
+spawned.  Three engines answer:
 
 * ``search``: depth first over canonical afterstates with a table of what is decided (`search.search`).
   It opens a few in a hundred of the boards up to symmetry, and knows a strategy at the end.
@@ -113,7 +113,7 @@ class Forced:
 
 
 def four_of(spawns: str) -> Fraction:
-    """A probability of a 4 under which just these tiles may be dropped.  Raises `UsageError`."""
+    """A probability of a 4 under which just these tiles may be spawned.  Raises `UsageError`."""
     word = ",".join(sorted(spawns.replace(" ", "").split(",")))
     if word not in SPAWNS:
         raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")
@@ -156,7 +156,7 @@ def force(
     anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Forced:
-    """Decide whether the player can force the goal against every drop.
+    """Decide whether the player can force the goal against every spawn.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def largest_forced(
 ) -> Largest:
     """The largest tile that can be forced, found upwards: who makes a tile has made half of it.
 
-    A computer that may drop 2s keeps the player from a 4 with those alone, and from all tiles above
+    An adversary that may spawn 2s keeps the player from a 4 with those alone, and from all tiles above
     2**n on n cells.  `known` are answers that need not be found again; new ones are added.
     Raises as `force` does.
 
@@ -389,12 +389,12 @@ def largest_forced(
     there = game.max_exponent(game.start_board or ())
     forced, exact = max(game.spawn_exponents[0], there), True
     answers: list[Forced] = []
-    # With the least spawns alone each exponent above those that are given costs a cell more.
+    # With the smallest spawn alone each exponent above those that are given costs a cell more.
     for exponent in range(forced + 1, forced + cells):
         if exponent > most + 1:
             exact = False
             break
-        least = 0 if exponent == 2 else four  # a 4 has to be made, not dropped
+        least = 0 if exponent == 2 else four  # a 4 has to be made, not spawned
         game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
         left = seconds - (time.perf_counter() - before)
         answer = known.get(game) if known else None

@@ -33,7 +33,7 @@ Limits = tuple[int, ...]
 """The largest tile of each cell, in row-major order."""
 
 SMALL = 4
-"""What no limit is below: a 4 may be dropped anywhere."""
+"""What no limit is below: a 4 may be spawned anywhere."""
 
 
 @dataclass(frozen=True)
