@@ -264,7 +264,7 @@ def test_a_check_goes_on_where_it_was_stopped(tmp_path):
 
 def test_checks_that_cannot_be():
     game = Game("2x4", 64, pattern="lemma1")
-    with pytest.raises(UsageError, match="give at least 1"):
+    with pytest.raises(UsageError, match="the number of slides must be 1 or more"):
         check_pattern(game, within=0)
     with pytest.raises(UsageError, match=r"no board .* holds the pattern"):
         check_pattern(Game("2x4", 16, pattern="8,4,*,x/*,*,*,*", unmergeable=[7], fixed=True))

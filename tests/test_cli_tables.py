@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import solve
+from tilebase import __version__, solve
 from tilebase.cli import main
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
@@ -85,7 +85,7 @@ def test_solve_as_json_and_csv(folder, printed):
     assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
     assert document["complete"]
     rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
-    assert rows[0] == ["objective", "kind", "value"]
+    assert rows[0] == ["objective", "kind", "value", "version"]
     assert rows[1][:2] == ["win", "exact"]
     assert float(rows[1][2]) == pytest.approx(float(VALUE))
 
@@ -137,6 +137,7 @@ def test_probe_in_json(table, printed):
     with open_table(table) as opened:
         answer = opened.probe("2,0/0,4")
     document = json.loads(printed("probe", "t", "1002", "-f", "json"))
+    assert document.pop("version") == __version__
     assert document == json.loads(json.dumps(answer.as_dict()))
     assert document["value"]["kind"] == "interval"
 
@@ -321,7 +322,7 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 -q", 2, "win needs a goal"),
         ("solve 3x6 256 -q --objective score", 2, "does not fit"),
         ("solve 2x2 32 -q --discount 0", 2, "must be above 0"),
-        ("solve 2x2 32 -q --discount 2", 2, "at most be 1"),
+        ("solve 2x2 32 -q --discount 2", 2, "above 0 and at most 1, not 2"),
         ("solve 2x2 32 -q --discount nan", 2, "is not a discount"),
         ("solve 2x2 32 -q --discount 0.9 --objective guaranteed", 2, "takes no discount"),
         ("solve 2x2 32 -q --discount 0.99999 --objective lower", 2, "smaller denominator"),
@@ -355,7 +356,7 @@ def test_graph_with_values(folder, printed):
         ("play t --start 2,2/0,32 --auto", 2, "at most 16"),
         ("play t --objective fun --auto", 2, "has no values of fun"),
         ("simulate t --games 0 -q", 2, "must be 1 or more, not 0"),
-        ("simulate t --seed -1 -q", 2, "seed -1"),
+        ("simulate t --seed -1 -q", 2, "the seed must be 0 or more, not -1"),
         ("simulate t --objective fun -q", 2, "has no values of fun"),
         ("simulate nowhere -q", 1, "is not there"),
         ("evaluate t clever -q", 2, "there is no policy 'clever'"),
@@ -377,7 +378,7 @@ def test_graph_with_values(folder, printed):
         ("verify nowhere", 1, "is not there"),
         ("verify full", 1, "holds no finished table"),
         ("verify full/letter.txt", 1, "is not a layer file"),
-        ("verify t --sample -1", 2, "a sample of -1"),
+        ("verify t --sample -1", 2, "the sample must be 0 values or more, not -1"),
         ("graph 2x2 --values", 2, "need a goal"),
         ("graph 2x2 32 --values --group", 2, "leave out --group"),
         ("graph 2x2 32 --values --discount 0", 2, "must be above 0"),
@@ -447,9 +448,9 @@ def test_a_missing_file_of_values_is_made_again(table):
 @pytest.mark.parametrize(
     ("command", "status", "sentence"),
     [
-        ("solve 2x2 16 --threads 100000", 2, "give 1 to 256"),
-        ("solve 2x2 16 --threads 0", 2, "give 1 to 256"),
-        ("evaluate t random --threads -1", 2, "give 1 to 256"),
+        ("solve 2x2 16 --threads 100000", 2, "must be 1 to 256, not 100000"),
+        ("solve 2x2 16 --threads 0", 2, "must be 1 to 256, not 0"),
+        ("evaluate t random --threads -1", 2, "must be 1 to 256, not -1"),
         ("evaluate t random --memory 10", 2, "too little"),
         ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
         ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),

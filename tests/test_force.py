@@ -512,9 +512,9 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (
             lambda: force(Game("2x2", 8), engine="dense", certificate="x"),
             UsageError,
-            "only the engine search",
+            "by the engine search only",
         ),
-        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out everything else"),
+        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out all other rules"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
         (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
         (lambda: four_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),

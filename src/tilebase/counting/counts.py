@@ -170,7 +170,7 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
             or cell in cells
         ):
             raise ValueError(
-                f"the largest tile {tile} is listed twice for the sum {row['sum']}, or is not possible there"
+                f"the largest tile {tile} in sum {row['sum']} must be a tile of the game, and listed once"
             )
         cells.add(cell)
         for name in STORED:
