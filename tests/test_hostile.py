@@ -163,7 +163,7 @@ def test_what_cannot_be_read_is_not_called_damaged():
     for error in (StorageError("the disk fails"), WrongGameError("another game"), MissingLayerError("gone")):
         with pytest.raises(type(error), match=str(error)), understood("a journal"):
             raise error
-    sentence = "a journal is damaged, or written otherwise: it lacks 'sum'"
+    sentence = "a journal is damaged, or not written by tilebase: it lacks 'sum'"
     with pytest.raises(CorruptError, match=sentence), understood("a journal"):
         raise KeyError("sum")
 

@@ -146,7 +146,8 @@ def _live_states(game: Game, symmetric: bool, max_states: int) -> list[Cells]:
     possible = sizes.canonical_possible if symmetric else sizes.possible
     if possible > 20 * max_states:
         raise UsageError(
-            f"{game} may have {possible:,} states, more than {max_states:,}: choose a smaller game, or give a larger max_states"
+            f"{game} may have {possible:,} states, more than {max_states:,}: choose a "
+            "smaller game, or give a larger max_states"
         )
     found = [
         state
