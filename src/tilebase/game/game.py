@@ -181,8 +181,7 @@ class Game:
         if self.goal is not None:
             words.append(str(self.goal))
         texts = {"four": str(self.four), "limits": self.limits and self.limits_text}
-        names = ("four", "start", "limits", "largest", "walls", "unmergeable", "fixed", "pattern")
-        changed = [name for name in names if getattr(self, name) != getattr(Game, name)]
+        changed = [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
         words += [f"{name}={texts.get(name, getattr(self, name))!r}" for name in changed]
         return f"Game({', '.join(words)})"
 
