@@ -41,7 +41,7 @@ def solve(*arguments: str) -> list[str]:
 
 def bound(limits: str) -> list[str]:
     options = ["--pattern", "lemma1", "--start", "empty", "--type", "uint32", "--stats", "--quiet"]
-    return [*TILEBASE, "bound", "3x4", "512", "--limits", limits, *options]
+    return [*TILEBASE, "prove", "3x4", "512", "--limits", limits, *options]
 
 
 def force(*arguments: str) -> list[str]:

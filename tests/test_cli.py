@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shlex
 import subprocess
@@ -9,7 +10,10 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+from cyclopts.completion import detect
+from cyclopts.completion.detect import ShellDetectionError
 
+from tilebase import __version__
 from tilebase.cli import main
 from tilebase.cli import progress as shown
 from tilebase.sparse.forward import ForwardPass
@@ -133,3 +137,119 @@ def test_a_closed_output_is_one_sentence():
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip() == "tilebase: cannot write the output: standard output is closed"
+
+
+# -- names, completion, version ---------------------------------------------------------------------
+
+
+def test_the_name_that_prove_had_before_works_and_is_not_listed(capsys):
+    assert main(["prove", "2x2", "16", "-q"]) == 0
+    proved = capsys.readouterr().out
+    assert main(["bound", "2x2", "16", "-q"]) == 0
+    assert capsys.readouterr().out == proved
+    assert main(["--help"]) == 0
+    names = {line.split()[1] for line in capsys.readouterr().out.splitlines() if line.startswith("│ ")}
+    assert {"prove", "plan", "force", "--install-completion"} <= names
+    assert "bound" not in names
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_installed(shell, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("ZSH_CUSTOM", raising=False)
+    assert main(["--install-completion", "--shell", shell]) == 0
+    scripts = [path for path in tmp_path.rglob("*tilebase*") if path.is_file()]
+    assert len(scripts) == 1
+    assert str(scripts[0]) in capsys.readouterr().out
+    text = scripts[0].read_text()
+    assert all(word in text for word in ("prove", "largest", "certificate", "minimal"))
+
+
+def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert main(["--install-completion", "--shell", "bash"]) == 0
+    (script,) = (path for path in tmp_path.rglob("tilebase") if path.is_file())
+
+    def complete(*words: str) -> set[str]:
+        line = (
+            f"source {shlex.quote(str(script))}; COMP_WORDS=({shlex.join(words)}); "
+            f"COMP_CWORD={len(words) - 1}; _tilebase; echo ${{COMPREPLY[*]}}"
+        )
+        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
+
+    assert complete("tilebase", "p") == {"plan", "play", "plot", "probe", "prove"}
+    assert complete("tilebase", "force", "") == {"largest", "starts", "table"}
+    assert complete("tilebase", "force", "3x4", "64", "--li") == {"--limits"}
+    assert complete("tilebase", "bo") == set()
+
+
+def test_a_shell_that_is_not_known_has_to_be_named(monkeypatch, capsys):
+    def unknown() -> str:
+        raise ShellDetectionError
+
+    monkeypatch.setattr(detect, "detect_shell", unknown)
+    assert main(["--install-completion"]) == 1
+    assert "specify --shell" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "prove 2x2 16",
+        "force 2x2 8",
+        "force largest 2x2",
+        "force starts 2x2 8",
+        "force table --budget 0.1s",
+        "lemma 2x3 64",
+        "limits search 2x2 16 --start empty --budget 200",
+        "limits minimal 2x2 8",
+    ],
+)
+def test_what_can_be_cited_names_the_version(command, capsys):
+    assert main([*command.split(), "-q"]) == 0
+    assert f"(tilebase {__version__})" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "count 2x2 16",
+        "count 2x2 16 --bound",
+        "solve 2x2 16",
+        "force 2x2 8",
+        "force largest 2x2",
+        "force starts 2x2 8",
+        "force table --budget 0.1s",
+        "limits search 2x2 16 --start empty --budget 200",
+        "limits minimal 2x2 8",
+        "plan 2x2 16",
+        "index 2x2 16",
+    ],
+)
+def test_documents_name_the_version(command, tmp_path):
+    words = command.split() + ["-q"] * (command.split()[0] not in ("plan", "index"))
+    option = "--save" if words[0] == "solve" else "-o"
+    files = {suffix: tmp_path / f"a.{suffix}" for suffix in ("json", "csv", "parquet")}
+    for file in files.values():
+        assert main([*words, option, str(file)]) == 0
+    document = json.loads(files["json"].read_text())
+    for one in document if isinstance(document, list) else [document]:
+        assert one["version"] == __version__
+    with files["csv"].open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert rows
+    assert {row["version"] for row in rows} == {__version__}
+    assert pq.read_schema(files["parquet"]).metadata[b"tilebase"] == __version__.encode()
+
+
+def test_other_documents_name_the_version(tmp_path, capsys):
+    assert main(["lemma", "2x3", "64", "-q", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["version"] == __version__
+    assert main(["prove", "2x2", "16", "-q", "-r", str(tmp_path / "record.json")]) == 0
+    assert json.loads((tmp_path / "record.json").read_text())["version"] == __version__
+    capsys.readouterr()
+    assert main(["force", "2x2", "8", "-q", "-c", str(tmp_path / "a.cert")]) == 0
+    capsys.readouterr()
+    assert main(["check", str(tmp_path / "a.cert"), "-q"]) == 0
+    assert capsys.readouterr().out.endswith(f" (tilebase {__version__})\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tilebase import solve
+from tilebase import __version__, solve
 from tilebase.cli import main
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
@@ -85,7 +85,7 @@ def test_solve_as_json_and_csv(folder, printed):
     assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
     assert document["complete"]
     rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
-    assert rows[0] == ["objective", "kind", "value"]
+    assert rows[0] == ["objective", "kind", "value", "version"]
     assert rows[1][:2] == ["win", "exact"]
     assert float(rows[1][2]) == pytest.approx(float(VALUE))
 
@@ -137,6 +137,7 @@ def test_probe_in_json(table, printed):
     with open_table(table) as opened:
         answer = opened.probe("2,0/0,4")
     document = json.loads(printed("probe", "t", "1002", "-f", "json"))
+    assert document.pop("version") == __version__
     assert document == json.loads(json.dumps(answer.as_dict()))
     assert document["value"]["kind"] == "interval"
 
@@ -220,8 +221,8 @@ def test_being_the_adversary(forced, printed, monkeypatch):
     out = printed(
         "play", forced / "16", "--be-adversary", "--start", "2,0,0/2,0,0", "--seed", 1, "--no-values"
     )
-    assert "9 2 is not possible here; type a cell and a tile, as " in out
-    assert "nonsense is not possible here" in out
+    assert "9 2 is not allowed here; type a cell and a tile, as " in out
+    assert "nonsense is not allowed here" in out
     assert "nothing to take back" in out
     assert "the table slides " in out
     type_in(monkeypatch, "0 2", "q")
@@ -229,7 +230,7 @@ def test_being_the_adversary(forced, printed, monkeypatch):
         "play", forced / "16", "--be-adversary", "--start", "8,8,0/0,0,0", "--seed", 1, "--no-values"
     )
     assert "won after 1 slide" in out
-    assert "nothing can be dropped: u takes a drop back, n begins anew" in out
+    assert "no tile can be spawned: u takes a spawn back, n begins anew" in out
     type_in(monkeypatch)
     assert printed("play", forced / "16", "--be-adversary", "--seed", 1).endswith("> ")
 
@@ -316,14 +317,14 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 32 -q --objective fun", 2, "objective 'fun' does not exist: choose one of win, lower"),
         ("solve 2x2 32 -q --objective win,", 2, "objective '' does not exist"),
         ("solve 2x2 32 -q --objective win,win", 2, "names an objective twice"),
-        ("solve 2x2 32 -q --objective win:int8", 2, "cannot be int8: choose float64"),
-        ("solve 2x2 32 -q --objective guaranteed:float64", 2, "cannot be float64: choose bit"),
+        ("solve 2x2 32 -q --objective win:int8", 2, "must be float64"),
+        ("solve 2x2 32 -q --objective guaranteed:float64", 2, "must be bit, not float64"),
         ("solve 2x2 -q", 2, "win needs a goal"),
         ("solve 3x6 256 -q --objective score", 2, "does not fit"),
-        ("solve 2x2 32 -q --discount 0", 2, "must lie above 0"),
-        ("solve 2x2 32 -q --discount 2", 2, "at most be 1"),
+        ("solve 2x2 32 -q --discount 0", 2, "must be above 0"),
+        ("solve 2x2 32 -q --discount 2", 2, "above 0 and at most 1, not 2"),
         ("solve 2x2 32 -q --discount nan", 2, "is not a discount"),
-        ("solve 2x2 32 -q --discount 0.9 --objective guaranteed", 2, "cannot be discounted"),
+        ("solve 2x2 32 -q --discount 0.9 --objective guaranteed", 2, "takes no discount"),
         ("solve 2x2 32 -q --discount 0.99999 --objective lower", 2, "smaller denominator"),
         ("solve 2x2 32 -q --by colour", 2, "--by colour"),
         ("solve 2x2 32 -q -f xml", 2, "choose one of table"),
@@ -334,7 +335,7 @@ def test_graph_with_values(folder, printed):
         ("solve 2x2 32 -q -o full/letter.txt", 1, "full/letter.txt"),
         ("probe nowhere", 1, "is not there"),
         ("probe full", 1, "holds no finished table"),
-        ("probe full/letter.txt", 1, "no zip file"),
+        ("probe full/letter.txt", 1, "not a zip file"),
         ("probe unfinished 2,2/0,0", 1, "holds no finished table: make one with tilebase solve"),
         ("probe nonsense://t", 1, "cannot read nonsense://t"),
         ("probe t 2,2,0/0,0,0", 2, "has 6 cells"),
@@ -349,13 +350,13 @@ def test_graph_with_values(folder, printed):
         ("probe t 2,2/0,0 -f csv", 2, "choose one of table, json"),
         ("play nowhere --auto", 1, "is not there"),
         ("play t --be-adversary --auto", 2, "leave out --adversary and --auto"),
-        ("play t --delay -1", 2, "a delay of -1.0 seconds is not possible"),
-        ("play t --delay nan", 2, "a delay of nan seconds is not possible"),
-        ("play t --delay inf", 2, "a delay of inf seconds is not possible"),
+        ("play t --delay -1", 2, "the delay must be 0 to 3600 seconds, not -1"),
+        ("play t --delay nan", 2, "the delay must be 0 to 3600 seconds, not nan"),
+        ("play t --delay inf", 2, "the delay must be 0 to 3600 seconds, not inf"),
         ("play t --start 2,2/0,32 --auto", 2, "at most 16"),
         ("play t --objective fun --auto", 2, "has no values of fun"),
-        ("simulate t --games 0 -q", 2, "0 games cannot be played"),
-        ("simulate t --seed -1 -q", 2, "seed -1"),
+        ("simulate t --games 0 -q", 2, "must be 1 or more, not 0"),
+        ("simulate t --seed -1 -q", 2, "the seed must be 0 or more, not -1"),
         ("simulate t --objective fun -q", 2, "has no values of fun"),
         ("simulate nowhere -q", 1, "is not there"),
         ("evaluate t clever -q", 2, "there is no policy 'clever'"),
@@ -366,8 +367,8 @@ def test_graph_with_values(folder, printed):
         ("evaluate t random --objective lower -q", 2, "has no values of lower"),
         ("evaluate t random --memory lots -q", 2, "not an amount"),
         ("evaluate t random --threads -1 -q", 2, "threads"),
-        ("thin t --above 2.5 -o new -q", 2, "2.5 is not a probability"),
-        ("thin t --above nan -o new -q", 2, "is not a probability"),
+        ("thin t --above 2.5 -o new -q", 2, "must be 0 to 1, as 1e-7, not 2.5"),
+        ("thin t --above nan -o new -q", 2, "must be 0 to 1, as 1e-7, not nan"),
         ("thin t --above 0 -o full -q", 1, "holds files: choose a new folder"),
         ("thin t --above 0 -o t -q", 1, "holds files"),
         ("thin t --above 0 -o full/letter.txt -q", 1, "cannot use full/letter.txt"),
@@ -376,11 +377,11 @@ def test_graph_with_values(folder, printed):
         ("thin unfinished --above 0 -o new -q", 1, "holds no finished table"),
         ("verify nowhere", 1, "is not there"),
         ("verify full", 1, "holds no finished table"),
-        ("verify full/letter.txt", 1, "is no layer file"),
-        ("verify t --sample -1", 2, "a sample of -1"),
+        ("verify full/letter.txt", 1, "is not a layer file"),
+        ("verify t --sample -1", 2, "the sample must be 0 values or more, not -1"),
         ("graph 2x2 --values", 2, "need a goal"),
         ("graph 2x2 32 --values --group", 2, "leave out --group"),
-        ("graph 2x2 32 --values --discount 0", 2, "must lie above 0"),
+        ("graph 2x2 32 --values --discount 0", 2, "must be above 0"),
         ("graph 4x4 2048 --optimal", 2, "states"),
         ("graph 2x2 32 --values --max-states 3", 2, "states"),
     ],
@@ -447,9 +448,9 @@ def test_a_missing_file_of_values_is_made_again(table):
 @pytest.mark.parametrize(
     ("command", "status", "sentence"),
     [
-        ("solve 2x2 16 --threads 100000", 2, "give 1 to 256"),
-        ("solve 2x2 16 --threads 0", 2, "give 1 to 256"),
-        ("evaluate t random --threads -1", 2, "give 1 to 256"),
+        ("solve 2x2 16 --threads 100000", 2, "must be 1 to 256, not 100000"),
+        ("solve 2x2 16 --threads 0", 2, "must be 1 to 256, not 0"),
+        ("evaluate t random --threads -1", 2, "must be 1 to 256, not -1"),
         ("evaluate t random --memory 10", 2, "too little"),
         ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
         ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),

@@ -207,10 +207,10 @@ def test_codecs_command_as_data(command: list[str], capsys: pytest.CaptureFixtur
     ("words", "status", "sentence"),
     [
         ("none.tbl", 1, "none.tbl is not there"),
-        ("odd.tbl", 1, "is no layer file"),
+        ("odd.tbl", 1, "is not a layer file"),
         ("folder", 2, "is a folder"),
         ("odd.tbl --format xml", 2, "choose one of table, json, csv"),
-        ("odd.tbl --limit -1", 2, "give 1 or more, or 0 for all keys"),
+        ("odd.tbl --limit -1", 2, "1 key or more, or 0 for all keys, not -1"),
         ("odd.tbl --repeat 0", 2, "must be at least 1"),
         ("odd.tbl --codecs zip", 2, "choose one of raw, zstd, brotli, xz"),
         ("odd.tbl -o pareto.pdf", 2, "neither SVG nor PNG"),

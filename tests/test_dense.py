@@ -412,7 +412,7 @@ def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
     found = solve(game, "lower:uint16", space="all", table=tmp_path / "work")
     assert found.layers == whole.layers
     with open_table(tmp_path / "work") as table:
-        assert table.start() == whole.value
+        assert table.value == whole.value
     again = solve(game, "lower:uint16", space="all", table=tmp_path / "work")
     assert again.positions == whole.positions
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from facts import Fact, facts
 from strategies import SMALL_GAMES
+from tilebase import __version__
 from tilebase._kernels import force as kernels
 from tilebase.check import check_certificate
 from tilebase.cli import main
@@ -117,12 +118,12 @@ def test_a_goal_above_two_to_the_cells_is_kept_away_by_2s():
 
 @pytest.mark.parametrize("shape", ["1x2", "1x5", "2x2", "2x3", "2x4", "2x2x2"])
 def test_4s_only_are_2s_only_twice_as_large(shape):
-    twos, fours = (largest_forced(shape, drops=drops, memory=MEMORY) for drops in ("2", "4"))
+    twos, fours = (largest_forced(shape, spawns=spawns, memory=MEMORY) for spawns in ("2", "4"))
     assert fours.tile == 2 * twos.tile
 
 
 def test_3x3_forces_512_with_2s_only():
-    found = largest_forced("3x3", drops="2", memory=MEMORY)
+    found = largest_forced("3x3", spawns="2", memory=MEMORY)
     assert (found.tile, found.exact) == (512, True)
 
 
@@ -322,11 +323,13 @@ def test_an_answer_that_cannot_be_written_is_not_looked_for(refused):
 
 
 def test_all_starts_go_on_where_they_were(tmp_path, capsys):
-    assert main(["force", "2x3", "16", "--all-starts", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
-    assert "is forced from 0 of 60 starts, 20 up to symmetry, 60 undecided" in capsys.readouterr().out
+    assert main(["force", "starts", "2x3", "16", "--budget", "0s", "--work", str(tmp_path), "-q"]) == 1
+    assert (
+        "is forced from 0 of 60 starts, 20 up to symmetry, 60 undecided (tilebase " in capsys.readouterr().out
+    )
     assert (tmp_path / "decided.npz").exists()
-    assert main(["force", "2x3", "16", "--all-starts", "--work", str(tmp_path), "-q"]) == 0
-    assert "is forced from 60 of 60 starts, 20 up to symmetry\n" in capsys.readouterr().out
+    assert main(["force", "starts", "2x3", "16", "--work", str(tmp_path), "-q"]) == 0
+    assert "is forced from 60 of 60 starts, 20 up to symmetry (tilebase " in capsys.readouterr().out
 
 
 def test_a_table_that_is_stopped_keeps_its_rows(monkeypatch, capsys):
@@ -335,12 +338,12 @@ def test_a_table_that_is_stopped_keeps_its_rows(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(forcing, "forced_table", shapes)
-    assert main(["force", "--table", "-f", "csv", "-q"]) == 130
+    assert main(["force", "table", "-f", "csv", "-q"]) == 130
     assert capsys.readouterr().out.splitlines()[1].startswith("2x2,8,")
 
 
 def test_the_plan_comes_in_every_format(capsys):
-    assert main(["force", "2x3", "32", "--plan", "-f", "json"]) == 0
+    assert main(["plan", "2x3", "32", "--objective", "guaranteed", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["machine"].startswith("this machine")
 
 
@@ -509,12 +512,12 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (
             lambda: force(Game("2x2", 8), engine="dense", certificate="x"),
             UsageError,
-            "only the engine search",
+            "by the engine search only",
         ),
-        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out everything else"),
+        (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out all other rules"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
         (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: four_of("2,8"), UsageError, "not possible: write 2,4 or 2 or 4"),
+        (lambda: four_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),
         (lambda: largest_forced("2x2", limits="2,2/2"), GameError, "3 limits for a 2x2 board"),
         (lambda: largest_forced("2x2", start="2,3/0,0"), GameError, "3 is not a power of two"),
         (lambda: largest_forced("4xq"), GameError, "is not a shape"),
@@ -532,23 +535,25 @@ def test_bad_questions(ask, error, sentence):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["force"], "give a shape, or --table"),
-        (["force", "2x2", "--table"], "--table takes no shape"),
-        (["force", "--table", "--start", "two-tiles"], "--table asks for all shapes from the empty board"),
-        (["force", "--table", "--engine", "search"], "--table asks for all shapes from the empty board"),
+        (["force"], "force needs a SHAPE"),
+        (["force", "2x2"], "force needs a GOAL: The tile to force; tilebase force largest finds the largest"),
+        (["force", "largest"], "force largest needs a SHAPE"),
+        (["force", "largest", "2x2", "8"], "'8' is more than force largest takes"),
+        (["force", "largest", "2x2", "-c", "x.cert"], "Unknown option"),
+        (["force", "table", "2x2"], "'2x2' is more than force table takes"),
+        (["force", "table", "--start", "two-tiles"], "Unknown option"),
+        (["force", "starts", "2x2", "8", "--engine", "search"], "Unknown option"),
         (["force", "2x2", "8", "-c", "a.json", "-o", "a.json"], "a.json cannot be both"),
         (["force", "2x2", "8", "--start", "9" * 5000 + ",4/4,4"], "a tile of 5000 digits"),
-        (["force", "2x2", "8", "--all-starts", "-c", "a.cert"], "--all-starts asks about each start"),
-        (["force", "2x2", "8", "--plan", "-c", "a.cert"], "--plan only says"),
-        (["force", "2x2", "8", "--plan", "--engine", "dense"], "--plan only says"),
-        (["bound", "2x2", "8", "--stats", "--space", "reachable"], "leave out the stats"),
-        (["force", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
+        (["plan", "2x2", "8", "--objective", "win,lower"], "a plan is for one objective"),
+        (["plan", "2x2"], "win needs a goal"),
+        (["prove", "2x2", "8", "--stats", "--space", "reachable"], "leave out the stats"),
+        (["force", "largest", "2x2", "--limits", "2,2/2,2"], "limit 2 on cell 0 is below the spawned tile 4"),
         (["force", "2x2", "64"], "cannot be made on 2x2: 4 cells make at most 32"),
         (["force", "2x2", "8", "--start", "8,0/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--start", "2,3/0,0"], "the start is not a board of this game"),
         (["force", "2x2", "8", "--limits", "4,4/4"], "3 limits for a 2x2 board"),
-        (["force", "2x2", "8", "--drops", "8"], "not possible: write 2,4 or 2 or 4"),
-        (["force", "2x2", "-c", "x.cert"], "give a goal"),
+        (["force", "2x2", "8", "--spawns", "8"], "must be 2,4 or 2 or 4, not"),
         (["force", "2x2", "8", "--budget", "soon"], "is not a time"),
         (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, reachable"),
         (["limits", "minimal", "2x2", "64"], "cannot be made on 2x2"),
@@ -567,8 +572,8 @@ def test_the_command(folder, capsys):
     assert main(["force", "2x3", "16", "-q", "-c", "a.cert"]) == 0
     printed = capsys.readouterr().out
     assert (
-        "on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and 4s."
-        in printed
+        "on 2x3, from the empty board: the player can force the tile 16 against every spawn of 2s and 4s "
+        f"(tilebase {__version__}).\n" in printed
     )
     assert "tilebase check" in printed
     assert main(["check", "a.cert"]) == 0
@@ -581,11 +586,11 @@ def test_the_command(folder, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["forced"] is False
     assert found["engine"] == "search"
-    assert main(["force", "2x3", "-q", "-f", "csv"]) == 0
+    assert main(["force", "largest", "2x3", "-q", "-f", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("2x3,16,")
-    assert main(["force", "2x3", "16", "--all-starts", "-q"]) == 0
+    assert main(["force", "starts", "2x3", "16", "-q"]) == 0
     assert "16 is forced from 60 of 60 starts, 20 up to symmetry" in capsys.readouterr().out
-    assert main(["force", "--table", "--budget", "2s", "-q"]) == 0
+    assert main(["force", "table", "--budget", "2s", "-q"]) == 0
     assert capsys.readouterr().out.startswith("1x1           2")
     assert main(["force", "3x4", "128", "--budget", "0.1s", "-q", "--work", "run"]) == 1
     assert "the same command goes on" in capsys.readouterr().err

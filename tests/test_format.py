@@ -182,7 +182,7 @@ def test_missing_file(tmp_path):
 
 
 def test_folder_instead_of_a_file(tmp_path):
-    with pytest.raises(TilebaseError, match=r"cannot read|is no layer file"):
+    with pytest.raises(TilebaseError, match=r"cannot read|is not a layer file"):
         LayerFile(tmp_path)
 
 
@@ -351,7 +351,7 @@ def test_parquet_without_a_checksum(tmp_path):
     assert import_parquet(file, again, unchecked=True) > 0
     assert again.read_bytes() == layer.read_bytes()
     rewritten(file, lambda columns, meta: ({"key": columns["key"].to_numpy() + np.uint64(1)}, meta))
-    with pytest.raises(CorruptError, match="no boards of sum"):
+    with pytest.raises(CorruptError, match="not boards of sum"):
         import_parquet(file, again, unchecked=True)
 
 

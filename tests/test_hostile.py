@@ -163,7 +163,7 @@ def test_what_cannot_be_read_is_not_called_damaged():
     for error in (StorageError("the disk fails"), WrongGameError("another game"), MissingLayerError("gone")):
         with pytest.raises(type(error), match=str(error)), understood("a journal"):
             raise error
-    sentence = "a journal is damaged, or written otherwise: it lacks 'sum'"
+    sentence = "a journal is damaged, or not written by tilebase: it lacks 'sum'"
     with pytest.raises(CorruptError, match=sentence), understood("a journal"):
         raise KeyError("sum")
 
@@ -219,7 +219,7 @@ def harmless(folder: Path, exact: dict[str, float]) -> None:
 
     def ask() -> Any:
         with open_table(folder) as table:
-            table.start()
+            assert table.value
             return table.probe("4,4/0,2")
 
     found = soon(ask)
@@ -263,7 +263,7 @@ def test_games_whose_index_would_be_large(folder):
 def test_objectives_that_are_none(objectives, folder):
     file = folder / "manifest.json"
     file.write_bytes(signed(json.loads(file.read_bytes()) | {"objectives": objectives}))
-    assert isinstance(soon(lambda: open_table(folder).start()), CorruptError)
+    assert isinstance(soon(lambda: open_table(folder).value), CorruptError)
     assert main(["verify", str(folder), "-q"]) == 1
 
 

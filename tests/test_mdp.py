@@ -126,9 +126,9 @@ def test_ours_agrees_with_the_oracle(game):
 def test_games_that_are_no_process():
     with pytest.raises(UsageError, match="needs a goal"):
         to_mdp(Game("2x2"))
-    with pytest.raises(UsageError, match=r"may have .* states, too many"):
+    with pytest.raises(UsageError, match=r"may have .* states, more than 100,000: choose a smaller game"):
         to_mdp(Game("4x4", 2048))
-    with pytest.raises(UsageError, match="has 15 live states, more than 14: raise max_states"):
+    with pytest.raises(UsageError, match="has 15 live states, more than 14: give a larger max_states"):
         to_mdp(Game("2x2", 8), max_states=14)
     assert len(to_mdp(Game("2x2", 8), max_states=15).states) == 15
 

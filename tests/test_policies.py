@@ -265,7 +265,7 @@ def test_survival_is_survived(solved):
     """The slides that can be forced are made in every game."""
     folder = solved(CONTINUED, "survival")
     with open_table(folder) as table:
-        forced = int(float(table.start()))
+        forced = int(float(table.value))
     assert forced == oracle.values(CONTINUED, "survival").start
     assert simulate(folder, 300).slides >= 300 * forced
 
@@ -285,8 +285,8 @@ def test_certain_wins(solved):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"games": 0}, "0 games cannot be played"),
-        ({"games": -3}, "-3 games cannot be played"),
+        ({"games": 0}, "must be 1 or more, not 0"),
+        ({"games": -3}, "must be 1 or more, not -3"),
         ({"seed": -1}, "seed"),
         ({"objective": "score"}, "has no values of score"),
     ],
@@ -416,7 +416,7 @@ def test_the_same_thinning_again_changes_nothing(solved, tmp_path):
 def test_what_cannot_be_thinned(solved, tmp_path):
     folder = solved(SMALL)
     for above in (-0.1, 2, math.nan):
-        with pytest.raises(UsageError, match="is not a probability"):
+        with pytest.raises(UsageError, match="the probability must be 0 to 1"):
             thin(folder, tmp_path / "thin", above=above)
     with pytest.raises(UsageError, match="has no values of score"):
         thin(folder, tmp_path / "thin", above=0, objective="score")

@@ -176,7 +176,7 @@ def test_names_and_passwords(solved):
 
     with serving(solved(TINY), how) as (url, _):
         with open_table(url.replace("//", "//me:secret@")) as table:
-            assert table.start()
+            assert table.value
         assert asked[0] == "Basic bWU6c2VjcmV0"
         with pytest.raises(MissingLayerError) as error:
             open_table(url.replace("//", "//me:secret@") + "/none")
@@ -349,7 +349,7 @@ def test_a_file_that_is_missing_is_damage(solved):
 
 def test_no_server_and_no_table(solved):
     with serving(solved(TINY)) as (url, _):
-        assert float(open_table(url).start()) > 0
+        assert float(open_table(url).value) > 0
     for number in (404, 410):
         with (
             serving(solved(TINY), status(number)) as (other, _),

@@ -45,8 +45,8 @@ WIN = [Objective("win")]
         "solve 4x4 2048 -o t",
         "solve 4x4 --largest 32768 --objective score",
         "solve 4x4 2048 --space all",
-        "bound 4x4 2048",
-        "bound 4x4 1024 --space all",
+        "prove 4x4 2048",
+        "prove 4x4 1024 --space all",
         "force 4x4 1024 --engine dense",
         "force 4x4 1024 --engine reachable",
         "plot counts 4x4 2048",
@@ -198,7 +198,7 @@ def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, fol
 
 
 def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
-    assert main(["bound", "4x4", "2048", "--plan"]) == 0
+    assert main(["plan", "4x4", "2048"]) == 0
     printed = capsys.readouterr()
     assert "a pass cannot be done on any machine: all boards of 4x4, to 2048 are too many" in printed.err
     assert "give lower limits on cells" in printed.err
@@ -540,7 +540,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
         ("count 3x3 64 -o no/x.csv", "cannot write no/x.csv: the folder no does not exist"),
         ("count 3x3 64 -f csv -o .", "cannot write .: it is a folder"),
         ("solve 3x3 64 --save no/x.json", "cannot write no/x.json: the folder no does not exist"),
-        ("bound 3x3 64 -r no/x.json", "cannot write no/x.json: the folder no does not exist"),
+        ("prove 3x3 64 -r no/x.json", "cannot write no/x.json: the folder no does not exist"),
         ("force 3x3 32 -c no/x.cert", "cannot write no/x.cert: the folder no does not exist"),
         ("plot counts 3x3 64 -o no/x.svg", "cannot write no/x.svg: the folder no does not exist"),
         ("graph 2x2 8 -o no/x.dot", "cannot write no/x.dot: the folder no does not exist"),
@@ -579,7 +579,7 @@ def test_extras_that_are_missing(monkeypatch, refused):
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
         ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),
         ("count 4x4", 2, "name a goal of at most 65536, or a largest tile of 32768"),
-        ("index 2x2 32 --rank 3", 2, "--rank 3 is not a sum and a rank: write SUM:RANK, as 30:17"),
+        ("index board 2x2 32 --rank 3", 2, "give --sum a value: The sum of the tiles"),
     ],
 )
 def test_sentences(command, status, words, folder, refused):

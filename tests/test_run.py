@@ -52,7 +52,8 @@ def start(folder, limit=None):
     """Another process that counts the larger game, slowly enough to be killed in between."""
     script = """if True:
         import sys, time
-        from tilebase.sparse.forward import ForwardPass, count
+        from tilebase.questions.count import count
+        from tilebase.sparse.forward import ForwardPass
         from tilebase.game.game import Game
         layer = ForwardPass._layer
         def slow(self, total):

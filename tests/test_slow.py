@@ -134,5 +134,5 @@ def test_large_certificates(shape, goal, tmp_path):
 
 @pytest.mark.parametrize(("shape", "tile"), [("2x5", 1024), ("1x12", 1024), ("1x11", 512)])
 def test_2s_only(shape, tile):
-    found = largest_forced(shape, drops="2")
+    found = largest_forced(shape, spawns="2")
     assert (found.tile, found.exact) == (tile, True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from judging import without_promises
-from tilebase import LeftRun, list_runs, read_sums, remove_runs, table_sums, verify_table
+from tilebase import LeftRun, __version__, list_runs, read_sums, remove_runs, table_sums, verify_table
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile, LayerWriter, ValueFile
@@ -381,7 +381,7 @@ def test_runs_are_listed_and_removed(folder: Path, capsys: pytest.CaptureFixture
     assert "unfinished" in printed
     assert main(["runs", "-f", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert found == run.as_dict()
+    assert found == run.as_dict() | {"version": __version__}
     assert main(["runs", "--remove", "--older-than", "1h"]) == 0
     assert capsys.readouterr().out == "no runs\n"
     assert main(["runs", "--remove", run.name]) == 0
@@ -515,7 +515,7 @@ def test_lists_that_are_none(text: str, table: Path, tmp_path: Path, refused: Re
     with pytest.raises(CorruptError):
         read_sums(tmp_path / "list")
     refused(["verify", str(table), "--against", str(tmp_path / "list")], 1, "list")
-    refused(["verify", str(table / "run.json"), "--list"], 2, "is no table")
+    refused(["verify", str(table / "run.json"), "--list"], 2, "is not a table")
     with pytest.raises(StorageError, match="cannot read"):
         read_sums(tmp_path / "none")
 

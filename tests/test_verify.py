@@ -182,7 +182,7 @@ def test_chunks_of_another_size(cut, copy, solved, tmp_path):
         solution = solve(CUT, more, table=folder, threads=2, lean=lean)
         assert verify_table(folder, sample=200).wrong == ()
         with open_table(folder) as table, open_table(whole) as other:
-            assert solution.value == other.start(more)
+            assert solution.value == other.start[more]
             for board, label in itertools.product(boards, ("win", "guaranteed", more)):
                 assert table.probe(board, label) == other.probe(board, label)
     for policy in ("random", "greedy", folder):

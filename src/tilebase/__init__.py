@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tilebase.errors import MissingBoardError as MissingBoardError
     from tilebase.errors import MissingExtraError as MissingExtraError
     from tilebase.errors import MissingLayerError as MissingLayerError
+    from tilebase.errors import MissingObjectiveError as MissingObjectiveError
     from tilebase.errors import ResourceError as ResourceError
     from tilebase.errors import StorageError as StorageError
     from tilebase.errors import TilebaseError as TilebaseError
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from tilebase.objectives.objective import Objective as Objective
     from tilebase.objectives.results import LayerSummary as LayerSummary
     from tilebase.objectives.results import Solution as Solution
+    from tilebase.objectives.results import StartValues as StartValues
     from tilebase.objectives.values import Exact as Exact
     from tilebase.objectives.values import Interval as Interval
     from tilebase.objectives.values import Lower as Lower
@@ -105,6 +107,7 @@ _HOMES = {
         "MissingBoardError",
         "MissingExtraError",
         "MissingLayerError",
+        "MissingObjectiveError",
         "ResourceError",
         "StorageError",
         "TilebaseError",
@@ -131,6 +134,7 @@ _HOMES = {
     "objectives.results": (
         "LayerSummary",
         "Solution",
+        "StartValues",
     ),
     "objectives.values": (
         "Exact",

@@ -21,7 +21,7 @@ class TilebaseError(Exception):
     exit_status = 1
 
     def __str__(self) -> str:
-        text = super().__str__()
+        text = Exception.__str__(self)  # that of KeyError quotes it
         if "\n" in text:
             text = " ".join(text.split())
         if len(text) > MOST_TEXT:
@@ -65,6 +65,10 @@ class StorageError(TilebaseError, OSError):
 
 class MissingExtraError(TilebaseError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
+
+
+class MissingObjectiveError(UsageError, KeyError):
+    """An objective that was not solved for."""
 
 
 class MissingBoardError(TilebaseError, LookupError):

@@ -293,7 +293,7 @@ def _index(thing: Any, other: Any, rng: random.Random) -> None:
 def _probe(thing: Any, other: Any, rng: random.Random) -> None:
     table = _table(rng.randrange(2))
     if rng.random() < 0.2:
-        table.start(thing)
+        table.start[thing]
     elif rng.random() < 0.3:
         table.probe(thing, other)
     else:

@@ -225,13 +225,14 @@ POOL: dict[str, tuple[str, ...]] = {
     "down_to": ("8", "20", "0", "-1", "7", "99999999999999999999", "x"),
     "budget": ("1s", "1", "0", "-1", "1e3", "2x", "", "nan", "1e-9s"),
     "engine": ("search", "dense", "reachable", "", "x"),
-    "drops": ("2,4", "2", "4", "4,2", "", "8", "2,2", "x"),
+    "spawns": ("2,4", "2", "4", "4,2", "", "8", "2,2", "x"),
     "above": ("0.1", "0", "1", "-1", "2", "nan", "inf", "x", ""),
     "games": ("3", "0", "-1", "99999999999999999999", "x"),
     "sample": ("5", "0", "-1", "99999999999999999999", "x"),
     "seed": ("0", "1", "-1", "99999999999999999999", "x"),
     "board": BOARDS,
-    "rank": ("8:0", "8:99999", "8", ":", "-1:0", "x:y", "99999999999999999999:0"),
+    "sum": ("8", "20", "0", "-1", "7", "99999999999999999999", "x"),
+    "rank": ("0", "1", "99999", "-1", "99999999999999999999", "x"),
     "within": ("1", "5", "0", "-1", "x"),
     "type": ("uint16", "uint32", "uint64", "float64", "", "x"),
     "direction": ("lower", "upper", "", "x"),
@@ -313,7 +314,7 @@ def command_line(rng: random.Random) -> list[str]:
         words.insert(
             rng.randint(0, len(words)), rng.choice(("--help", "--nonsense", "extra", "--version", "-x", ""))
         )
-    if words[:1] == ["reproduce"]:
+    if words[:1] == ["reproduce"] or words[:2] == ["force", "table"]:
         words += ["--budget", "1s"]
     return [word.replace("\0", "") for word in words]
 

@@ -202,7 +202,7 @@ def answers(name: str) -> dict[tuple[str, str], Any]:
                 for label in table.manifest.labels:
                     found[GAME.format(state), label] = table.get(GAME.format(state), None, label)
             for label in table.manifest.labels:
-                found["start", label] = table.start(label)
+                found["start", label] = table.start[label]
     return found
 
 
@@ -217,7 +217,7 @@ def ask(case: Case, place: Path, name: str, where: str, lines: str) -> None:
     with table:
         for (text, label), wanted in asked:
             if text == "start":
-                found, error = quietly(lambda label=label: table.start(label))
+                found, error = quietly(lambda label=label: table.start[label])
             else:
                 found, error = quietly(lambda text=text, label=label: table.get(text, None, label))
             if refused(case, where, error, f"{lines}; probe {text} {label}"):
@@ -289,7 +289,7 @@ def solve_again(case: Case, folder: Path, name: str, lines: str) -> None:
     if refused(case, f"solve again, {name}", error, lines):
         return
     right = answers(name)
-    for one, value in zip(solution.objectives, solution.start, strict=True):
+    for one, value in zip(solution.objectives, solution.start.values(), strict=True):
         wanted = right["start", one.label]
         case.expect(
             value == wanted, f"solve again, {name}: another answer", f"{value} instead of {wanted}", lines

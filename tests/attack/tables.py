@@ -61,7 +61,7 @@ def solve_and_ask(case: Case, question: Question, space: str, names: list[str]) 
     solution = case.call(f"solve {space}", lines, solve, question.game, objectives, **options)
     if solution is REFUSED:
         return
-    for objective, value in zip(solution.objectives, solution.start, strict=True):
+    for objective, value in zip(solution.objectives, solution.start.values(), strict=True):
         wanted = question.rules.value[measure(objective)]
         judge(case, question, f"start, {space}", objective, value, wanted, lines)
     check_verify(case, folder, f"verify {space}", lines)
@@ -242,7 +242,7 @@ def check_policies(case: Case, question: Question, folder: Path, lines: str) -> 
     rules, objective = question.rules, case.rng.choice(("win", "score", "merges", "moves"))
     with open_table(folder) as table:
         label = next((one.label for one in table.objectives if one.name == objective), None)
-        best = float(table.start(label)) if label else 0.0
+        best = float(table.start[label]) if label else 0.0
     if label is None:
         return
 

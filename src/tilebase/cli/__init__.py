@@ -16,7 +16,6 @@ from cyclopts import App, CycloptsError, Group
 from rich.console import Console
 
 from tilebase._version import __version__
-from tilebase.cli.bound import bound
 from tilebase.cli.check import check
 from tilebase.cli.codecs import codecs
 from tilebase.cli.count import count
@@ -28,9 +27,11 @@ from tilebase.cli.index import index
 from tilebase.cli.lemma import lemma
 from tilebase.cli.limits import limits
 from tilebase.cli.output import Output, OutputError
+from tilebase.cli.plan import plan
 from tilebase.cli.play import play
 from tilebase.cli.plot import plot
 from tilebase.cli.probe import probe
+from tilebase.cli.prove import prove
 from tilebase.cli.reproduce import reproduce
 from tilebase.cli.runs import runs
 from tilebase.cli.simulate import simulate
@@ -47,8 +48,8 @@ app = App(
     suppress_keyboard_interrupt=False,  # main says what becomes of the work
 )
 COMMANDS = {
-    "Solve and count": (solve, count, index),
-    "Prove and force": (bound, force, check, lemma, limits),
+    "Solve and count": (solve, count, index, plan),
+    "Prove and force": (prove, force, check, lemma, limits),
     "Ask a table": (probe, play, simulate, evaluate, thin, verify),
     "Draw": (plot, graph),
     "Compare and keep": (reproduce, export, codecs, runs),
@@ -62,6 +63,13 @@ for place, (title, commands) in enumerate(COMMANDS.items()):
             app.command(command)
         else:
             app.command(command, group=group)
+app.register_install_completion_command(
+    help="Let the shell complete commands and options: bash, zsh or fish."
+)
+ALIASES = {"bound": prove}
+"""Names that commands had before, which go on working and are not listed."""
+for name, command in ALIASES.items():
+    app.command(command, name=name, show=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,10 +112,10 @@ def _run(arguments: Sequence[str] | None, errors: Console) -> int:
 
 def _stopped(arguments: Sequence[str]) -> str:
     """What becomes of a command that was stopped with Ctrl-C."""
-    command = arguments[0] if arguments else ""
-    if command == "force":
-        return "stopped; with a goal, what is decided is kept, and the same command goes on where it was"
-    if command in ("count", "solve", "bound", "lemma", "plot"):
+    command, *words = arguments or [""]
+    if command == "force" and not {"largest", "table"} & set(words[:1]):
+        return "stopped; what is decided is kept, and the same command goes on where it was"
+    if command in ("count", "solve", "prove", *ALIASES, "lemma", "plot"):
         return "stopped; finished layers are kept, and the same command goes on where it was"
     return "stopped"
 

@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli.options import QuietOption
+from tilebase.cli.output import signature
 from tilebase.cli.progress import share_progress
 from tilebase.errors import CorruptError, StorageError
 
@@ -40,7 +41,7 @@ def check(
         raise CorruptError(f"{certificate} proves nothing: {error}") from error
     except OSError as error:
         raise StorageError(f"cannot read {certificate}: {error.strerror or error}") from error
-    print(f"proved, by {header['boards']:,} boards: {statement(header)}")
+    print(f"proved, by {header['boards']:,} boards: {statement(header)} {signature()}")
     return 0
 
 

@@ -51,7 +51,7 @@ def codecs(
     if form not in FORMATS:
         raise UsageError(f"format {form!r} does not exist: choose one of {', '.join(FORMATS)}")
     if limit < 0:
-        raise UsageError(f"a limit of {limit} keys is not possible: give 1 or more, or 0 for all keys")
+        raise UsageError(f"the limit must be 1 key or more, or 0 for all keys, not {limit}")
     rows = _compare(layer, names, limit, whole, repeat, quiet, output)
     values = [row.as_dict() for row in rows]
     if form == "table":

@@ -1,64 +1,64 @@
-"""``tilebase force``: what the player can force against a computer that drops tiles to hurt."""
+"""``tilebase force``: which tiles the player can force, whatever the adversary spawns.
+
+``tilebase force SHAPE GOAL`` decides one tile and proves it.  Its subcommands ask about several: the
+largest tile of a shape, a table of shapes, each start of two tiles.
+"""
 
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     AnywayOption,
-    DropsOption,
     FormatOption,
+    LimitsOption,
     MemoryOption,
     OutputOption,
+    PatternOption,
     QuietOption,
+    ShapeArgument,
+    SpawnsOption,
     StartOption,
     ThreadsOption,
+    TimeOption,
+    WallsOption,
     WorkOption,
     parse_bytes,
     parse_cells,
     parse_seconds,
 )
-from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.output import choose_format, signature, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective
 
 if TYPE_CHECKING:
+    from tilebase.files.work_folders import WorkFolder
     from tilebase.questions.force import Forced, Largest, StartVerdict
 
+force = App(name="force")
 
-def force(
-    shape: Annotated[
-        str | None, Parameter(help="Rows x columns, as 3x4, or three sizes, as 2x2x3; none with --table.")
-    ] = None,
-    goal: Annotated[
-        int | None, Parameter(help="The tile; left out, the largest that can be forced is found upwards.")
-    ] = None,
+GoalArgument = Annotated[int, Parameter(help="The tile to force; tilebase force largest finds the largest.")]
+WORDS = {True: "yes", False: "no", None: "undecided"}
+
+
+@force.default
+def decide(
+    shape: ShapeArgument,
+    goal: GoalArgument,
     *,
-    drops: DropsOption = "2,4",
+    spawns: SpawnsOption = "2,4",
     start: StartOption = "empty",
-    limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None,
-    pattern: Annotated[
-        str | None,
-        Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
-    ] = None,
-    walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = "",
-    all_starts: Annotated[
-        bool, Parameter(negative=(), help="Answer for each start of two tiles on its own.")
-    ] = False,
-    table: Annotated[
-        bool, Parameter(negative=(), help="The largest forced tile of each shape, from 1x1 on.")
-    ] = False,
-    budget: Annotated[
-        str | None,
-        Parameter(help="Give up, undecided, after this time: 90s, 10min, 2h; 60s for --table."),
-    ] = None,
+    limits: LimitsOption = None,
+    pattern: PatternOption = None,
+    walls: WallsOption = "",
+    budget: TimeOption = None,
     engine: Annotated[
         str | None,
         Parameter(
@@ -66,9 +66,6 @@ def force(
             "fits into memory and into the budget."
         ),
     ] = None,
-    plan: Annotated[
-        bool, Parameter(negative=(), help="Print what a pass over all boards would take on some machines.")
-    ] = False,
     certificate: Annotated[
         Path | None,
         Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase check can check."),
@@ -81,114 +78,131 @@ def force(
     anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
-    """Decide which tile the player can force, whatever is dropped wherever.
+    """Decide whether the player can force a tile, whatever is spawned wherever.
 
-    Prints whether the tile can be forced, and with -c writes a proof: a strategy, or the drops that
-    refute every slide. Exit status 1 if time ran out.
+    Prints the verdict, and with -c writes a proof: a strategy for the player, or the spawns that refute
+    every slide. Exit status 1 if time ran out. The same command continues an interrupted search.
 
     tilebase force 3x3 32 -c 3x3-32.cert
 
-    tilebase force 2x5
-
     tilebase force 3x4 64 --limits 32,32,32,16/16,32,32,16/16,16,16,16
-
-    tilebase force --table --budget 5min
     """
     chosen = choose_format(form, output)
     if certificate is not None and output is not None and certificate.absolute() == output.absolute():
         raise UsageError(f"{output} cannot be both the certificate and the answer: name two files")
-    seconds = parse_seconds(budget)
-    if table != (shape is None):
-        raise UsageError("give a shape, or --table for all shapes" if not table else "--table takes no shape")
-    asked = (
-        all_starts,
-        start != "empty",
-        limits,
-        goal is not None,
-        certificate,
-        engine,
-        work,
-        pattern,
-        walls,
-    )
-    if table and any((*asked, plan)):
-        raise UsageError(
-            "--table asks for all shapes from the empty board: it takes drops, budget, memory and threads"
-        )
-    if all_starts and (certificate or engine or start != "empty"):
-        raise UsageError("--all-starts asks about each start: leave out start, engine and certificate")
-    if plan and (all_starts or certificate or engine or work):
-        raise UsageError(
-            "--plan only says what a pass would take: leave out starts, engine, work and certificate"
-        )
-    if (all_starts or certificate or pattern or engine or walls or work or plan) and goal is None:
-        raise UsageError("give a goal: without one the largest tile is searched, with nothing but limits")
+    options = _common(budget, memory, threads)
     prepare_kernels()
-    from tilebase.dense import plan as plans
-    from tilebase.files.work_folders import work_folder
-    from tilebase.questions import force as engines
+    from tilebase.questions.force import force as ask
+    from tilebase.questions.force import four_of
 
-    options: Any = {"memory": parse_bytes(memory), "threads": threads}
-    if seconds is not None:
-        options["seconds"] = seconds
-    with counting_progress(quiet=quiet) as progress:
-        options["progress"] = progress
-        if shape is None:
-            return _print_table(engines.forced_table(drops=drops, **options), chosen, output)
-        if goal is None:
-            found = engines.largest_forced(shape, drops=drops, start=start, limits=limits, **options)
-            write_rows([row_of(found)], document_of(found), chosen, output)
-            return 0 if found.exact else 1
-        game = Game(
-            shape, goal, four=engines.four_of(drops), start="two-tiles" if all_starts else start,
-            limits=limits, pattern=pattern, walls=parse_cells(walls),
-        )  # fmt: skip
-        if plan:
-            rows = plans.rows(game, Objective("guaranteed"), parse_bytes(memory))
-            write_rows(rows, rows, chosen, output)
-            return 0
-    with work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}") as folder:
-        if all_starts:
-            with counting_progress(quiet=quiet) as options["progress"]:
-                starts = engines.force_starts(game, folder=folder.path, **options)
-            status = _print_starts(game, starts, chosen, output)
-        else:
-            with counting_progress(quiet=quiet) as options["progress"]:
-                answer = engines.force(
-                    game, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
-                    anyway=anyway, **options,
-                )  # fmt: skip
-            status = _print_answer(answer, chosen, output, certificate, folder.path)
-        if not status:
-            folder.finish()
-    return status
-
-
-def _print_answer(
-    answer: Forced, chosen: str, output: Path | None, certificate: Path | None, folder: Path
-) -> int:
-    rows = [
-        {"game": str(answer.game), "forced": WORDS[answer.forced], "engine": answer.engine}
-        | {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
-    ]
-    if chosen == "table" and output is None:
-        print(f"{answer.statement}.")
-        print(f"{answer.positions:,} afterstates by the engine {answer.engine} in {answer.seconds:.1f} s")
-        if answer.listed is not None:
-            print(f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase check")
-    else:
-        write_rows(rows, answer.as_dict(), chosen, output)
-    if answer.forced is None:
-        print(f"what is decided stays in {folder}: the same command goes on", file=sys.stderr)
-        return 1
+    game = Game(
+        shape, goal, four=four_of(spawns), start=start, limits=limits, pattern=pattern,
+        walls=parse_cells(walls),
+    )  # fmt: skip
+    with _work_of(game, work, engine) as folder:
+        with counting_progress(quiet=quiet) as progress:
+            answer = ask(
+                game, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
+                anyway=anyway, progress=progress, **options,
+            )  # fmt: skip
+        _print_answer(answer, chosen, output, certificate)
+        if answer.forced is None:
+            print(f"what is decided stays in {folder.path}: the same command goes on", file=sys.stderr)
+            return 1
+        folder.finish()
     return 0
 
 
-WORDS = {True: "yes", False: "no", None: "undecided"}
+def _print_answer(answer: Forced, chosen: str, output: Path | None, certificate: Path | None) -> None:
+    if chosen != "table" or output is not None:
+        row: dict[str, Any] = {
+            "game": str(answer.game),
+            "forced": WORDS[answer.forced],
+            "engine": answer.engine,
+        }
+        row |= {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
+        write_rows([row], answer.as_dict(), chosen, output)
+        return
+    print(f"{answer.statement} {signature()}.")
+    print(f"{answer.positions:,} afterstates by the engine {answer.engine} in {answer.seconds:.1f} s")
+    if answer.listed is not None:
+        print(f"{answer.listed:,} boards prove it in {certificate}; check it with tilebase check")
 
 
-def row_of(found: Largest) -> dict[str, Any]:
-    """A row of the table of shapes."""
+@force.command
+def largest(
+    shape: ShapeArgument,
+    *,
+    spawns: SpawnsOption = "2,4",
+    start: StartOption = "empty",
+    limits: LimitsOption = None,
+    budget: TimeOption = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Find the largest tile that can be forced on a shape.
+
+    Tiles are decided upwards, as whoever makes a tile has made half of it. Exit status 1 if time ran out:
+    the tile printed is then forced, and a larger one may be.
+
+    tilebase force largest 2x5
+    """
+    chosen = choose_format(form, output)
+    options = _common(budget, memory, threads)
+    prepare_kernels()
+    from tilebase.questions.force import largest_forced
+
+    with counting_progress(quiet=quiet) as progress:
+        found = largest_forced(shape, spawns=spawns, start=start, limits=limits, progress=progress, **options)
+    write_rows([_row_of(found)], _document_of(found), chosen, output, signed=True)
+    return 0 if found.exact else 1
+
+
+@force.command
+def table(
+    *,
+    spawns: SpawnsOption = "2,4",
+    budget: TimeOption = "60s",
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Find the largest forced tile of one shape after the other, from 1x1 on, until time runs out.
+
+    The last row may name a tile that is forced but not the largest.
+
+    tilebase force table --budget 5min
+    """
+    chosen = choose_format(form, output)
+    printing = chosen == "table" and output is None
+    found: list[Largest] = []
+    options = _common(budget, memory, threads)
+    prepare_kernels()
+    from tilebase.questions.force import forced_table
+
+    with counting_progress(quiet=quiet) as progress:
+        try:
+            for one in forced_table(spawns=spawns, progress=progress, **options):
+                found.append(one)
+                if printing:  # as they come: the last ones take long
+                    more = "" if one.exact else " or more: time ran out"
+                    print(f"{one.shape:8} {one.tile:6}{more}  ({one.positions:,} afterstates)", flush=True)
+        finally:  # what is there is kept, should somebody stop it
+            if printing:
+                print(signature())
+            else:
+                write_rows(
+                    [_row_of(one) for one in found], [_document_of(one) for one in found], chosen, output
+                )
+    return 0
+
+
+def _row_of(found: Largest) -> dict[str, Any]:
     return {
         "board": found.shape,
         "largest forced": found.tile,
@@ -198,8 +212,7 @@ def row_of(found: Largest) -> dict[str, Any]:
     }
 
 
-def document_of(found: Largest) -> dict[str, Any]:
-    """The same as plain JSON values, with the questions that were asked."""
+def _document_of(found: Largest) -> dict[str, Any]:
     return {
         "shape": found.shape,
         "tile": found.tile,
@@ -210,35 +223,75 @@ def document_of(found: Largest) -> dict[str, Any]:
     }
 
 
-def _print_table(shapes: Any, chosen: str, output: Path | None) -> int:
-    found: list[Largest] = []
-    try:
-        for largest in shapes:
-            found.append(largest)
-            if chosen == "table" and output is None:  # as they come: the last ones take long
-                more = "" if largest.exact else " or more: time ran out"
-                print(
-                    f"{largest.shape:8} {largest.tile:6}{more}  ({largest.positions:,} afterstates)",
-                    flush=True,
-                )
-    finally:  # what is there is kept, should somebody stop it
-        if chosen != "table" or output is not None:
-            write_rows([row_of(one) for one in found], [document_of(one) for one in found], chosen, output)
+@force.command
+def starts(
+    shape: ShapeArgument,
+    goal: GoalArgument,
+    *,
+    spawns: SpawnsOption = "2,4",
+    limits: LimitsOption = None,
+    pattern: PatternOption = None,
+    walls: WallsOption = "",
+    budget: TimeOption = None,
+    work: WorkOption = None,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Decide for each start of two tiles whether the player can force a tile from there.
+
+    Exit status 1 if time ran out. The same command continues an interrupted search.
+
+    tilebase force starts 3x3 32
+    """
+    chosen = choose_format(form, output)
+    options = _common(budget, memory, threads)
+    prepare_kernels()
+    from tilebase.questions.force import force_starts, four_of
+
+    game = Game(
+        shape, goal, four=four_of(spawns), start="two-tiles", limits=limits, pattern=pattern,
+        walls=parse_cells(walls),
+    )  # fmt: skip
+    with _work_of(game, work, None) as folder:
+        with counting_progress(quiet=quiet) as progress:
+            verdicts = force_starts(game, folder=folder.path, progress=progress, **options)
+        if _print_starts(game, verdicts, chosen, output):
+            return 1
+        folder.finish()
     return 0
 
 
 def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, output: Path | None) -> int:
+    """Print a row for each start and what they come to; return how many are undecided."""
     rows = [
         {"start": game.format(one.board), "boards": one.boards, "forced": WORDS[one.forced]} for one in starts
     ]
     forced = sum(one.boards for one in starts if one.forced)
     every = sum(one.boards for one in starts)
-    open_ = sum(one.boards for one in starts if one.forced is None)
-    document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced, "undecided": open_}
-    write_rows(rows, document, chosen, output)
+    undecided = sum(one.boards for one in starts if one.forced is None)
+    document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced}
+    write_rows(rows, document | {"undecided": undecided}, chosen, output)
     if chosen == "table" and output is None:
-        undecided = f", {open_} undecided" if open_ else ""
+        more = f", {undecided} undecided" if undecided else ""
         print(
-            f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry{undecided}"
+            f"{game.goal} is forced from {forced} of {every} starts, {len(starts)} up to symmetry{more} "
+            f"{signature()}"
         )
-    return 1 if open_ else 0
+    return undecided
+
+
+def _common(budget: str | None, memory: str | None, threads: int | None) -> dict[str, Any]:
+    """The arguments that every function of `questions.force` takes.  Raises `UsageError`."""
+    options: dict[str, Any] = {"memory": parse_bytes(memory), "threads": threads}
+    seconds = parse_seconds(budget)
+    return options if seconds is None else options | {"seconds": seconds}
+
+
+def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:
+    """The folder for what is decided about a game."""
+    from tilebase.files.work_folders import work_folder
+
+    return work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}")

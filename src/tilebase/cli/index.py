@@ -1,10 +1,10 @@
-"""``tilebase index``: how many boards there are, and what solving all of them takes."""
+"""``tilebase index``: how many boards there are, and the rank of each among those of its sum."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
@@ -16,85 +16,115 @@ from tilebase.cli.options import (
     make_game,
 )
 from tilebase.cli.output import choose_format, write_rows
+from tilebase.game.game import Game
 
 TYPES = {"bit": 0.125, "uint16, float16": 2, "uint32, float32": 4, "uint64, float64": 8}
 """Bytes of a value, as they are stored; a bit takes a byte in memory."""
 
+index = App(name="index")
 
-def index(
+
+@index.default
+def sizes(
     shape: ShapeArgument,
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
-    layers: Annotated[bool, Parameter(negative=(), help="A row for each sum.")] = False,
-    board: Annotated[str | None, Parameter(help="A board whose rank to print.")] = None,
-    rank: Annotated[str | None, Parameter(help="SUM:RANK, whose board to print.")] = None,
+    layers: Annotated[
+        bool, Parameter(negative=(), help="A row for each sum; CSV and Parquet have them always.")
+    ] = False,
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> int:
     """Print how many boards lie within the limits, by sum, and the memory that layers of them take.
 
     A run has three layers in memory, and the one it makes; tables and the program come to these. Nothing is
-    solved: tilebase bound --plan says what a run takes in all, and how long.
+    solved: tilebase plan says what a run takes in all, and how long.
 
     tilebase index 4x4 256 --layers
-
-    tilebase index 2x2 32 --board 2,4/8,16
     """
     from tilebase.counting.combinatorics import boards_by_sum, layers_together
     from tilebase.dense.index import PerfectIndex
-    from tilebase.errors import UsageError
-    from tilebase.objectives.values import byte_text
 
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)
-    if board is not None or rank is not None:
-        if form is not None or output is not None or layers:
-            raise UsageError("--board and --rank print a line: leave out layers, format and output")
-        from tilebase.game.board import Board
-
-        ranks = PerfectIndex(question)
-        if board is not None:
-            cells = Board.read(question, board).cells
-            print(f"sum {question.sum(cells)}, rank {ranks.rank(cells):,}")
-        if rank is not None:
-            total, _, place = rank.partition(":")
-            place = place.replace(",", "")  # as ranks are printed
-            if not (total.isdecimal() and place.isdecimal()):
-                raise UsageError(f"--rank {rank} is not a sum and a rank: write SUM:RANK, as 30:17")
-            print(question.format(ranks.unrank(int(total), int(place))))
-        return 0
     movable = question.unmergeable and not question.fixed
-    sizes = PerfectIndex(question).sizes() if movable else boards_by_sum(question)
-    most = max(layers_together(sizes).values())
-    rows: list[dict[str, Any]]
-    if layers:
-        rows = [{"sum": s, "boards": size} for s, size in sizes.items()]
-    else:
-        peak = max(sizes, key=lambda s: sizes[s])
-        rows = [
-            {"": "layers", str(question): len(sizes)},
-            {"": "boards", str(question): sum(sizes.values())},
-            {"": f"largest layer, of sum {peak}", str(question): sizes[peak]},
-        ]
-        for name, size in TYPES.items():
-            rows.append({"": f"layers in memory, {name}", str(question): byte_text(max(size, 1) * most)})
-            rows.append(
-                {"": f"table of {name}, not compressed", str(question): byte_text(size * sum(sizes.values()))}
-            )
+    boards = PerfectIndex(question).sizes() if movable else boards_by_sum(question)
+    together = max(layers_together(boards).values())
+    memory = {name: int(max(size, 1) * together) for name, size in TYPES.items()}
     document = {
         "game": question.identity,
-        "layers": {str(s): size for s, size in sizes.items()},
-        "boards": sum(sizes.values()),
-        "memory": {name: int(max(size, 1) * most) for name, size in TYPES.items()},
+        "layers": {str(s): size for s, size in boards.items()},
+        "boards": sum(boards.values()),
+        "memory": memory,
     }
-    if layers and chosen == "table":
-        write_rows(rows, document, chosen, output)
-        if output is None:
-            print(
-                f"all {sum(sizes.values()):,}; layers in memory: "
-                + ", ".join(f"{byte_text(max(size, 1) * most)} for {name}" for name, size in TYPES.items())
-            )
-        return 0
-    write_rows(rows, document, chosen, output)
+    if layers or chosen in ("csv", "parquet"):
+        write_rows([{"sum": s, "boards": size} for s, size in boards.items()], document, chosen, output)
+        if chosen == "table" and output is None:
+            print(_layers_line(boards, memory))
+    else:
+        write_rows(_totals(question, boards, memory), document, chosen, output)
+    return 0
+
+
+def _totals(game: Game, boards: dict[int, int], memory: dict[str, int]) -> list[dict[str, Any]]:
+    from tilebase.objectives.values import byte_text
+
+    peak, every = max(boards, key=lambda s: boards[s]), sum(boards.values())
+    rows: list[dict[str, Any]] = [
+        {"": "layers", str(game): len(boards)},
+        {"": "boards", str(game): every},
+        {"": f"largest layer, of sum {peak}", str(game): boards[peak]},
+    ]
+    for name, size in TYPES.items():
+        rows.append({"": f"layers in memory, {name}", str(game): byte_text(memory[name])})
+        rows.append({"": f"table of {name}, not compressed", str(game): byte_text(size * every)})
+    return rows
+
+
+def _layers_line(boards: dict[int, int], memory: dict[str, int]) -> str:
+    from tilebase.objectives.values import byte_text
+
+    parts = [f"{byte_text(size)} for {name}" for name, size in memory.items()]
+    return f"all {sum(boards.values()):,}; layers in memory: {', '.join(parts)}"
+
+
+@index.command
+def rank(
+    shape: ShapeArgument,
+    goal: GoalArgument = None,
+    *,
+    board: Annotated[str, Parameter(help="The board, as in tilebase probe.")],
+    game: GameOptions = DEFAULT_GAME,
+) -> int:
+    """Print the sum of a board and its rank among the boards of that sum, from 0 on.
+
+    tilebase index rank 2x2 32 --board 2,4/8,16
+    """
+    from tilebase.dense.index import PerfectIndex
+    from tilebase.game.board import Board
+
+    question = make_game(shape, goal, game)
+    cells = Board.read(question, board).cells
+    print(f"sum {question.sum(cells)}, rank {PerfectIndex(question).rank(cells):,}")
+    return 0
+
+
+@index.command
+def board(
+    shape: ShapeArgument,
+    goal: GoalArgument = None,
+    *,
+    total: Annotated[int, Parameter(name="--sum", help="The sum of the tiles.")],
+    rank: Annotated[int, Parameter(help="The rank among the boards of that sum, from 0 on.")],
+    game: GameOptions = DEFAULT_GAME,
+) -> int:
+    """Print the board of a sum and a rank.
+
+    tilebase index board 2x2 32 --sum 30 --rank 17
+    """
+    from tilebase.dense.index import PerfectIndex
+
+    question = make_game(shape, goal, game)
+    print(question.format(PerfectIndex(question).unrank(total, rank)))
     return 0

@@ -1,8 +1,7 @@
-"""``tilebase lemma``: is a pattern won for certain?"""
+"""``tilebase lemma``: can a goal be forced from every board that holds a pattern?"""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from tilebase.cli.options import (
     make_game,
     parse_bytes,
 )
+from tilebase.cli.output import signature, write_document
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -74,18 +74,19 @@ def lemma(
             )  # fmt: skip
         folder.finish()
     if form == "json":
-        print(json.dumps(found.as_dict(), indent=1))
+        write_document(found.as_dict(), None)
         return int(not found.holds)
     board = question.format(found.board)
     print(f"{question}: {found.fillings:,} boards hold the pattern, of {found.boards:,} boards solved")
     if found.holds:
         print(
             f"all of them win {question.goal} against every spawn, within {_slides(found.slides)}; "
-            f"so many are needed from {board}"
+            f"so many are needed from {board} {signature()}"
         )
         return 0
     so_many = "" if within is None else f" within {_slides(within)}"
-    print(f"the pattern is not won{so_many}: {question.goal} cannot be forced{so_many} from {board}")
+    lost = f"{question.goal} cannot be forced{so_many} from {board}"
+    print(f"the pattern is not won{so_many}: {lost} {signature()}")
     return 1
 
 

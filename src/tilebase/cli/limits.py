@@ -10,13 +10,13 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
-    DropsOption,
     FormatOption,
     GameOptions,
     MemoryOption,
     OutputOption,
     QuietOption,
     ShapeArgument,
+    SpawnsOption,
     StartOption,
     ThreadsOption,
     make_game,
@@ -54,7 +54,7 @@ def search(
     """Search for the limits that give the best bound within a budget of boards.
 
     Begins with --limits, or with the least that a win needs, and prints the path to the best limits
-    found; prove the bound with tilebase bound.
+    found; prove the bound with tilebase prove.
 
     tilebase limits search 3x3 64 --pattern lemma1 --start empty --budget 1e6
     """
@@ -75,7 +75,7 @@ def search(
     if not found.best.value:
         raise UsageError(
             f"the game cannot be won within any of the {found.tried:,} limits that were tried, of at most "
-            f"{boards:,} boards each: raise --budget, or begin with other --limits"
+            f"{boards:,} boards each: give a larger --budget, or begin with other --limits"
         )
     rows = [
         {"limits": trial.text, "boards": trial.boards, "win (float32)": round(trial.value, 8)}
@@ -89,7 +89,7 @@ def search(
         "tried": found.tried,
         "finished": found.finished,
     }
-    write_rows(rows, document, chosen, output)
+    write_rows(rows, document, chosen, output, signed=True)
     if not found.finished:
         print("stopped early: better limits may be found", file=sys.stderr)
     return 0
@@ -100,7 +100,7 @@ def minimal(
     shape: ShapeArgument,
     goal: Annotated[int, Parameter(help="The tile to force.")],
     *,
-    drops: DropsOption = "2,4",
+    spawns: SpawnsOption = "2,4",
     start: StartOption = "empty",
     highest: Annotated[
         str | None, Parameter(name="--limits", help="Look below these limits only: 16,16/16,8.")
@@ -124,7 +124,7 @@ def minimal(
     from tilebase.questions.borders import find_border
     from tilebase.questions.force import four_of
 
-    question = Game(shape, goal, four=four_of(drops), start=start, limits=highest)
+    question = Game(shape, goal, four=four_of(spawns), start=start, limits=highest)
     most = parse_seconds(budget)
     with share_progress("limits known", quiet=quiet) as progress:
         found = find_border(
@@ -136,7 +136,7 @@ def minimal(
         for kind, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
         for text, images in border
     ]
-    write_rows(rows, found.as_dict(), chosen, output)
+    write_rows(rows, found.as_dict(), chosen, output, signed=True)
     if found.open:
         print(f"stopped early: {found.open:,} of {found.lattice:,} limits are open", file=sys.stderr)
         return 1
@@ -153,5 +153,5 @@ def parse_count(text: str) -> int:
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{text!r} is not a number of boards: write 1e6 or 50M") from error
     if count < 1:
-        raise UsageError(f"{text!r} boards are too few")
+        raise UsageError(f"the budget must be 1 board or more, not {text}")
     return count

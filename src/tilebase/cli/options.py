@@ -30,10 +30,17 @@ MemoryOption = Annotated[
     str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
 ]
 ThreadsOption = Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")]
-DropsOption = Annotated[str, Parameter(help="What the computer may drop: 2,4 or 2 or 4.")]
+SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
 StartOption = Annotated[
-    str, Parameter(help="empty (the computer begins), two-tiles (it chooses both), or a board.")
+    str, Parameter(help="empty (the adversary begins), two-tiles (it chooses both), or a board.")
 ]
+LimitsOption = Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")]
+PatternOption = Annotated[
+    str | None,
+    Parameter(help="Tiles on cells that win too, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
+]
+WallsOption = Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")]
+TimeOption = Annotated[str | None, Parameter(help="Give up, undecided, after this time: 90s, 10min, 2h.")]
 FormatOption = Annotated[str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")]
 OutputOption = Annotated[
     Path | None, Parameter(name=["--output", "-o"], help="File to write, instead of printing.")
@@ -60,7 +67,7 @@ class GameOptions:
     start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
         "two-tiles"
     )
-    limits: Annotated[str | None, Parameter(help="Largest tile of each cell: 16,16/16,8.")] = None
+    limits: LimitsOption = None
     largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
     pattern: Annotated[
         str | None,
@@ -69,7 +76,7 @@ class GameOptions:
     goal_sum: Annotated[
         int | None, Parameter(help="Sum of the tiles that wins, as soon as a spawn makes it: 1800.")
     ] = None
-    walls: Annotated[str, Parameter(help="Cells that no tile enters: 0,5.")] = ""
+    walls: WallsOption = ""
     unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which slides but never merges.")] = (
         ""
     )
@@ -133,7 +140,7 @@ def parse_bytes(text: str | None) -> int | None:
         raise UsageError(f"{text!r} is not an amount of memory: write 16GiB or 500MB")
     amount = float(match[1]) * _UNITS[match[2]]
     if not math.isfinite(amount):
-        raise UsageError(f"{text[:40]!r} is more memory than there can be: write 16GiB or 500MB")
+        raise UsageError(f"{text[:40]!r} is too much memory: write 16GiB or 500MB")
     return int(amount)
 
 

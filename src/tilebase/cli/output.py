@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
+from tilebase._version import __version__
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
@@ -82,19 +83,40 @@ def is_installed(module: str) -> bool:
         return False
 
 
-def write_rows(rows: Sequence[Row], document: Any, form: str, file: Path | None) -> None:
+def signature() -> str:
+    """What stands behind a result that can be cited: the program and its version."""
+    return f"(tilebase {__version__})"
+
+
+def with_version(document: Any) -> Any:
+    """A JSON object, or each of a list of objects, with the version of the program that made it."""
+    if isinstance(document, Mapping):
+        return {**document, "version": __version__}
+    return [with_version(one) for one in document]
+
+
+def write_document(document: Any, file: Path | None) -> None:
+    """Write a result as JSON, with the version.  Raises `StorageError`."""
+    write_text(json.dumps(with_version(document), indent=1) + "\n", file)
+
+
+def write_rows(
+    rows: Sequence[Row], document: Any, form: str, file: Path | None, *, signed: bool = False
+) -> None:
     """Write `rows` in a format to `file` or standard output; JSON writes `document` instead.
 
+    JSON, CSV (in a column) and Parquet (in the metadata) name the version; a table does if it is `signed`.
     Raises `StorageError` if the file cannot be written.
     """
-    if form == "parquet":
+    if form == "json":
+        write_document(document, file)
+    elif form == "table":
+        write_text(_table(rows) + (f"{signature()}\n" if signed else ""), file)
+    elif form == "csv":
+        write_text(_csv(with_version(rows)), file)
+    else:
         assert file is not None
         _write_parquet(rows, file)
-        return
-    if form == "json":
-        write_text(json.dumps(document, indent=1) + "\n", file)
-    else:
-        write_text(_csv(rows) if form == "csv" else _table(rows), file)
 
 
 def write_text(text: str, file: Path | None) -> None:
@@ -141,5 +163,6 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtraError(PYARROW) from error
+    table = pa.Table.from_pylist([dict(row) for row in rows])
     with atomic_file(file) as whole:
-        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), whole)
+        pq.write_table(table.replace_schema_metadata({"tilebase": __version__}), whole)

@@ -20,10 +20,10 @@ def play(
     auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False,
     delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3,
     adversary: Annotated[
-        bool, Parameter(negative=(), help="The computer drops what hurts most, by the table.")
+        bool, Parameter(negative=(), help="Spawn what is worst for the player, by the table.")
     ] = False,
     be_adversary: Annotated[
-        bool, Parameter(negative=(), help="The table slides, and you drop the tiles.")
+        bool, Parameter(negative=(), help="The table slides, and you choose each spawn.")
     ] = False,
     values: Annotated[bool, Parameter(negative="--no-values", help="Show what each slide is worth.")] = True,
     objective: LabelOption = None,
@@ -40,19 +40,19 @@ def play(
     from tilebase.tables.probe import open_table
 
     if not 0 <= delay <= 3600:
-        raise UsageError(f"a delay of {delay} seconds is not possible: give 0 to 3600")
+        raise UsageError(f"the delay must be 0 to 3600 seconds, not {delay:g}")
     if be_adversary and (adversary or auto):
         raise UsageError(
-            "with --be-adversary you drop the tiles and the table slides: leave out --adversary and --auto"
+            "with --be-adversary you choose the spawns and the table slides: leave out --adversary and --auto"
         )
     hint = table_hint(table)
     if hint:
         raise UsageError(hint)
     with open_table(table) as opened:
-        seat = Seat(opened, objective, random.Random(seed), start, hurt=adversary)
+        seat = Seat(opened, objective, random.Random(seed), start, worst=adversary)
         screen = Screen(seat, values=values)
         if be_adversary:
-            screen.converse_as_computer()
+            screen.converse_as_adversary()
         elif auto:
             return 0 if screen.play_on(delay) else 1
         else:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.output import write_text
+from tilebase.cli.output import write_document, write_text
 from tilebase.errors import UsageError
 
 if TYPE_CHECKING:
+    from tilebase.objectives.values import Value
     from tilebase.tables.probe import Answer
 
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
@@ -44,12 +44,15 @@ def probe(
         raise UsageError(f"format {form!r} does not exist: choose one of table, json")
     with open_table(table) as opened:
         if board is None:
-            value = opened.start(objective)
-            text = f"start of {opened.game}: {value}\n"
-            write_text(json.dumps(value.as_dict()) + "\n" if form == "json" else text, None)
-            return 0
-        answer = opened.probe(board, objective)
-    write_text(json.dumps(answer.as_dict(), indent=1) + "\n" if form == "json" else describe(answer), None)
+            found: Value | Answer = opened.value if objective is None else opened.start[objective]
+            text = f"start of {opened.game}: {found}\n"
+        else:
+            found = opened.probe(board, objective)
+            text = describe(found)
+    if form == "json":
+        write_document(found.as_dict(), None)
+    else:
+        write_text(text, None)
     return 0
 
 

@@ -128,7 +128,7 @@ def _totals(solution: Solution) -> list[dict[str, Any]]:
     title = str(solution.game)
     rows = [{"": "afterstates", title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
-    for one, value in zip(solution.objectives, solution.start, strict=solution.complete):
+    for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete):
         words = one.text
         if names.count(one.name) > 1:
             words += f" ({one.dtype})"
@@ -139,5 +139,5 @@ def _totals(solution: Solution) -> list[dict[str, Any]]:
 def _values(solution: Solution) -> list[dict[str, Any]]:
     return [
         {"objective": one.label, "kind": value.kind, "value": float(value)}
-        for one, value in zip(solution.objectives, solution.start, strict=solution.complete)
+        for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete)
     ]

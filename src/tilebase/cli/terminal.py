@@ -24,8 +24,8 @@ HELP = (
 )
 
 
-DROP_HELP = (
-    "the table slides, you drop: type a cell and a tile, as in 5 4, cells counted from 0 at the top left; "
+SPAWN_HELP = (
+    "the table slides, you spawn: type a cell and a tile, as in 5 4, cells counted from 0 at the top left; "
     "u undo, n new game, q quit\n"
 )
 
@@ -33,7 +33,7 @@ DROP_HELP = (
 class Seat:
     """A game in progress: the position, and those before it.
 
-    With `hurt` the computer drops what leaves the player worst off, else at random.
+    With `worst` each spawn is the one that leaves the player worst off, else it is random.
     """
 
     def __init__(
@@ -43,9 +43,9 @@ class Seat:
         rng: random.Random,
         start: str | None,
         *,
-        hurt: bool = False,
+        worst: bool = False,
     ) -> None:
-        self.table, self.objective, self.rng, self.hurt = table, objective, rng, hurt
+        self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
         self._start = start
         self.history: list[Board] = []
         self.board = self.begin()
@@ -62,7 +62,7 @@ class Seat:
     def _choose(self, boards: Sequence[tuple[Cells, Fraction]]) -> Board:
         """One of some boards with their probabilities: at random, or a worst one for the player."""
         found = [Board(self.table.game, cells) for cells, _ in boards]
-        if not self.hurt:
+        if not self.worst:
             return self.rng.choices(found, [float(p) for _, p in boards])[0]
         worths = [self._worth(board) for board in found]
         return self.rng.choice(
@@ -81,13 +81,13 @@ class Seat:
         found: Answer | None = self.table.get(self.board, None, self.objective)
         return found
 
-    def slide(self, direction: str, drop: Board | None = None) -> bool:
-        """Slide, and let a tile be dropped, the one given or another; whether that was allowed."""
+    def slide(self, direction: str, spawned: Board | None = None) -> bool:
+        """Slide, and spawn a tile: the state given, or another; whether the slide was allowed."""
         after = self.board.slides().get(direction)
         if after is None:
             return False
         self.history.append(self.board)
-        self.board = after if after.won else drop or self._choose(self.table.game.spawns(after.cells))
+        self.board = after if after.won else spawned or self._choose(self.table.game.spawns(after.cells))
         return True
 
     def best(self) -> str | None:
@@ -169,9 +169,9 @@ class Screen:
             elif word:
                 self._slide(WORDS.get(word, word))
 
-    def converse_as_computer(self) -> None:
-        """Let the table slide and read what is dropped, until the end of input or ``q``."""
-        sys.stdout.write(DROP_HELP)
+    def converse_as_adversary(self) -> None:
+        """Let the table slide and read what the user spawns, until the end of input or ``q``."""
+        sys.stdout.write(SPAWN_HELP)
         self.show()
         while True:
             after, chosen = self._slide_of_the_table()
@@ -188,14 +188,14 @@ class Screen:
                     self.seat.undo()  # the winning slide, which the table would make again
                 sys.stdout.write(self._commands[word]())
             elif word in ("?", "h", "help"):
-                sys.stdout.write(DROP_HELP)
+                sys.stdout.write(SPAWN_HELP)
             elif after is None or chosen is None:
-                sys.stdout.write("nothing can be dropped: u takes a drop back, n begins anew\n")
+                sys.stdout.write("no tile can be spawned: u takes a spawn back, n begins anew\n")
             elif word:
-                self._drop(after, chosen, word)
+                self._spawn(after, chosen, word)
 
     def _slide_of_the_table(self) -> tuple[Board | None, str | None]:
-        """The afterstate that a tile is to be dropped on; a slide that wins is made at once."""
+        """The afterstate on which a tile is to be spawned; a slide that wins is made at once."""
         chosen = None if self.seat.over else self.seat.best()
         if chosen is None:
             if not self.seat.over:
@@ -209,7 +209,7 @@ class Screen:
             return None, None
         return after, chosen
 
-    def _drop(self, after: Board, direction: str, word: str) -> None:
+    def _spawn(self, after: Board, direction: str, word: str) -> None:
         game = self.seat.table.game
         allowed = {
             f"{cell} {2 ** board[cell]}": board
@@ -220,7 +220,7 @@ class Screen:
         board = allowed.get(" ".join(word.replace(",", " ").split()))
         if board is None:
             sys.stdout.write(
-                f"{word} is not possible here; type a cell and a tile, as {', '.join(sorted(allowed)[:6])}\n"
+                f"{word} is not allowed here; type a cell and a tile, as {', '.join(sorted(allowed)[:6])}\n"
             )
             return
         self.seat.slide(direction, Board(game, board))

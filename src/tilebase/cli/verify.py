@@ -54,13 +54,13 @@ def verify(
     tilebase verify 3x3-512/ --against 3x3-512.sha256
     """
     if sample < 0:
-        raise UsageError(f"a sample of {sample} values is not possible: give 0 or more")
+        raise UsageError(f"the sample must be 0 values or more, not {sample}")
     from tilebase.files.source import mode_of
 
     path = Path(location)
     is_table = "://" in location or path.suffix == ".zip" or (path / "manifest.json").exists()
     if (listed or against is not None) and not is_table:
-        raise UsageError(f"{location} is no table: only the files of a table have a list of sums")
+        raise UsageError(f"{location} is not a table: --list and --against are for tables")
     if listed or against is not None:
         return _verify_sums(location, None if every else sample, seed, listed, against, quiet)
     if "://" in location:

@@ -71,6 +71,9 @@ class BoundResult:
     canonical_boards_by_sum: dict[int, int]
     canonical_possible_by_sum: dict[int, int]
 
+    def __repr__(self) -> str:
+        return f"<BoundResult of {self.game}: {self.boards:,} boards, {self.possible:,} possible>"
+
     @property
     def wins(self) -> int:
         """1 if the game has a goal or a goal sum: all boards that have it, taken as one state; else 0."""

@@ -65,6 +65,10 @@ class CountResult:
     raw_live: IntArray
     complete: bool = True
 
+    def __repr__(self) -> str:
+        counted = f"{self.total('states'):,} states, {self.total('live'):,} live"
+        return f"<CountResult of {self.game}: {counted}{'' if self.complete else ', not complete'}>"
+
     @property
     def losing(self) -> IntArray:
         """States without an allowed slide."""
@@ -151,7 +155,7 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
     """The sums of the rows of a table, and for each of `STORED` the array that they fill."""
     sums = sorted({index(row["sum"]) for row in rows})
     if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.max_code:
-        raise ValueError(f"a board of {game} has no sum of {sums[0] if sums[0] < 0 else sums[-1]}")
+        raise ValueError(f"no board of {game} has the sum {sums[0] if sums[0] < 0 else sums[-1]}")
     place = {total: layer for layer, total in enumerate(sums)}
     arrays = {name: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for name in STORED}
     cells = set()
@@ -165,7 +169,9 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
             or cell[1] > game.max_code
             or cell in cells
         ):
-            raise ValueError(f"largest tile {tile} in sum {row['sum']} cannot be, or stands there twice")
+            raise ValueError(
+                f"the largest tile {tile} in sum {row['sum']} must be a tile of the game, and listed once"
+            )
         cells.add(cell)
         for name in STORED:
             arrays[name][cell] = index(row[name])

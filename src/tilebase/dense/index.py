@@ -270,7 +270,7 @@ class PerfectIndex:
         try:
             total, rank = index(total), index(rank)
         except TypeError as error:
-            raise UsageError("a sum and a rank are whole numbers") from error
+            raise UsageError("the sum and the rank must be whole numbers") from error
         layer = self._layer_of(total)
         if not 0 <= rank < layer.size:
             raise UsageError(
@@ -320,5 +320,5 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
             if best is None or cost < best[0]:
                 best = cost, (rows, columns), (a, b, c, d)
     if best is None:
-        raise UsageError(f"{game} has no two directions to cut")
+        raise UsageError(f"{game} has fewer than two axes: give rows and columns")
     return best[1], best[2]

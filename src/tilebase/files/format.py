@@ -213,16 +213,16 @@ class _ChunkFile:
         read, path = self._source.read, self.path
         self.nbytes = self._source.size
         if self.nbytes < len(HEADER) + _TRAILER.size:
-            raise CorruptError(f"{path} is no {self.what}: it has {self.nbytes} bytes; make it anew")
+            raise CorruptError(f"{path} is not a {self.what}: it has {self.nbytes} bytes; make it again")
         if read(0, len(HEADER)) != self.header:
-            raise CorruptError(f"{path} is no {self.what}, or one of another version: its header is wrong")
+            raise CorruptError(f"{path} is not a {self.what}, or one of another version: its header is wrong")
         trailer = read(self.nbytes - _TRAILER.size, _TRAILER.size)
         offset, self.keys_total, chunks, meta_bytes, index_crc, meta_crc, crc, end = _TRAILER.unpack(trailer)
         index_bytes = chunks * _INDEX.itemsize
         if crc != zlib.crc32(trailer[: _TRAILER.size - 12]) or end != END:
-            raise CorruptError(f"{path} is damaged in its trailer; make it anew")
+            raise CorruptError(f"{path} is damaged in its trailer; make it again")
         if offset + index_bytes + meta_bytes + _TRAILER.size != self.nbytes:
-            raise CorruptError(f"{path} is truncated or mixed; make it anew")
+            raise CorruptError(f"{path} is truncated, or parts of several files; make it again")
         if chunks > MOST_CHUNKS or meta_bytes > MOST_META:
             raise CorruptError(
                 f"{path} says that it has {chunks} chunks and {meta_bytes} bytes of meta; "
@@ -232,14 +232,17 @@ class _ChunkFile:
         data = read(offset, index_bytes + meta_bytes)
         index, text = data[:index_bytes], data[index_bytes:]
         if zlib.crc32(index) != index_crc or zlib.crc32(text) != meta_crc:
-            raise CorruptError(f"{path} is damaged in its index; make it anew")
+            raise CorruptError(f"{path} is damaged in its index; make it again")
         self.index = np.frombuffer(index, dtype=_INDEX)
         self.meta: dict[str, Any] = mapping(parse_json(text, f"the meta of {path}"), f"the meta of {path}")
         self._offsets = len(HEADER) + _sums(self.index["bytes"])
         self.starts: npt.NDArray[np.int64] = _sums(self.index["keys"])
         if self._offsets[-1] != offset or self.starts[-1] != self.keys_total:
-            raise CorruptError(f"{path} is damaged: its index does not add up; make it anew")
+            raise CorruptError(f"{path} is damaged: its index does not add up; make it again")
         self._check_index()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.path}: {self.keys_total:,} boards>"
 
     def _check_index(self) -> None:
         """Bound what the index says of each chunk before memory is taken for it."""
@@ -281,7 +284,7 @@ class _ChunkFile:
         row = self.index[chunk]
         frame = self._source.read(int(self._offsets[chunk]), int(row["bytes"]))
         if zlib.crc32(frame) != row["crc"]:
-            raise CorruptError(f"{self.path} is damaged in chunk {chunk}; make it anew")
+            raise CorruptError(f"{self.path} is damaged in chunk {chunk}; make it again")
         return frame
 
     def check_bytes(self) -> None:
@@ -400,12 +403,16 @@ class ValueFile(_ChunkFile):
             np.array_equal(self.index[name], layer.index[name]) for name in ("first", "keys")
         )
         if not same or any(self.meta.get(name) != layer.meta.get(name) for name in ("game", "kind", "sum")):
-            raise CorruptError(f"{self.path} does not hold the values of {layer.path}: files are mixed")
+            raise CorruptError(
+                f"{self.path} does not hold the values of {layer.path}: files of different runs are mixed"
+            )
 
     def check_objective(self, objective: Objective) -> None:
         """Raise `CorruptError` unless the file says that its values are those of this objective."""
         if self.meta.get("objective") != objective.identity:
-            raise CorruptError(f"{self.path} does not hold values of {objective}: layers are mixed")
+            raise CorruptError(
+                f"{self.path} does not hold values of {objective}: files of different runs are mixed"
+            )
 
     def check_ranks(self) -> None:
         """Raise `CorruptError` unless the first board of each chunk is the one after the last chunk's."""

@@ -90,7 +90,7 @@ class BoardCheck:
         used = self.game.bits * self.game.cells
         over = used < 64 and (keys >> np.uint64(used)).any()
         if over or (found != total + self._moving * self._X).any():
-            raise CorruptError(f"{name} holds keys that are no boards of sum {total} of {self.game}")
+            raise CorruptError(f"{name} holds keys that are not boards of sum {total} of {self.game}")
 
 
 def in_order(jobs: Iterable[Future[T]], ahead: int) -> Iterator[T]:

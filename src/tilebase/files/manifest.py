@@ -54,6 +54,10 @@ class Manifest:
     version: str = __version__
     space: str = "reachable"
 
+    def __repr__(self) -> str:
+        labels = ", ".join(self.labels)
+        return f"<Manifest of {self.game}: {labels}; {len(self.layers):,} layers>"
+
     @property
     def text(self) -> str:
         """The file."""
@@ -90,7 +94,7 @@ class Manifest:
                     f"this program reads {VERSION}: update it"
                 )
             if check != _check(values):
-                raise CorruptError(f"{name} is damaged: solve again to mend it")
+                raise CorruptError(f"{name} is damaged: solve again to repair it")
             return cls._from_values(values)
 
     @classmethod
@@ -112,7 +116,7 @@ class Manifest:
             whole(count, f"the count of {what}", MOST_COUNT)
         space = values.get("space", "reachable")
         if space not in ("reachable", "all"):
-            raise CorruptError(f"the space {space!r} is none of reachable, all")
+            raise CorruptError(f"the space must be reachable or all, not {space!r}")
         files = [*labels, *(["afterstates"] if space == "reachable" else [])]
         layers = dict(
             _layer(total, checks, files) for total, checks in mapping(values["layers"], "layers").items()
@@ -147,20 +151,24 @@ def _start(objective: Objective, value: Value) -> Value:
     """The value of the start, if it is of the kind that the objective has."""
     kind = (Upper if objective.rounds_up else Lower) if objective.is_bound else Exact
     if not isinstance(value, kind):
-        raise CorruptError(f"the start under {objective.label} is {value.kind}")
+        raise CorruptError(f"the value of the start under {objective.label} has the wrong type, {value.kind}")
     if isinstance(value, Exact) and isinstance(value.value, bool) != objective.is_boolean:
-        raise CorruptError(f"the start under {objective.label} is {value.value!r}")
+        raise CorruptError(
+            f"the value of the start under {objective.label} has the wrong type: {value.value!r}"
+        )
     if isinstance(value, Lower | Upper) and not 0 <= value.bound <= 1:
-        raise CorruptError(f"the start under {objective.label} is a bound that no probability has")
+        raise CorruptError(f"the value of the start under {objective.label} must be from 0 to 1")
     return value
 
 
 def _layer(total: str, checks: Any, files: Sequence[str]) -> tuple[int, dict[str, str]]:
     """The sum of a layer and the checksums of its files."""
     if not re.fullmatch(r"0|[1-9]\d{0,9}", total, re.ASCII):
-        raise CorruptError(f"a layer has the sum {total!r}")
+        raise CorruptError(f"the sum of a layer must be a whole number, not {total!r}")
     found = mapping(checks, f"the layer of sum {total}")
     for name in files:
         if not re.fullmatch(r"[0-9a-f]{8}", text(found[name], f"the checksum of {name} of sum {total}")):
-            raise CorruptError(f"the checksum of {name} of sum {total} is {found[name]!r}")
+            raise CorruptError(
+                f"the checksum of {name} of sum {total} must be 8 hexadecimal digits, not {found[name]!r}"
+            )
     return int(total), found

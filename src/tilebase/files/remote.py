@@ -169,7 +169,7 @@ class RemoteFile:
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes.  Raises `CorruptError` if the file is shorter, or `StorageError`."""
         if not 0 <= offset <= offset + size <= self.size:
-            raise CorruptError(f"{self.name} ends too early; make it anew")
+            raise CorruptError(f"{self.name} ends too early; make it again")
         begin, end = offset // BLOCK * BLOCK, offset + size
         fresh: dict[int, bytes] = {}
         data = bytearray()

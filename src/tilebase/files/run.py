@@ -280,7 +280,7 @@ def _delete_contents(path: Path) -> None:
     for entry in entries:
         name = entry.relative_to(path).as_posix()
         if not KNOWN.fullmatch(name):
-            raise StorageError(f"cannot delete all of {path}: it holds {name}, which is no part of a run")
+            raise StorageError(f"cannot delete all of {path}: it holds {name}, which is not part of a run")
     marker = path / DELETED
     if (path / "run.json").exists():
         (path / "run.json").replace(marker)
@@ -418,7 +418,7 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
             whole(line["sum"], "a sum", MOST_SUM)
             for name in STORED:
                 if type(line[name]) is not list or len(line[name]) > game.max_code + 1:
-                    raise CorruptError(f"{name} of sum {line['sum']} are no counts")
+                    raise CorruptError(f"{name} of sum {line['sum']} are not counts")
                 for number in line[name]:
                     whole(number, f"a count of {name} of sum {line['sum']}")
             mapping(line.get("files", {}), f"the checksums of sum {line['sum']}")

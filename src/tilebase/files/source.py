@@ -75,7 +75,7 @@ class LocalFile:
             self.close()
         if min(offset, self.size) < 0 or offset + self.size > there:
             self.close()
-            raise CorruptError(f"{self.name} ends too early; make it anew")
+            raise CorruptError(f"{self.name} ends too early; make it again")
 
     def _open(self) -> int:
         try:
@@ -95,7 +95,7 @@ class LocalFile:
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes."""
         if not 0 <= offset <= offset + size <= self.size:
-            raise CorruptError(f"{self.name} ends too early; make it anew")
+            raise CorruptError(f"{self.name} ends too early; make it again")
         descriptor = self._descriptor if self._hold else self._open()
         data = bytearray()
         try:
@@ -110,7 +110,7 @@ class LocalFile:
             if not self._hold:
                 os.close(descriptor)
         if len(data) != size:
-            raise CorruptError(f"{self.name} ends too early; make it anew")
+            raise CorruptError(f"{self.name} ends too early; make it again")
         return bytes(data)
 
     def close(self) -> None:
@@ -174,9 +174,9 @@ class Zip:
         except OSError as error:
             if error.errno != errno.EINVAL:  # that one comes of offsets that cannot be
                 raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
-            raise CorruptError(f"{path} is no zip file, or a damaged one: an offset is wrong") from error
+            raise CorruptError(f"{path} is not a zip file, or is damaged: an offset is wrong") from error
         except _DAMAGE as error:
-            raise CorruptError(f"{path} is no zip file, or a damaged one: {shown(error)}") from error
+            raise CorruptError(f"{path} is not a zip file, or is damaged: {shown(error)}") from error
         self._prefix = self._find_prefix()
 
     def _find_prefix(self) -> str:
@@ -197,7 +197,7 @@ class Zip:
         finally:
             whole.close()
         if fields[0] != b"PK\3\4":
-            raise CorruptError(f"{self.path} is no zip file, or a damaged one: {name} begins wrongly")
+            raise CorruptError(f"{self.path} is not a zip file, or is damaged: the header of {name} is wrong")
         offset = info.header_offset + _LOCAL_HEADER.size + fields[-2] + fields[-1]
         try:
             member = LocalFile(self.path, offset, info.file_size, hold=False)

@@ -67,6 +67,9 @@ class Board:
 
     # -- reading -------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        return f"<Board {self.text} of {self.game}>"
+
     @classmethod
     def parse(cls, game: Game, text: str) -> Board:
         """The board of a text, a key as ``0x...`` or a picture as `unicode` draws it.
@@ -158,7 +161,7 @@ class Board:
         """
         wanted: object = size
         if not isinstance(wanted, int | float) or not 0 < wanted < 1e6:
-            raise UsageError(f"a picture of size {size} cannot be drawn: give 1 to 1,000,000 pixels")
+            raise UsageError(f"the size of a picture must be 1 to 1,000,000 pixels, not {size}")
         width, height = _drawing_size(self.game)
         scale = size / max(width, height)
         parts = [_svg_plane(self, plane) for plane in range(_planes(self.game))]
@@ -222,7 +225,9 @@ def _integers(game: Game, array: npt.ArrayLike) -> list[int]:
     except ValueError as error:
         raise BoardError(f"not an array of shape {game.shape}: {error}") from error
     if values.shape != game.shape:
-        raise BoardError(f"an array of shape {values.shape}; a {game.shape_text} board has {game.shape}")
+        raise BoardError(
+            f"the array has the shape {values.shape}, but a {game.shape_text} board has {game.shape}"
+        )
     if not np.issubdtype(values.dtype, np.integer):
         raise BoardError(f"an array of {values.dtype}, but a board holds integers: convert it first")
     return [int(value) for value in values.flat]

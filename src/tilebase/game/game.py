@@ -176,6 +176,15 @@ class Game:
 
     # -- checks ---------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        words = [repr(self.shape_text)]
+        if self.goal is not None:
+            words.append(str(self.goal))
+        texts = {"four": str(self.four), "limits": self.limits and self.limits_text}
+        changed = [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
+        words += [f"{name}={texts.get(name, getattr(self, name))!r}" for name in changed]
+        return f"Game({', '.join(words)})"
+
     def _cell_set(self, cells: str | Iterable[int], what: str) -> tuple[int, ...]:
         try:
             chosen = tuple(
@@ -211,7 +220,7 @@ class Game:
             if cell not in self.walls and exponent_of(value, "limit") < spawned:
                 raise GameError(
                     f"limit {value} on cell {cell} is below the spawned tile {2**spawned}: "
-                    "raise it, or make the cell a wall"
+                    "give a higher limit, or make the cell a wall"
                 )
         return values
 
@@ -226,7 +235,7 @@ class Game:
                 "fixed says that unmergeable tiles never move, but there are none: name their cells"
             )
         if set(self.walls) & set(self.unmergeable):
-            raise GameError("a cell cannot be a wall and hold an unmergeable tile")
+            raise GameError("a cell is listed as a wall and as an unmergeable tile: list it once")
         if self.free_cells < 1:
             raise GameError("no cell is left for a tile: take away walls or unmergeable tiles")
 
@@ -244,7 +253,9 @@ class Game:
                     f"{self.free_cells} cells make at most {2**highest}"
                 )
         if self.largest is not None and exponent_of(self.largest, "largest tile") < spawned:
-            raise GameError(f"largest tile {self.largest} is below the spawned {2**spawned}")
+            raise GameError(
+                f"largest tile {self.largest} is below the spawned {2**spawned}: give at least that"
+            )
         if max(self.tops) > self.max_code:
             raise GameError(
                 f"tiles to {2 ** max(self.tops)} can be made on {self.shape_text} and do not fit into "
@@ -255,7 +266,7 @@ class Game:
     def _check_start(self) -> None:
         if self.start == "two-tiles":
             if self.free_cells < 2:
-                raise GameError(f"{self.shape_text} has no room for two tiles: start empty instead")
+                raise GameError(f"{self.shape_text} has too few cells for two tiles: choose the start empty")
         elif self.start != "empty":
             try:
                 cells = self.parse(self.start)
@@ -420,7 +431,7 @@ class Game:
                 None if word == "*" else self._parse_cell(word, cell) for cell, word in enumerate(words)
             )
         except BoardError as error:
-            raise GameError(f"the pattern {text!r} is not possible: {error}") from error
+            raise GameError(f"{text!r} is not a pattern: {error}") from error
         return self._check_pattern(pattern)
 
     def _check_pattern(self, pattern: Pattern) -> Pattern:
@@ -431,7 +442,7 @@ class Game:
                     f"{f'at most {2 ** self.tops[cell]}' if self.tops[cell] else 'no tile'}"
                 )
         if not any(pattern):
-            raise GameError("the pattern holds no tile: it would be won from the start")
+            raise GameError("the pattern holds no tile: name at least one")
         return pattern
 
     @property

@@ -90,6 +90,9 @@ MEANINGS = {
 WITHOUT_GOAL = tuple(name for name, meaning in MEANINGS.items() if not meaning.win)
 """The objectives of games without a goal."""
 
+DISCOUNTED = tuple(name for name, meaning in MEANINGS.items() if meaning.spawns == "mean")
+"""The objectives that take a discount."""
+
 MOST_DENOMINATOR = 10**12
 """Of a discount; it is part of the name of a folder."""
 
@@ -154,11 +157,19 @@ class Objective:
             object.__setattr__(self, "dtype", self.meaning.types[0])
         if self.dtype not in self.meaning.types:
             raise UsageError(
-                f"values of {self.name} cannot be {self.dtype}: choose {' or '.join(self.meaning.types)}"
+                f"the type of {self.name} must be {' or '.join(self.meaning.types)}, not {self.dtype}"
             )
         object.__setattr__(self, "discount", parse_discount(self.discount))
         if self.discount != 1 and not self.is_mean:
-            raise UsageError(f"{self.name} cannot be discounted: only means over spawns can")
+            raise UsageError(f"{self.name} takes no discount: only {', '.join(DISCOUNTED)} do")
+
+    def __repr__(self) -> str:
+        words = [repr(self.name)]
+        if self.dtype != self.meaning.types[0]:
+            words.append(repr(self.dtype))
+        if self.discount != 1:
+            words.append(f"discount='{self.discount}'")
+        return f"Objective({', '.join(words)})"
 
     @property
     def meaning(self) -> Meaning:
@@ -306,7 +317,10 @@ class Objective:
             raise UsageError(f"{self.name} needs a goal: name one, or choose {', '.join(WITHOUT_GOAL)}")
         goal = game.goal_exponent or 0
         if self.meaning.merge and goal > game.x:
-            raise UsageError(f"the {self.name} of making {game.goal} does not fit {game.bits} bits per cell")
+            raise UsageError(
+                f"the {self.name} of making {game.goal} does not fit {game.bits} bits per cell: choose a "
+                "smaller goal"
+            )
         if self.is_bound and game.cells * game.four.denominator * (self.one + 1) >= 1 << 64:
             raise UsageError(
                 f"{self.name} in {self.dtype} needs a chance of a 4 with a smaller denominator "
@@ -341,7 +355,7 @@ def parse_discount(value: Any) -> Fraction:
     if discount.denominator > MOST_DENOMINATOR:
         raise UsageError(f"the discount {text} has too many digits: at most twelve behind the point")
     if not 0 < discount <= 1:
-        raise UsageError(f"the discount is {text}, but must lie above 0 and at most be 1")
+        raise UsageError(f"the discount must be above 0 and at most 1, not {text}")
     return discount
 
 
@@ -360,7 +374,7 @@ def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
         plain = Objective(name, dtype)
         found.append(Objective(name, dtype, factor if plain.is_mean else Fraction(1)))
     if factor != 1 and not any(objective.is_mean for objective in found):
-        raise UsageError(f"{text} cannot be discounted: only means over spawns can")
+        raise UsageError(f"{text} takes no discount: only {', '.join(DISCOUNTED)} do")
     if len(set(found)) < len(found):
         raise UsageError(f"{text} names an objective twice")
     return tuple(found)

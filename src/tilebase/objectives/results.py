@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilebase.errors import CorruptError
+from tilebase.errors import CorruptError, MissingObjectiveError
 from tilebase.game.game import Game
-from tilebase.objectives.objective import Objective
+from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.values import Lower, Upper, Value, join_bounds
 from tilebase.runtime.documents import shown, whole
 
@@ -41,6 +41,9 @@ class LayerSummary:
     won: int
     lost: int
 
+    def __repr__(self) -> str:
+        return f"<LayerSummary of sum {self.sum}: {self.positions:,} afterstates, mean value {self.mean:.6g}>"
+
     @classmethod
     def of(cls, total: int, positions: int, pieces: Sequence[Piece]) -> LayerSummary:
         """The summary of a layer from those of its pieces, whose sums are added exactly."""
@@ -65,8 +68,44 @@ class LayerSummary:
             whole(values[name], f"{name} of a layer")
         for name in ("least", "mean", "largest"):
             if type(values[name]) not in (int, float):
-                raise CorruptError(f"{name} of a layer is {shown(repr(values[name]), 40)}")
+                raise CorruptError(f"{name} of a layer must be a number, not {shown(repr(values[name]), 40)}")
         return cls(**{name: values[name] for name in cls.__dataclass_fields__})
+
+
+class StartValues(Mapping[str, Value]):
+    """What the start is worth, by the labels of the objectives; read only.
+
+    A name, as ``"win"``, finds the first objective with that name where it is no label.
+
+    >>> from tilebase.objectives.values import Exact
+    >>> start = StartValues((Objective("win", "float32"),), (Exact(0.5),))
+    >>> list(start), float(start["win"])
+    (['win-float32'], 0.5)
+    """
+
+    def __init__(self, objectives: Sequence[Objective], values: Sequence[Value]) -> None:
+        self._values = dict(zip(objectives, values, strict=True))
+
+    def __getitem__(self, label: object) -> Value:
+        """The value under an objective.  Raises `MissingObjectiveError`, which is a KeyError."""
+        found = find_objective(self._values, label) if isinstance(label, str) else None
+        if found is None:
+            raise MissingObjectiveError(
+                f"{label!r} was not solved for: choose one of {', '.join(self) or 'no objectives'}"
+            )
+        return self._values[found]
+
+    def __iter__(self) -> Iterator[str]:
+        return (objective.label for objective in self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.items()))
+
+    def __repr__(self) -> str:
+        return f"<StartValues {', '.join(f'{label}: {value}' for label, value in self.items()) or 'none'}>"
 
 
 @dataclass(frozen=True)
@@ -80,9 +119,9 @@ class Solution:
     layers:
         ``layers[i]``: summaries under the i-th objective, by ascending sum.
     start:
-        ``start[i]``: the value of the start under the i-th objective, averaged over the starts
-        with their probabilities (the least or largest of them where the objective is).  Empty if
-        the pass stopped before.
+        ``start[label]``: the value of the start under the objective with this label, as
+        ``start["win"]``: averaged over the starts with their probabilities (the least or largest of
+        them where the objective is).  Empty if the pass stopped before.
     positions:
         Afterstates solved.
     """
@@ -90,8 +129,12 @@ class Solution:
     game: Game
     objectives: tuple[Objective, ...]
     layers: tuple[tuple[LayerSummary, ...], ...]
-    start: tuple[Value, ...]
+    start: StartValues
     positions: int
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{label} {value}" for label, value in self.start.items())
+        return f"<Solution of {self.game}: {values or 'not complete'}>"
 
     @property
     def complete(self) -> bool:
@@ -107,10 +150,10 @@ class Solution:
         if not self.start:
             raise LookupError("the start has no value: the pass stopped before it")
         if len(self.start) > 1 and self.objectives[0].discount == self.objectives[1].discount:
-            low, high = self.start[:2]
+            low, high = list(self.start.values())[:2]
             if isinstance(low, Lower) and isinstance(high, Upper):
                 return join_bounds(low, high)
-        return self.start[0]
+        return next(iter(self.start.values()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One dictionary a layer and objective, by ascending sum."""
@@ -123,7 +166,7 @@ class Solution:
         return {
             "game": self.game.identity,
             "objectives": [objective.identity for objective in self.objectives],
-            "start": [value.as_dict() for value in self.start],
+            "start": [value.as_dict() for value in self.start.values()],
             "positions": self.positions,
             "complete": self.complete,
             "layers": list(self.rows()),

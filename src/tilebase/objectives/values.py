@@ -22,6 +22,9 @@ class Exact:
     value: float | int | bool
     kind = "exact"
 
+    def __repr__(self) -> str:
+        return f"Exact({self.value!r})"
+
     def __float__(self) -> float:
         return float(self.value)
 
@@ -42,6 +45,9 @@ class Lower:
     bound: Fraction
     kind = "lower"
 
+    def __repr__(self) -> str:
+        return f"<Lower: {self}>"
+
     def __float__(self) -> float:
         return float(self.bound)
 
@@ -59,6 +65,9 @@ class Upper:
 
     bound: Fraction
     kind = "upper"
+
+    def __repr__(self) -> str:
+        return f"<Upper: {self}>"
 
     def __float__(self) -> float:
         return float(self.bound)
@@ -78,6 +87,9 @@ class Interval:
     low: Fraction
     high: Fraction
     kind = "interval"
+
+    def __repr__(self) -> str:
+        return f"<Interval: {self}>"
 
     def __float__(self) -> float:
         return float((self.low + self.high) / 2)

@@ -66,6 +66,10 @@ class Border:
     asked: int
     seconds: float
 
+    def __repr__(self) -> str:
+        counts = f"{len(self.winning):,} minimal winning, {len(self.losing):,} maximal losing"
+        return f"<Border of {self.game}: {counts}{f', {self.open:,} open' if self.open else ''}>"
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
@@ -132,7 +136,7 @@ class _BorderSearch:
         self.game, self._deadline, self._progress = game, deadline, progress
         self._options: Any = {"memory": memory, "threads": threads}
         self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles]
-        # No limit is below what is dropped, or below what stands there at the start.
+        # No limit is below what is spawned, or below what stands there at the start.
         self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
         self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))
         self.known = self._open_lattice()

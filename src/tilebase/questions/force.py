@@ -1,7 +1,7 @@
-"""What can be forced: the computer places its tiles to hurt, and the player makes the goal all the same.
+"""What can be forced: the player makes the goal whatever the adversary spawns, and wherever.
 
 Whether a goal is forced does not depend on the probability of a 4, only on whether 2s and 4s may be
-dropped.  Three engines answer:
+spawned.  Three engines answer:
 
 * ``search``: depth first over canonical afterstates with a table of what is decided (`search.search`).
   It opens a few in a hundred of the boards up to symmetry, and knows a strategy at the end.
@@ -43,8 +43,8 @@ from tilebase.search.certificates import check_certifiable, write_certificate
 from tilebase.search.search import Search
 
 ENGINES = ("search", "dense", "reachable")
-DROPS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
-"""What the computer may drop, and a probability of a 4 under which it may."""
+SPAWNS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
+"""The tiles that the adversary may spawn, and a probability of a 4 under which they occur."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,10 @@ class Forced:
     listed: int | None = None
     version: str = __version__
 
+    def __repr__(self) -> str:
+        verdict = {True: "yes", False: "no", None: "undecided"}[self.forced]
+        return f"<Forced {self.game}: {verdict}, by the engine {self.engine}>"
+
     @property
     def statement(self) -> str:
         """The answer in words."""
@@ -108,12 +112,12 @@ class Forced:
         }
 
 
-def four_of(drops: str) -> Fraction:
-    """A probability of a 4 under which just these tiles may be dropped.  Raises `UsageError`."""
-    word = ",".join(sorted(drops.replace(" ", "").split(",")))
-    if word not in DROPS:
-        raise UsageError(f"drops {drops!r} are not possible: write 2,4 or 2 or 4")
-    return DROPS[word]
+def four_of(spawns: str) -> Fraction:
+    """A probability of a 4 under which just these tiles may be spawned.  Raises `UsageError`."""
+    word = ",".join(sorted(spawns.replace(" ", "").split(",")))
+    if word not in SPAWNS:
+        raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")
+    return SPAWNS[word]
 
 
 FIRST_PATIENCE = 1.0
@@ -152,7 +156,7 @@ def force(
     anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Forced:
-    """Decide whether the player can force the goal against every drop.
+    """Decide whether the player can force the goal against every spawn.
 
     Parameters
     ----------
@@ -198,7 +202,7 @@ def force(
     if certificate is not None:
         check_certifiable(game)
         if engine not in (None, "search"):
-            raise UsageError("only the engine search makes a certificate: leave the engine out")
+            raise UsageError("a certificate is made by the engine search only: leave the engine out")
         check_writable(Path(certificate))
     since = time.perf_counter()
     if engine in (None, "search"):
@@ -315,7 +319,7 @@ def force_starts(
     """
     memory, threads = check_resources(memory, threads)
     if game.start != "two-tiles":
-        raise UsageError("all starts of two tiles are asked about: leave the start out")
+        raise UsageError("every start of two tiles is decided: leave the start out")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile")
     states = canonical_starts(game)
@@ -353,11 +357,14 @@ class Largest:
     seconds: float
     answers: tuple[Forced, ...]
 
+    def __repr__(self) -> str:
+        return f"<Largest forced on {self.shape}: {self.tile}{'' if self.exact else ' or more'}>"
+
 
 def largest_forced(
     shape: str,
     *,
-    drops: str = "2,4",
+    spawns: str = "2,4",
     start: str = "empty",
     limits: str | None = None,
     memory: int | None = None,
@@ -368,26 +375,26 @@ def largest_forced(
 ) -> Largest:
     """The largest tile that can be forced, found upwards: who makes a tile has made half of it.
 
-    A computer that may drop 2s keeps the player from a 4 with those alone, and from all tiles above
+    An adversary that may spawn 2s keeps the player from a 4 with those alone, and from all tiles above
     2**n on n cells.  `known` are answers that need not be found again; new ones are added.
     Raises as `force` does.
 
-    >>> largest_forced("2x2").tile, largest_forced("2x2", drops="2").tile
+    >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
     """
-    four, cells = four_of(drops), math.prod(parse_shape(shape))
+    four, cells = four_of(spawns), math.prod(parse_shape(shape))
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     game = Game(shape, four=four, start=start, limits=limits, largest=2**most)
     there = game.max_exponent(game.start_board or ())
     forced, exact = max(game.spawn_exponents[0], there), True
     answers: list[Forced] = []
-    # With the least drops alone each exponent above those that are given costs a cell more.
+    # With the smallest spawn alone each exponent above those that are given costs a cell more.
     for exponent in range(forced + 1, forced + cells):
         if exponent > most + 1:
             exact = False
             break
-        least = 0 if exponent == 2 else four  # a 4 has to be made, not dropped
+        least = 0 if exponent == 2 else four  # a 4 has to be made, not spawned
         game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
         left = seconds - (time.perf_counter() - before)
         answer = known.get(game) if known else None
@@ -422,7 +429,7 @@ def table_shapes() -> Iterator[str]:
 
 def forced_table(
     *,
-    drops: str = "2,4",
+    spawns: str = "2,4",
     seconds: float = 60.0,
     memory: int | None = None,
     threads: int | None = None,
@@ -438,7 +445,7 @@ def forced_table(
         if left <= 0:
             return
         yield largest_forced(
-            shape, drops=drops, memory=memory, threads=threads, seconds=left, progress=progress
+            shape, spawns=spawns, memory=memory, threads=threads, seconds=left, progress=progress
         )
 
 

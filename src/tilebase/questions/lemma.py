@@ -75,6 +75,10 @@ class PatternCheck:
     board: Cells
     seconds: float
 
+    def __repr__(self) -> str:
+        verdict = f"won within {self.slides:,} slides" if self.holds else "not won"
+        return f"<PatternCheck of {self.game}: {verdict}>"
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
@@ -120,9 +124,11 @@ def check_pattern(
     if game.goal_sum is not None:
         raise UsageError("a check is about the goal and the pattern: leave out the goal sum")
     if game.unmergeable and not game.fixed:
-        raise UsageError("a pattern cannot be checked where tiles x move: fix them, or leave them out")
+        raise UsageError(
+            "a pattern is checked only where tiles x do not move: make them fixed, or leave them out"
+        )
     if within is not None and within < 1:
-        raise UsageError(f"a win within {within} slides is not possible: give at least 1")
+        raise UsageError(f"the number of slides must be 1 or more, not {within}")
     memory, threads = check_resources(memory, threads)
     if folder is None:
         with temporary_folder() as temporary:

@@ -32,7 +32,7 @@ Limits = tuple[int, ...]
 """The largest tile of each cell, in row-major order."""
 
 SMALL = 4
-"""What no limit is below: a 4 may be dropped anywhere."""
+"""What no limit is below: a 4 may be spawned anywhere."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,9 @@ class Trial:
     limits: Limits
     boards: int
     value: float
+
+    def __repr__(self) -> str:
+        return f"<Trial {self.text}: {self.boards:,} boards, value {self.value:.8f}>"
 
     @property
     def text(self) -> str:
@@ -88,6 +91,9 @@ class Search:
     tried: int
     finished: bool
     seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value:.8f}>"
 
 
 def with_limits(game: Game, limits: Limits) -> Game:
@@ -136,12 +142,14 @@ def search_limits(
     since = time.monotonic()
     first = game.limits or least_limits(game)
     if not with_limits(game, first).goal_fits:
-        raise UsageError(f"within the first limits {with_limits(game, first)} cannot be won: raise them")
+        raise UsageError(
+            f"within the first limits {with_limits(game, first)} cannot be won: give higher limits"
+        )
     here = bench.trial(first)
     if here is None:
         raise UsageError(
             f"the limits {with_limits(game, first).limits_text} have {_boards(game, first):,} boards, "
-            f"more than {boards:,}: raise the budget or give lower limits"
+            f"more than {boards:,}: give a larger budget or lower limits"
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best so far is the answer

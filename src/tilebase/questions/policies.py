@@ -83,6 +83,10 @@ class Evaluation:
     games: int | None = None
     error: float | None = None
 
+    def __repr__(self) -> str:
+        value = f"{self.value:.12g}" + ("" if self.error is None else f" ± {self.error:.2g}")
+        return f"<Evaluation of {self.policy}: {self.objective.label} {value}, optimum {self.optimum:.12g}>"
+
     @property
     def regret(self) -> float:
         """What is lost against optimal play."""
@@ -146,7 +150,7 @@ def evaluate(
     memory, threads = check_resources(memory, threads)
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = _objective(opened, objective)
-    optimum = float(opened.start(chosen.label))
+    optimum = float(opened.start[chosen.label])
     guide = _find_policy(policy)
     if callable(guide) and not isinstance(guide, Table):
         name = policy if isinstance(policy, str) else getattr(guide, "__name__", "callable")

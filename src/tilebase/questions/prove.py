@@ -70,6 +70,10 @@ class ProvedBound:
     bytes_moved: int
     version: str = __version__
 
+    def __repr__(self) -> str:
+        up = self.direction == "upper"
+        return f"<ProvedBound of {self.game}: at {'most' if up else 'least'} {cut(self.bound, up=up)}>"
+
     @property
     def bound(self) -> Fraction:
         """The bound as a fraction."""
@@ -201,11 +205,11 @@ def prove(
     objective.check(game)
     if not game.goal_fits:
         raise UsageError(
-            f"within its limits {game} cannot be won: no line has room for two tiles of "
-            f"{(game.goal or 0) // 2}; raise limits, or name a pattern"
+            f"within its limits {game} cannot be won: no line may hold two tiles of "
+            f"{(game.goal or 0) // 2}; give higher limits, or name a pattern"
         )
     if precision is not None and not 0 < precision < math.inf:
-        raise UsageError(f"a precision of {precision:g} is not possible: give a number above 0, as 1e-6")
+        raise UsageError(f"the precision must be above 0, as 1e-6, not {precision:g}")
     loss = rounding_loss(game, objective.dtype)
     if precision is not None and loss > Fraction(precision):
         raise UsageError(

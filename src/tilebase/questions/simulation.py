@@ -55,6 +55,10 @@ class Simulation:
     exact: float | None
     seed: int
 
+    def __repr__(self) -> str:
+        error = "" if self.error is None else f" ± {self.error:.2g}"
+        return f"<Simulation of {self.games:,} games: {self.objective.label} {self.mean:.6g}{error}>"
+
     @property
     def z(self) -> float | None:
         """Standard errors between the mean and the exact value; None if either is not known.
@@ -105,9 +109,9 @@ def simulate(
     folder on this machine; `ResourceError` if the games do not fit into memory.
     """
     if games < 1:
-        raise UsageError(f"{games} games cannot be played: give at least 1")
+        raise UsageError(f"the number of games must be 1 or more, not {games}")
     if seed < 0:
-        raise UsageError(f"seed {seed} is negative: give 0 or more")
+        raise UsageError(f"the seed must be 0 or more, not {seed}")
     if games * GAME_BYTES > available_memory():
         raise ResourceError(
             f"{games:,} games do not fit into memory together: play fewer, with several seeds"
@@ -118,7 +122,7 @@ def simulate(
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     played = _play(reader, chosen, games, np.random.default_rng(seed), progress)
     payoffs = played.payoffs
-    exact = float(opened.start(chosen.label)) if chosen.is_mean and not chosen.is_bound else None
+    exact = float(opened.start[chosen.label]) if chosen.is_mean and not chosen.is_bound else None
     return Simulation(
         chosen,
         games,

@@ -23,7 +23,7 @@ from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder, read_file
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
-from tilebase.objectives.results import LayerSummary, Solution
+from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.values import Value
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
@@ -107,7 +107,7 @@ def solve(
     if space not in ("reachable", "all"):
         raise UsageError(f"space {space!r} does not exist: choose one of reachable, all")
     if table is not None and folder is not None:
-        raise UsageError("a table needs no other folder: give one of the two")
+        raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     if table is None and folder is None:
         with temporary_folder() as temporary:
             return solve(
@@ -138,7 +138,7 @@ def solve(
             finally:
                 backward_pass.close()
         complete = down_to is None or down_to <= min(sizes, default=down_to)
-        starts = _start_values(path, game, objectives) if complete else ()
+        starts = _start_values(path, game, objectives) if complete else StartValues((), ())
         if complete and table is not None:
             files = _checksums(run, stored)
             write_manifest(path, before, game, counts.totals, objectives, starts, files)
@@ -240,12 +240,13 @@ def _solve_all(
                 files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
                 values.append(one.value(dense.start()))
+        start = StartValues(objectives, values) if values else StartValues((), ())
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
             counts = {"boards": sum(sizes.values())}
-            write_manifest(path, before, game, counts, objectives, values, files, "all")
+            write_manifest(path, before, game, counts, objectives, start, files, "all")
     positions = sum(layer.positions for layer in layers[0])
-    return Solution(game, tuple(objectives), tuple(layers), tuple(values), positions)
+    return Solution(game, tuple(objectives), tuple(layers), start, positions)
 
 
 def _check_closed(game: Game) -> None:
@@ -262,11 +263,11 @@ def _check_closed(game: Game) -> None:
         )
 
 
-def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> tuple[Value, ...]:
+def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> StartValues:
     """What the start is worth under each objective, by probing."""
     prober = Prober(Folder(path), game, objectives)
     try:
-        return tuple(one.value(prober.start(one)) for one in objectives)
+        return StartValues(objectives, [one.value(prober.start(one)) for one in objectives])
     finally:
         prober.close()
 
@@ -303,7 +304,7 @@ def write_manifest(
     game: Game,
     counts: dict[str, int],
     objectives: Sequence[Objective],
-    values: Sequence[Value],
+    values: StartValues,
     files: dict[int, dict[str, str]],
     space: str = "reachable",
 ) -> None:
@@ -312,7 +313,7 @@ def write_manifest(
     ``files[total]`` are the checksums of files that this call made or compared.  They are flushed to disk
     before the manifest that promises them.
     """
-    starts = {one.label: value for one, value in zip(objectives, values, strict=True)}
+    starts = dict(values)
     known = {one.label: one for one in objectives}
     layers = files
     if before is not None:

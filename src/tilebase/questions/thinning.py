@@ -79,6 +79,9 @@ class Thinning:
     objective: str
     table: str
 
+    def __repr__(self) -> str:
+        return f"<Thinning above {self.above:g}: {self.states:,} of {self.visited:,} states>"
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return dict(self.__dict__)
@@ -136,7 +139,7 @@ def thin(
         If the output holds files or cannot be written.
     """
     if not 0 <= above <= 1:
-        raise UsageError(f"{above} is not a probability: give one from 0 to 1, as 1e-7")
+        raise UsageError(f"the probability must be 0 to 1, as 1e-7, not {above}")
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = opened.objective(objective)
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))

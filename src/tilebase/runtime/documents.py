@@ -42,10 +42,12 @@ def understood(what: str) -> Iterator[None]:
     except CorruptError as error:
         if str(error).startswith(what):
             raise
-        raise CorruptError(f"{what} is damaged, or written otherwise: {shown(error)}") from error
+        raise CorruptError(f"{what} is damaged, or not written by tilebase: {shown(error)}") from error
     except _SHAPE as error:
         missing = "it lacks " if isinstance(error, KeyError) else ""
-        raise CorruptError(f"{what} is damaged, or written otherwise: {missing}{shown(error)}") from error
+        raise CorruptError(
+            f"{what} is damaged, or not written by tilebase: {missing}{shown(error)}"
+        ) from error
 
 
 def parse_json(data: bytes | str, what: str) -> Any:
@@ -56,7 +58,7 @@ def parse_json(data: bytes | str, what: str) -> Any:
     >>> parse_json("[NaN]", "meta")
     Traceback (most recent call last):
         ...
-    tilebase.errors.CorruptError: meta is damaged, or written otherwise: NaN is not a number
+    tilebase.errors.CorruptError: meta is damaged, or not written by tilebase: NaN is not a number
     """
     if len(data) > MOST_BYTES:
         raise CorruptError(f"{what} has {len(data)} bytes, more than {MOST_BYTES}: it is not from tilebase")

@@ -48,7 +48,7 @@ def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
     `ResourceError`.
     """
     if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise UsageError(f"{threads} threads are not possible: give 1 to {MOST_THREADS}")
+        raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
     most = most_memory()
     chosen = available_memory() * 3 // 4 if memory is None else memory
     if most is not None:

@@ -43,7 +43,9 @@ PIECE = 1 << 12
 def check_certifiable(game: Game) -> None:
     """Raise `UsageError` unless certificates are for such a game."""
     if game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None:
-        raise UsageError("a certificate is for a shape, a goal, limits and drops: leave out everything else")
+        raise UsageError(
+            "a certificate is for a shape, a goal, limits and spawned tiles: leave out all other rules"
+        )
 
 
 def write_certificate(

@@ -54,6 +54,9 @@ class MDP:
     transitions: Any
     rewards: npt.NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"<MDP of {self.game}: {len(self.states):,} states, {len(self.actions):,} actions>"
+
     @property
     def action_numbers(self) -> npt.NDArray[np.int64]:
         """``action_numbers[i]``: the place of pair i among the pairs of its state."""
@@ -143,7 +146,8 @@ def _live_states(game: Game, symmetric: bool, max_states: int) -> list[Cells]:
     possible = sizes.canonical_possible if symmetric else sizes.possible
     if possible > 20 * max_states:
         raise UsageError(
-            f"{game} may have {possible:,} states, too many for a decision process of {max_states:,}"
+            f"{game} may have {possible:,} states, more than {max_states:,}: choose a "
+            "smaller game, or give a larger max_states"
         )
     found = [
         state
@@ -152,7 +156,9 @@ def _live_states(game: Game, symmetric: bool, max_states: int) -> list[Cells]:
         if game.slides(state)
     ]
     if len(found) > max_states:
-        raise UsageError(f"{game} has {len(found):,} live states, more than {max_states:,}: raise max_states")
+        raise UsageError(
+            f"{game} has {len(found):,} live states, more than {max_states:,}: give a larger max_states"
+        )
     return found
 
 

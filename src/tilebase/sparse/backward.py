@@ -346,8 +346,8 @@ class BackwardPass:
             )  # fmt: skip
             if not sound:
                 raise CorruptError(
-                    f"{self.path} lacks afterstates of sum {total + 2**exponent}: layers are mixed; "
-                    "delete it and solve again"
+                    f"{self.path} lacks afterstates of sum {total + 2**exponent}: files of different "
+                    "runs are mixed; delete it and solve again"
                 )
             end = place + count
             spawned = Spawned(exponent, worker.slots, n, worker.gains_of, spawns[place:end])

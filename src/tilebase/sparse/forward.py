@@ -421,7 +421,9 @@ class ForwardPass:
     def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
         """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
         if states.windows > 1:
-            raise ResourceError(f"keeping the states of sum {total} needs more memory than was given")
+            raise ResourceError(
+                f"keeping the states of sum {total} needs more memory than was given: give more"
+            )
         uncounted = np.zeros(self.game.max_code + 1, dtype=np.int64)
         self._write_layer("states", total, states, self._listed(layout, states, uncounted, None, clear=False))
 

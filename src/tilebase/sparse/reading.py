@@ -76,7 +76,8 @@ class ReadLayer:
         )  # fmt: skip
         if not sound:
             raise CorruptError(
-                f"{self._reader.path} lacks afterstates of sum {self.total}: layers are mixed; solve again"
+                f"{self._reader.path} lacks afterstates of sum {self.total}: files of "
+                "different runs are mixed; solve again"
             )
         return Links(slots, dict(zip(self._reader.merges, gains, strict=True)), afters)
 

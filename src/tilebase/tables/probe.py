@@ -26,6 +26,7 @@ from tilebase.files.source import Location, open_location, read_document
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, find_objective
+from tilebase.objectives.results import StartValues
 from tilebase.objectives.values import Number, Value, join_bounds
 from tilebase.tables.slides import Slider
 
@@ -101,11 +102,15 @@ class _Layer:
             files["afterstates"] = self._keys
         for label, file in files.items():
             if checks is not None and checks.get(label) != file.checksum:
-                raise CorruptError(f"{file.path} is not the file that the manifest names: layers are mixed")
+                raise CorruptError(
+                    f"{file.path} is not the file that the manifest names: files of different runs are mixed"
+                )
             kind = "all" if self._keys is None else "afterstates"
             expected = {"game": game.identity, "kind": kind, "sum": self.total}
             if any(file.meta.get(name) != value for name, value in expected.items()):
-                raise CorruptError(f"{file.path} belongs to another game or sum: layers are mixed")
+                raise CorruptError(
+                    f"{file.path} belongs to another game or sum: files of different runs are mixed"
+                )
 
     def close(self) -> None:
         """Close the files."""
@@ -295,6 +300,9 @@ class SlideAnswer:
     value: Value
     wins: bool
 
+    def __repr__(self) -> str:
+        return f"<SlideAnswer {self.direction} to {self.after.text}: {self.value}>"
+
     @property
     def after(self) -> Board:
         """The afterstate."""
@@ -329,6 +337,10 @@ class Answer:
     value: Value
     slides: tuple[SlideAnswer, ...]
     best: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        best = f", best {' or '.join(self.best)}" if self.best else ""
+        return f"<Answer for {self.board.text}: {self.meaning}, {self.value}{best}>"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -367,6 +379,9 @@ class Table:
         thinned = manifest.thinned is not None
         question = (location, manifest.game, manifest.objectives, checks)
         self.prober = DenseProber(*question) if self.dense else Prober(*question, thinned=thinned)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.location.name} of {self.game}: {', '.join(self.manifest.labels)}>"
 
     @property
     def game(self) -> Game:
@@ -436,10 +451,15 @@ class Table:
         """The board meant.  Raises `BoardError`."""
         return Board.read(self.game, board)
 
-    def start(self, objective: str | None = None) -> Value:
-        """The value of the start."""
-        chosen = self._choose(objective)
-        values = [self.manifest.starts[one.label] for one in chosen]
+    @property
+    def start(self) -> StartValues:
+        """``start[label]``: the value of the start under an objective, as ``start["win"]``."""
+        return StartValues(self.objectives, [self.manifest.starts[one.label] for one in self.objectives])
+
+    @property
+    def value(self) -> Value:
+        """The value of the start under the first objective, or the interval if the table has both bounds."""
+        values = [self.manifest.starts[one.label] for one in self._choose(None)]
         return values[0] if len(values) == 1 else join_bounds(*values)
 
     def slack(self, objective: Objective) -> float:

@@ -107,11 +107,12 @@ def read_sums(file: Path) -> dict[str, str]:
         match = LINE.fullmatch(line)
         if match is None:
             raise CorruptError(
-                f"line {number} of {file} is no SHA-256 sum of a file: tilebase verify --list writes a list"
+                f"line {number} of {file} is not the SHA-256 sum of a file: "
+                "tilebase verify --list writes a list"
             )
         name = match[2].removeprefix("./")
         if sums.setdefault(name, match[1].lower()) != match[1].lower():
-            raise CorruptError(f"line {number} of {file} gives {name} another sum than a line before")
+            raise CorruptError(f"line {number} of {file} gives another sum for {name} than an earlier line")
     if not sums:
         raise CorruptError(f"{file} lists no files: tilebase verify --list writes a list")
     return sums

@@ -43,6 +43,11 @@ class Verification:
     wrong: tuple[str, ...]
     unread: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        verdict = f"{len(self.wrong):,} wrong" if self.wrong else "nothing wrong"
+        unread = f", {len(self.unread):,} not read" if self.unread else ""
+        return f"<Verification: {verdict}{unread}, {self.layers:,} layers, {self.values:,} values>"
+
 
 def verify_table(
     location: Path | str,

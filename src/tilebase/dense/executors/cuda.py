@@ -100,7 +100,10 @@ class Cuda:
 
     def __init__(self, rules: DenseRules, law: Law, objective: Objective) -> None:
         if objective.meaning.merge or objective.dtype == "float16":
-            raise UsageError("cuda takes win in float32 or float64, bounds, and guaranteed")
+            raise UsageError(
+                "cuda solves win in float32 or float64, lower, upper and guaranteed: choose one of "
+                "these, or the executor threads"
+            )
         self._rules, self._law, self.dtype = rules, law, law.dtype
         self._cuda = _cuda()
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)

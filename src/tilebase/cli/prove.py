@@ -1,8 +1,7 @@
-"""``tilebase bound``: proved bounds of the probability to win."""
+"""``tilebase prove``: proved bounds of the probability to win."""
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,8 +22,8 @@ from tilebase.cli.options import (
     make_game,
     parse_bytes,
 )
-from tilebase.cli.output import write_rows, write_text
-from tilebase.cli.progress import counting_progress, showing_notes
+from tilebase.cli.output import signature, write_document
+from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import check_writable
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from tilebase.dense.executors.protocol import DenseWork
 
 
-def bound(
+def prove(
     shape: ShapeArgument,
     goal: GoalArgument = None,
     *,
@@ -55,9 +54,6 @@ def bound(
         ),
     ] = None,
     executor: Annotated[str, Parameter(help="threads, or cuda for the space all on a GPU.")] = "threads",
-    plan: Annotated[
-        bool, Parameter(negative=(), help="Print what the run would take on some machines; do not run.")
-    ] = False,
     record: Annotated[
         Path | None, Parameter(name=["--record", "-r"], help="File for a JSON record of the bound.")
     ] = None,
@@ -71,39 +67,32 @@ def bound(
     """Prove a bound of the probability to win, in integers rounded the safe way.
 
     Limits make the game small enough: what the player can do within them he can do without.
-    The same command continues an interrupted run.
+    The same command continues an interrupted run; tilebase plan says what one takes.
 
-    tilebase bound 3x4 512 --limits 256,128,16,16/64,64,32,16/16,16,16,16 --pattern lemma1
+    tilebase prove 3x4 512 --limits 256,128,16,16/64,64,32,16/16,16,16,16 --pattern lemma1
     --start empty --type uint32
 
-    tilebase bound 3x3 1024 --direction upper
+    tilebase prove 3x3 1024 --direction upper
     """
     question = make_game(shape, goal, game)
-    objective = Objective(direction, dtype)
-    if plan:
-        from tilebase.dense import plan as plans
-
-        with showing_notes():
-            rows = plans.rows(question, objective, parse_bytes(memory))
-        write_rows(rows, None, "table", None)
-        return 0
-    name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{objective.label}"
+    label = Objective(direction, dtype).label
+    name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{label}"
     if record is not None:
         check_writable(record)
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
-    from tilebase.questions import prove as bounds
+    from tilebase.questions import prove as engine
 
     with work_folder(work, name) as folder:
         with counting_progress(quiet=quiet) as progress:
-            found = bounds.prove(
+            found = engine.prove(
                 question, direction=direction, dtype=dtype, precision=precision, space=space,
                 folder=folder.path, memory=parse_bytes(memory), threads=threads, executor=executor,
                 anyway=anyway, progress=progress, work=_print_work if stats else None,
             )  # fmt: skip
-        print(found.statement)
+        print(found.statement, signature())
         if record is not None:
-            write_text(json.dumps(found.as_dict(), indent=1) + "\n", record)
+            write_document(found.as_dict(), record)
         folder.finish()
     return 0
 

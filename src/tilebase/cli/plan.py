@@ -1,0 +1,51 @@
+"""``tilebase plan``: what solving every board within the limits would take, before it begins."""
+
+from __future__ import annotations
+
+from tilebase.cli.options import (
+    DEFAULT_GAME,
+    FormatOption,
+    GameOptions,
+    GoalArgument,
+    MemoryOption,
+    OutputOption,
+    ShapeArgument,
+    make_game,
+    parse_bytes,
+)
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.progress import showing_notes
+from tilebase.cli.solve import ObjectiveOption
+from tilebase.errors import UsageError
+from tilebase.objectives.objective import parse_objectives
+
+
+def plan(
+    shape: ShapeArgument,
+    goal: GoalArgument = None,
+    *,
+    game: GameOptions = DEFAULT_GAME,
+    objective: ObjectiveOption = "win",
+    memory: MemoryOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+) -> int:
+    """Print what a pass over all boards within the limits would take on some machines; nothing is solved.
+
+    Such a pass is what tilebase prove does within limits (objective lower or upper), tilebase force with
+    --engine dense (objective guaranteed), and tilebase solve with --space all.
+
+    tilebase plan 3x4 512 --limits 256,128,64,64/64,64,64,64/64,64,64,64 --objective lower:uint32
+    """
+    question = make_game(shape, goal, game)
+    chosen = choose_format(form, output)
+    objectives = parse_objectives(objective)
+    if len(objectives) > 1:
+        raise UsageError(f"a plan is for one objective: choose one of {objective}")
+    objectives[0].check(question)
+    from tilebase.dense import plan as plans
+
+    with showing_notes():
+        rows = plans.rows(question, objectives[0], parse_bytes(memory))
+    write_rows(rows, rows, chosen, output)
+    return 0

@@ -1,0 +1,146 @@
+"""What a prompt shows of each public object: one short line that says what it is."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tilebase
+from tilebase import Board, Exact, Game, Interval, LayerFile, Lower, Objective, Upper, ValueFile, open_table
+from tilebase.errors import MissingObjectiveError, UsageError
+
+SMALL = Game("2x2", 32)
+FORCED = Game("2x2", 8, start="empty")
+
+
+@pytest.mark.parametrize(
+    ("game", "text"),
+    [
+        (SMALL, "Game('2x2', 32)"),
+        (Game("2x2", goal_sum=20), "Game('2x2', goal_sum=20)"),
+        (Game("3x3"), "Game('3x3')"),
+        (Game("2x2", 16, four="1/5", start="empty"), "Game('2x2', 16, four='1/5', start='empty')"),
+        (Game("2x2", 16, limits="8,8/8,4"), "Game('2x2', 16, limits='8,8/8,4')"),
+        (Game("2x3", 16, walls=[1], largest=8), "Game('2x3', 16, largest=8, walls=(1,))"),
+        (
+            Game("2x3", 64, unmergeable=[4], fixed=True, pattern="pair", start="2,2,0/0,x,0"),
+            "Game('2x3', 64, start='2,2,0/0,x,0', unmergeable=(4,), fixed=True, pattern='pair')",
+        ),
+    ],
+    ids=str,
+)
+def test_a_game_is_shown_as_it_is_written(game: Game, text: str) -> None:
+    assert repr(game) == text
+    assert eval(text) == game
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [Objective("win"), Objective("win", "float32"), Objective("score", discount=Fraction(99, 100))],
+    ids=str,
+)
+def test_an_objective_is_shown_as_it_is_written(objective: Objective) -> None:
+    assert eval(repr(objective)) == objective
+    assert len(repr(objective)) < 50
+
+
+VALUES = [
+    (Exact(0.5), "Exact(0.5)"),
+    (Exact(True), "Exact(True)"),
+    (Lower(Fraction(1, 3)), "<Lower: at least 0.333333333333333>"),
+    (Upper(Fraction(1, 3)), "<Upper: at most 0.333333333333334>"),
+    (Interval(Fraction(1, 4), Fraction(1, 3)), "<Interval: from 0.25 to 0.333333333333334>"),
+    (Board.read(SMALL, "2,4/0,8"), "<Board 2,4/0,8 of 2x2, to 32>"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), VALUES, ids=str)
+def test_values_are_shown_as_they_are_printed(value: object, text: str) -> None:
+    assert repr(value) == text
+
+
+ASKED: list[tuple[Callable[[], Any], str]] = [
+    (lambda: tilebase.count(SMALL), " states, 57 live>"),
+    (lambda: tilebase.count(SMALL, up_to=8), "live, not complete>"),
+    (lambda: tilebase.bound(SMALL), "<BoundResult of 2x2, to 32: 625 boards, 529 possible>"),
+    (lambda: tilebase.solve(SMALL, "guaranteed"), "<Solution of 2x2, to 32: guaranteed no>"),
+    (lambda: tilebase.solve(SMALL, down_to=20), "<Solution of 2x2, to 32: not complete>"),
+    (lambda: tilebase.solve(SMALL, "longest").layers[0][0], "<LayerSummary of sum 4: "),
+    (lambda: tilebase.prove(SMALL, dtype="uint16"), "<ProvedBound of 2x2, to 32: at least 0."),
+    (lambda: tilebase.prove(SMALL, direction="upper"), "<ProvedBound of 2x2, to 32: at most 0."),
+    (lambda: tilebase.force(FORCED), "<Forced 2x2, to 8, start empty: yes, by the engine search>"),
+    (lambda: tilebase.largest_forced("2x2"), "<Largest forced on 2x2: 8>"),
+    (lambda: tilebase.find_border(FORCED), "<Border of 2x2, to 8, start empty: "),
+    (lambda: tilebase.search_limits(FORCED, 100), "<Search of "),
+    (lambda: tilebase.check_pattern(Game("2x3", 64, pattern="lemma1")), "<PatternCheck of 2x3, to 64, "),
+    (lambda: tilebase.to_mdp(SMALL), "<MDP of 2x2, to 32: 57 states, "),
+]
+
+
+@pytest.mark.parametrize(("ask", "text"), ASKED, ids=[text for _, text in ASKED])
+def test_results_are_one_short_line(ask: Callable[[], Any], text: str) -> None:
+    check(ask(), text)
+
+
+def check(found: object, text: str) -> None:
+    assert text in repr(found)
+    assert "\n" not in repr(found)
+    assert "array" not in repr(found)
+    assert len(repr(found)) < 130
+
+
+def test_tables_and_what_they_answer(solved: Callable[..., Path], tmp_path: Path) -> None:
+    folder = solved(SMALL, "win,score")
+    with open_table(folder) as table:
+        check(table.manifest, "<Manifest of 2x2, to 32: win, score; ")
+        assert repr(table) == f"<Table {folder} of 2x2, to 32: win, score>"
+        answer = table.probe("2,2/0,0")
+        check(answer, "<Answer for 2,2/0,0: probability to win, 0.")
+        check(answer.slides[0], f"<SlideAnswer {answer.slides[0].direction} to ")
+        check(table.start, "<StartValues win: 0.")
+    check(tilebase.verify_table(folder), "<Verification: nothing wrong, ")
+    check(tilebase.evaluate(folder, "random"), "<Evaluation of random: win 0.")
+    check(tilebase.simulate(folder, 100), "<Simulation of 100 games: win 0.")
+    check(tilebase.thin(folder, tmp_path / "thin", above=0.1), "<Thinning above 0.1: ")
+    layer = next(iter(sorted((folder / "afterstates").iterdir())))
+    with LayerFile(layer) as keys:
+        assert repr(keys) == f"<LayerFile {layer}: {len(keys)} boards>"
+    values = folder / "values" / "win" / f"{layer.stem}.val"
+    with ValueFile(values) as stored:
+        assert repr(stored).startswith(f"<ValueFile {values}: ")
+
+
+# -- the values of the start -----------------------------------------------------------------------
+
+
+def test_solutions_and_tables_have_the_same_values_of_the_start(tmp_path: Path) -> None:
+    solution = tilebase.solve(SMALL, "lower,upper,win:float32", table=tmp_path)
+    with open_table(tmp_path) as table:
+        assert table.start == solution.start
+        assert (
+            table.value
+            == solution.value
+            == Interval(solution.start["lower"].bound, table.start["upper"].bound)
+        )
+    assert list(solution.start) == ["lower", "upper", "win-float32"]
+    assert solution.start["win"] is solution.start["win-float32"] is solution.start["win:float32"]
+    assert "win" in solution.start
+    assert solution.start.get("score") is None
+    assert pickle.loads(pickle.dumps(solution)) == solution
+    assert hash(solution.start) == hash(table.start)
+
+
+def test_an_objective_that_was_not_solved_for(tmp_path: Path) -> None:
+    start = tilebase.solve(SMALL, "win").start
+    for label in ("score", 5, None):
+        with pytest.raises(MissingObjectiveError, match=r"^.* was not solved for: choose one of win$"):
+            start[label]
+    assert issubclass(MissingObjectiveError, UsageError)
+    assert issubclass(MissingObjectiveError, KeyError)
+    with pytest.raises(TypeError):
+        start["win"] = Exact(1.0)  # type: ignore[index]
