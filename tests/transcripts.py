@@ -6,6 +6,7 @@ commands of a block run one after the other in an empty folder of the block's ow
 - A block shows standard output, or standard output and standard error as they come; of a command that fails,
   it shows both.
 - A line ``...`` stands for any number of lines.
+- The version of tilebase is not compared.
 - Times and sizes are compared as "a time" and "a size", for they differ from machine to machine: every number
   before a unit, and the last number of each line below a header that ends in ``seconds``.
 - Blanks within a line count as one, because the width of a column follows from such numbers.
@@ -39,6 +40,7 @@ NUMBER = r"\d[\d,]*(?:\.\d+)?"
 UNIT = "(?:[nµm]?s|min|h|seconds?|minutes?|hours?|days?|weeks?|years?)"
 TIME = re.compile(rf"\b(?:{NUMBER} {UNIT}|about \d+(?::\d\d)+)\b")
 SIZE = re.compile(rf"\b{NUMBER} (?:[kMGTP]?i?B)\b")
+VERSION = re.compile(r"\btilebase \d+\.\d+\.\d+\b|(?<=,)\d+\.\d+\.\d+$")
 LAST_NUMBER = re.compile(rf"{NUMBER}$")
 
 
@@ -152,7 +154,7 @@ def masked(lines: list[str]) -> list[str]:
         seconds = (seconds and bool(LAST_NUMBER.search(text))) or text.endswith(" seconds")
         if seconds:
             text = LAST_NUMBER.sub("a time", text)
-        result.append(SIZE.sub("a size", TIME.sub("a time", text)))
+        result.append(VERSION.sub("tilebase", SIZE.sub("a size", TIME.sub("a time", text))))
     return result
 
 
