@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,32 @@ import pytest
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.game.game import Game
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Who waits for the process of `in_bounds` comes last: it works on another core meanwhile."""
+    items.sort(key=_waits)
+
+
+def _waits(item: pytest.Item) -> bool:
+    return "in_bounds" in getattr(item, "fixturenames", ())
+
+
+@pytest.fixture(scope="session")
+def in_bounds() -> Iterator[subprocess.Popen[str]]:
+    """A process that runs all kernels with bounds checks; see tests/test_kernels.py."""
+    from test_kernels import start_in_bounds
+
+    with start_in_bounds() as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _early(request: pytest.FixtureRequest) -> None:
+    """Start that process before the first test, if a test waits for it."""
+    if any(map(_waits, request.session.items)):
+        request.getfixturevalue("in_bounds")
 
 
 @pytest.fixture

@@ -7,17 +7,12 @@ import zlib
 from fractions import Fraction
 from pathlib import Path
 
-from tilebase.game.game import Game
+import cached_oracle as oracle
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
-
-
-def objectives_of(game: Game) -> str:
-    """All objectives and types that a game has."""
-    always = "score,merges,moves,survival,longest"
-    if not game.can_win:
-        return always
-    bounds = "lower,upper,lower:uint32,upper:uint32,lower:uint16,upper:uint16"
-    return f"win,win:float32,win:float16,{bounds},guaranteed,{always}"
+from tilebase.objectives.values import Exact, Interval, Lower, Upper, Value
+from tilebase.tables.probe import Answer
 
 
 def check(objective: Objective, value: object, exact: Fraction) -> None:
@@ -32,6 +27,60 @@ def check(objective: Objective, value: object, exact: Fraction) -> None:
     else:
         tolerance = {"float64": 1e-13, "float32": 1e-6, "float16": 5e-3}[objective.dtype]
         assert abs(number - exact) <= tolerance * max(1, exact)
+
+
+def agrees(value: Value, exact: Fraction) -> bool:
+    """Whether a probed value in the first type of its objective is the exact one, or bounds it."""
+    if isinstance(value, Interval):
+        return value.low <= exact <= value.high and value.width < Fraction(1, 10**12)
+    if isinstance(value, Lower):
+        return exact - Fraction(1, 10**12) < value.bound <= exact
+    if isinstance(value, Upper):
+        return exact <= value.bound < exact + Fraction(1, 10**12)
+    if isinstance(value.value, float):
+        return abs(Fraction(value.value) - exact) <= Fraction(1, 10**13) * max(1, exact)
+    return value.value == exact
+
+
+def check_answer(answer: Answer, exact: oracle.Values, board: Cells) -> None:
+    """Everything that an answer says of a board."""
+    game = exact.game
+    afters = game.slides(board)
+    worths = {
+        direction: exact.discount
+        * (
+            oracle._worth(game, exact.objective, board, after)
+            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+        )
+        for direction, after in afters.items()
+    }
+    most = max(worths.values(), default=Fraction(0))
+    assert answer.board.cells == board
+    assert most == exact.states[canonical(game, board)]
+    assert agrees(answer.value, most)
+    assert {slide.direction: slide.cells for slide in answer.slides} == afters
+    for slide in answer.slides:
+        assert agrees(slide.value, worths[slide.direction])
+        assert slide.wins == game.wins(slide.cells)
+        check_spawns(game, slide.cells, slide.wins, [(b.cells, p) for b, p in slide.spawns()])
+    best = [direction for direction in afters if worths[direction] == most]
+    if isinstance(answer.value, Exact):
+        assert list(answer.best) == best
+    else:
+        assert set(best) <= set(answer.best)
+        assert all(most - worths[direction] < Fraction(1, 10**12) for direction in answer.best)
+
+
+def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells, Fraction]]) -> None:
+    """The states that a spawn may lead to, with their probabilities."""
+    chances = {e: p for e, p in ((1, 1 - game.four), (2, game.four)) if p}
+    free = [cell for cell in range(game.cells) if after[cell] == 0 and cell not in game.walls]
+    expected = {
+        (*after[:cell], e, *after[cell + 1 :]): p / len(free) for cell in free for e, p in chances.items()
+    }
+    assert dict(spawns) == ({} if wins else expected)
+    assert len(dict(spawns)) == len(spawns)
+    assert wins or sum(p for _, p in spawns) == 1
 
 
 def without_promises(journal: Path) -> None:

@@ -4,32 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from conformance.games import SMALL_GAMES
 from tilebase.game.game import Cells, Game
-
-SMALL_GAMES = (
-    Game("2x2", 32),
-    Game("2x2"),
-    Game("2x2", 16, start="empty"),
-    Game("2x2", 16, four=0),
-    Game("2x2", 32, four=1),
-    Game("2x2", 64, start="32,0/0,16"),
-    Game("2x2", largest=8),
-    Game("2x2", 32, limits="16,8/8,4"),
-    Game("1x4", 16),
-    Game("4x1", 16, start="empty"),
-    Game("2x3", 16),
-    Game("2x3", 16, walls=[1]),
-    Game("2x3", 16, pattern="pair"),
-    Game("2x3", 64, pattern="lemma1", limits="32,16,4/8,8,4", start="empty"),
-    Game("2x2", pattern="8,4/*,0|0,*/4,8", largest=16, start="empty"),
-    Game("2x3", 16, unmergeable=[4]),
-    Game("2x3", 16, unmergeable=[4], fixed=True),
-    Game("2x3", 8, unmergeable=[0, 5], start="empty"),
-    Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
-    Game("1x2x3", 16),
-    Game("2x2x2", 8),
-)
-"""Games that the oracle enumerates in well under a second, one for each thing a game can have."""
 
 CLOSED_GAMES = tuple(
     game if game.closed else game.changed(largest=2 ** max(game.tops)) for game in SMALL_GAMES

@@ -29,7 +29,6 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.questions import force as forcing
 from tilebase.runtime.resources import OVERHEAD
-from tilebase.small import oracle
 
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 Summaries = dict[int, LayerSummary | None]
@@ -67,11 +66,6 @@ def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> 
 )
 def test_bits_are_the_bytes(game, tmp_path):
     assert solved(tmp_path, game) == solved(tmp_path, game, "values")
-
-
-def test_the_start_is_what_the_oracle_says(tmp_path):
-    for k, game in enumerate(game for game in SMALL_GAMES if game.can_win):
-        assert solved(tmp_path / str(k), game)[0] == oracle.values(game, "guaranteed").start
 
 
 @settings(max_examples=25, deadline=None)

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import pytest
 
+import cached_oracle as oracle
 from tilebase import prove, solve
 from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
@@ -20,7 +21,6 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
 from tilebase.questions.prove import ProvedBound
-from tilebase.small import oracle
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 

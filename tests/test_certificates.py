@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cached_oracle as oracle
 from facts import Fact, facts
 from tilebase.check import RefusedError
 from tilebase.check import check_certificate as check
@@ -23,7 +24,6 @@ from tilebase.errors import StorageError
 from tilebase.game.game import Game
 from tilebase.questions.force import force, four_of
 from tilebase.search.certificates import hitting_set
-from tilebase.small import oracle
 
 MEMORY = 1 << 30
 GAMES = (

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+import cached_oracle as oracle
 from tilebase import __version__, solve
 from tilebase.cli import main
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
 from tilebase.questions import thinning
-from tilebase.small import oracle
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -11,10 +10,10 @@ from typing import Any
 
 import pytest
 
+import cached_oracle as oracle
 from batching import BATCHED, small_memory
 from interrupting import stop_at
-from judging import check, objectives_of
-from strategies import CLOSED_GAMES, SMALL_GAMES
+from judging import check
 from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
 from tilebase.dense import passes as dense
@@ -26,16 +25,13 @@ from tilebase.dense.plan import Plan
 from tilebase.dense.tables import DenseLayer
 from tilebase.dense.workspace import InMemory
 from tilebase.errors import CorruptError, MissingBoardError, ResourceError, StorageError, UsageError
-from tilebase.files.format import ValueFile
 from tilebase.files.manifest import Manifest
 from tilebase.files.run import read_journal
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
 from tilebase.objectives.values import Lower, Upper
 from tilebase.runtime.resources import OVERHEAD
-from tilebase.small import oracle
 from tilebase.tables.probe import Table
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
@@ -43,45 +39,6 @@ LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
 
 def number_of(value: object) -> Fraction:
     return Fraction(value.bound if isinstance(value, Lower | Upper) else value.value)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
-def test_starts_are_worth_what_the_oracle_says(game: Game) -> None:
-    """Every objective and type; bounds and Boolean values equal those of the reachable space to the bit."""
-    reachable = solve(game, objectives_of(game))
-    everything = solve(game, objectives_of(game), space="all")
-    assert everything.positions >= reachable.positions
-    for objective, value, other in zip(everything.objectives, everything.start, reachable.start, strict=True):
-        name = "win" if objective.is_bound else objective.name
-        check(objective, number_of(value), oracle.values(game, name).start)
-        if objective.dtype in ("uint64", "bit", "int32"):
-            assert value == other
-
-
-def stored(folder: Path, game: Game, objective: Objective) -> dict[Cells, object]:
-    """All values in a dense table, by board."""
-    index, found = PerfectIndex(game), {}
-    for total, size in index.sizes().items():
-        with ValueFile(folder / "values" / objective.label / f"{total:06d}.val") as values:
-            assert len(values) == size
-            chunks = itertools.chain.from_iterable(values.values(chunk) for chunk in range(values.chunks))
-            found |= dict(zip(index.boards(total), (objective.read(v) for v in chunks), strict=True))
-    return found
-
-
-@pytest.mark.parametrize("game", [g for g in CLOSED_GAMES if g.start == "empty" and g.cells < 6], ids=str)
-def test_every_board_is_worth_what_the_oracle_says(game: Game, tmp_path: Path) -> None:
-    """Not only those that play makes: each board as a start of its own."""
-    solution = solve(
-        game, "win,lower,guaranteed,score,merges,moves,survival,longest", space="all", table=tmp_path
-    )
-    for objective in solution.objectives:
-        exact = oracle.values(game, "win" if objective.is_bound else objective.name).afterstates
-        values = stored(tmp_path, game, objective)
-        for board, value in values.items():
-            if canonical(game, board) in exact:
-                check(objective, value, exact[canonical(game, board)])
-        assert {canonical(game, board) for board in values} >= exact.keys()
 
 
 @pytest.mark.parametrize(

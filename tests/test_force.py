@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cached_oracle as oracle
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase import __version__
@@ -37,7 +38,6 @@ from tilebase.questions.force import (
     table_shapes,
 )
 from tilebase.search.search import Facts, Search
-from tilebase.small import oracle
 
 MEMORY = 1 << 30
 WINNABLE = [game for game in SMALL_GAMES if game.can_win]
@@ -53,15 +53,6 @@ def test_all_engines_say_what_the_oracle_says(game: Game) -> None:
         found = force(game, engine=engine, memory=MEMORY)
         assert found.forced == (exact == 1), engine
         assert found.engine == engine
-
-
-@pytest.mark.parametrize("game", WINNABLE, ids=str)
-def test_every_afterstate_is_decided_as_the_oracle_says(game: Game) -> None:
-    values = oracle.values(game, "guaranteed")
-    search = Search(game, memory=MEMORY, threads=2)
-    for after, value in values.afterstates.items():
-        assert search.decide(game.pack(after)) == (value == 1), game.format(after)
-    search.close()
 
 
 @settings(max_examples=25, deadline=None)

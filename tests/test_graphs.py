@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import cached_oracle as oracle
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase.cli import main
 from tilebase.errors import MissingExtraError, StorageError, TilebaseError, UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
-from tilebase.small import oracle
 from tilebase.small.graphs import Node, render_svg, state_graph, to_dot
 
 SMALL = Game("2x2", 32)

@@ -18,6 +18,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from judging import without_promises
 from tilebase import count, evaluate, solve
 from tilebase.check import RefusedError, check_certificate
 from tilebase.cli import main
+from tilebase.cli.verify import verify
 from tilebase.errors import (
     CorruptError,
     MissingLayerError,
@@ -627,7 +629,8 @@ def test_every_member_of_a_run(tmp_path, capsys):
                 soon(lambda: verify_run(run))
                 if name != "run.json":
                     soon(lambda: solve(TINY, "win", table=run, threads=1, down_to=4), COMPILING)
-                assert main(["verify", str(run)]) in (0, 1, 2)
+                with suppress(TilebaseError):  # any other error fails
+                    assert verify(str(run)) in (0, 1, 2)
         file.write_bytes(good)
     capsys.readouterr()
 

@@ -13,6 +13,7 @@ import sys
 import numpy as np
 
 from tilebase._kernels.half import from_halves, to_halves
+from tilebase.runtime.paths import cache_folder
 
 SCRIPT = """
 import tempfile
@@ -50,16 +51,41 @@ print("in bounds")
 """
 
 
-def test_no_kernel_leaves_its_arrays(tmp_path):
+def start_in_bounds() -> subprocess.Popen[str]:
+    """Start the script with bounds checks, whose kernels are compiled anew only where a kernel has changed.
+
+    Numba's cache does not tell kernels with bounds checks from those without, so they have a folder of
+    their own, of which a part is named by the kernels' sources.  Checks need no optimised code.
+    """
     environment = os.environ | {
         "NUMBA_BOUNDSCHECK": "1",
         "NUMBA_FULL_TRACEBACKS": "1",
-        "TILEBASE_CACHE_DIR": str(tmp_path / "kernels"),
+        "NUMBA_OPT": "1",
+        "TILEBASE_CACHE_DIR": str(cache_folder() / "bounds-checked"),
     }
     command = [sys.executable, "-c", SCRIPT]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert done.stdout.endswith("in bounds\n")
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_no_kernel_leaves_its_arrays(in_bounds):
+    out, err = in_bounds.communicate(timeout=1200)
+    assert in_bounds.returncode == 0, out[-2000:] + err[-2000:]
+    assert out.endswith("in bounds\n")
+
+
+def test_bounds_are_checked():
+    """With the settings of the script a kernel that reads beyond its array is found out."""
+    script = """
+import numpy
+from tilebase._kernels.jit import kernel
+kernel()(lambda a: a[3])(numpy.zeros(3))
+"""
+    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "TILEBASE_CACHE_DIR": "/dev/null"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "IndexError: index is out of bounds" in done.stderr
 
 
 def test_float16_is_converted_as_numpy_does():

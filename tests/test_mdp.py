@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from quantecon.markov import DiscreteDP
 
+import cached_oracle as oracle
 from tilebase import solve, to_mdp
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
-from tilebase.small import oracle
 from tilebase.small.diagrams import Diagram, decision_diagram, diagram_to_dot, number
 
 DISCOUNT = Fraction(99, 100)

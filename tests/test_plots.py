@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cached_oracle as oracle
 from tilebase.cli import main
 from tilebase.counting.counts import FIELDS, CountResult
 from tilebase.errors import CorruptError, MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.questions import plots
 from tilebase.questions.plots import bands, plot_counts
-from tilebase.small import oracle
 
 GAMES = [
     Game("2x2", 32),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import cached_oracle as oracle
 from strategies import SMALL_GAMES
 from tilebase import evaluate, simulate, solve, thin
 from tilebase.cli import main
@@ -20,7 +21,6 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.questions import policies
-from tilebase.small import oracle
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 
@@ -481,7 +481,7 @@ def test_too_many_states_are_refused_early(solved, monkeypatch):
 
 
 def test_games_instead_of_all_states(solved):
-    game = Game("2x3", 32)
+    game = WIDE
     table = solved(game)
     exact = policies.evaluate(table, corner)
     assert (exact.games, exact.error) == (None, None)
@@ -499,7 +499,7 @@ def test_games_instead_of_all_states(solved):
 
 
 def test_games_with_a_discount(solved):
-    table = solved(Game("2x3", 32), "moves", "9/10")
+    table = solved(WIDE, "moves", "9/10")
     found = policies.evaluate(table, corner, games=1000)
     assert abs(found.value - policies.evaluate(table, corner).value) < 4.5 * found.error
 

@@ -167,13 +167,18 @@ def made(before: Cells, after: Cells) -> int:
     return score
 
 
+@cache
+def afters(game: Game, state: Cells) -> tuple[Cells, ...]:
+    return tuple(game.slides(state).values())
+
+
 def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cells], Fraction]:
     """The value of a state by recursion over boards as they come, without layers and symmetry."""
     pick = max if objective == "longest" else min
 
     @cache
     def value(state: Cells) -> Fraction:
-        return discount * max((of_slide(state, a) for a in game.slides(state).values()), default=Fraction(0))
+        return discount * max((of_slide(state, a) for a in afters(game, state)), default=Fraction(0))
 
     def of_slide(state: Cells, after: Cells) -> Fraction:
         won = game.wins(after)

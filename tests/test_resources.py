@@ -370,7 +370,7 @@ def test_sizes_of_layers_are_known_before(tmp_path):
 
 def no_overhead(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small games be short of memory."""
-    for module in ("resources", "estimates", "enumerate", "backward"):
+    for module in ("runtime.resources", "counting.estimates", "sparse.forward", "sparse.backward"):
         monkeypatch.setattr(f"tilebase.{module}.OVERHEAD", 0)
 
 
@@ -528,7 +528,12 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> None:
     def work(*_: object, **__: object) -> None:
         raise AssertionError("the work has begun")
 
-    for name in ("enumerate.count", "solver.solve", "bounds.prove", "graphs.state_graph"):
+    for name in (
+        "questions.count.count",
+        "questions.solve.solve",
+        "questions.prove.prove",
+        "small.graphs.state_graph",
+    ):  # fmt: skip
         monkeypatch.setattr(f"tilebase.{name}", work)
     monkeypatch.setattr("tilebase.questions.force.searching", work)
 

@@ -8,49 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cached_oracle as oracle
 import tilebase.questions.solve as engine
-from judging import check, objectives_of
-from strategies import SMALL_GAMES
+from judging import check
+from stored import reachable_values
 from tilebase import remove_run, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
-from tilebase.files.format import LayerFile, ValueFile
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
 from tilebase.objectives.values import Exact, Lower, Upper
-from tilebase.small import oracle
 from tilebase.sparse import backward
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
-
-
-def stored(folder: Path, game: Game, objective: Objective) -> dict[tuple[int, ...], object]:
-    """All values in a folder, by board."""
-    found = {}
-    for path in sorted((folder / "afterstates").glob("*.tbl")):
-        value_path = folder / "values" / objective.label / f"{path.stem}.val"
-        with LayerFile(path) as layer, ValueFile(value_path) as values:
-            values.check_pair(layer)
-            for chunk in range(layer.chunks):
-                for key, value in zip(layer.keys(chunk), values.values(chunk), strict=True):
-                    found[game.unpack(int(key))] = objective.read(value)
-    return found
-
-
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
-def test_equals_the_oracle(game: Game, tmp_path: Path) -> None:
-    solution = solve(game, objectives_of(game), table=tmp_path)
-    assert solution.complete
-    for objective, start in zip(solution.objectives, solution.start.values(), strict=True):
-        name = "win" if objective.is_bound else objective.name
-        exact = oracle.values(game, name)
-        values = stored(tmp_path, game, objective)
-        assert values.keys() == exact.afterstates.keys()
-        for board, value in values.items():
-            check(objective, value, exact.afterstates[board])
-        number = start.bound if isinstance(start, Lower | Upper) else start.value
-        check(objective, number, exact.start)
 
 
 def test_spaces_that_do_not_exist(tmp_path):
@@ -163,7 +134,7 @@ def test_summaries(tmp_path):
     game = Game("3x3", 32)
     solution = solve(game, "win,guaranteed", table=tmp_path)
     for objective, layers in zip(solution.objectives, solution.layers, strict=True):
-        values = stored(tmp_path, game, objective)
+        values = reachable_values(tmp_path, game, objective)
         for layer in layers:
             mine = np.array([float(v) for board, v in values.items() if game.sum(board) == layer.sum])
             assert layer.positions == len(mine)
@@ -198,7 +169,7 @@ def test_certain_wins_stay_exactly_one(tmp_path):
     """A float is 1 where a win is certain, not 0.9999999999999999."""
     game = Game("3x3", 32)
     solve(game, "win,guaranteed", table=tmp_path)
-    win, certain = (stored(tmp_path, game, Objective(name)) for name in ("win", "guaranteed"))
+    win, certain = (reachable_values(tmp_path, game, Objective(name)) for name in ("win", "guaranteed"))
     assert all(win[board] == 1 for board, forced in certain.items() if forced)
 
 

@@ -21,6 +21,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import cached_oracle as oracle
+from judging import agrees, check_answer
 from strategies import SMALL_GAMES, games_and_boards
 from tilebase import evaluate, solve
 from tilebase.errors import (
@@ -33,11 +35,10 @@ from tilebase.errors import (
     UsageError,
 )
 from tilebase.game.board import Board
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import Exact, Interval, Lower, Upper, Value
-from tilebase.small import oracle
+from tilebase.objectives.values import Exact, Interval, Value
 from tilebase.tables import probe as probing
 from tilebase.tables.probe import Answer, Table, open_table
 from tilebase.tables.slides import Slider
@@ -53,58 +54,6 @@ CONTINUED = ("score", "merges", "moves", "survival", "longest")
 # -- against the oracle ----------------------------------------------------------------------------
 
 
-def agrees(value: Value, exact: Fraction) -> bool:
-    if isinstance(value, Interval):
-        return value.low <= exact <= value.high and value.width < Fraction(1, 10**12)
-    if isinstance(value, Lower):
-        return exact - Fraction(1, 10**12) < value.bound <= exact
-    if isinstance(value, Upper):
-        return exact <= value.bound < exact + Fraction(1, 10**12)
-    if isinstance(value.value, float):
-        return abs(Fraction(value.value) - exact) <= Fraction(1, 10**13) * max(1, exact)
-    return value.value == exact
-
-
-def check(answer: Answer, exact: oracle.Values, board: Cells) -> None:
-    """Everything that an answer says of a board."""
-    game = exact.game
-    afters = game.slides(board)
-    worths = {
-        direction: exact.discount
-        * (
-            oracle._worth(game, exact.objective, board, after)
-            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
-        )
-        for direction, after in afters.items()
-    }
-    most = max(worths.values(), default=Fraction(0))
-    assert answer.board.cells == board
-    assert most == exact.states[canonical(game, board)]
-    assert agrees(answer.value, most)
-    assert {slide.direction: slide.cells for slide in answer.slides} == afters
-    for slide in answer.slides:
-        assert agrees(slide.value, worths[slide.direction])
-        assert slide.wins == game.wins(slide.cells)
-        check_spawns(game, slide.cells, slide.wins, [(b.cells, p) for b, p in slide.spawns()])
-    best = [direction for direction in afters if worths[direction] == most]
-    if isinstance(answer.value, Exact):
-        assert list(answer.best) == best
-    else:
-        assert set(best) <= set(answer.best)
-        assert all(most - worths[direction] < Fraction(1, 10**12) for direction in answer.best)
-
-
-def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells, Fraction]]) -> None:
-    chances = {e: p for e, p in ((1, 1 - game.four), (2, game.four)) if p}
-    free = [cell for cell in range(game.cells) if after[cell] == 0 and cell not in game.walls]
-    expected = {
-        (*after[:cell], e, *after[cell + 1 :]): p / len(free) for cell in free for e, p in chances.items()
-    }
-    assert dict(spawns) == ({} if wins else expected)
-    assert len(dict(spawns)) == len(spawns)
-    assert wins or sum(p for _, p in spawns) == 1
-
-
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_probes_equal_the_oracle(game, solved):
     asked = ("win", "lower", "upper", "guaranteed") if game.goal else CONTINUED
@@ -114,11 +63,11 @@ def test_probes_equal_the_oracle(game, solved):
             assert agrees(table.start[label], exact.start)
             for state in exact.states:
                 board = images(game, state)[-1]
-                check(table.probe(Board(game, board), label), exact, board)
+                check_answer(table.probe(Board(game, board), label), exact, board)
                 if label == "lower":
                     answer = table.probe(Board(game, board))
                     assert isinstance(answer.value, Interval)
-                    check(answer, exact, board)
+                    check_answer(answer, exact, board)
                     json.dumps(answer.as_dict())
 
 
@@ -127,7 +76,7 @@ def test_other_objectives_with_a_goal(objective, solved):
     exact = oracle.values(SMALL, objective)
     with open_table(solved(SMALL, objective)) as table:
         for state in exact.states:
-            check(table.probe(Board(SMALL, state)), exact, state)
+            check_answer(table.probe(Board(SMALL, state)), exact, state)
 
 
 def test_discounts(solved):
@@ -145,7 +94,7 @@ def test_discounts(solved):
             for state in exact.states:
                 answer = table.probe(Board(SMALL, state), label)
                 assert answer.meaning.endswith("discount 9/10") or label is None
-                check(answer, exact, state)
+                check_answer(answer, exact, state)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +112,7 @@ def test_every_board_of_an_orbit(solved):
     with open_table(solved(SMALL)) as table:
         for layer in oracle.reachable(SMALL, symmetric=False).values():
             for state in layer.states:
-                check(table.probe(Board(SMALL, state)), exact, state)
+                check_answer(table.probe(Board(SMALL, state)), exact, state)
 
 
 @pytest.mark.parametrize(
@@ -592,7 +541,7 @@ def test_threads_share_a_table(solved, little_room):
             mine = states * 3
             random.Random(seed).shuffle(mine)
             for state in mine:
-                check(table.probe(Board(SMALL, state)), exact, state)
+                check_answer(table.probe(Board(SMALL, state)), exact, state)
             return len(mine)
 
         with ThreadPoolExecutor(8) as pool:

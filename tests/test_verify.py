@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import cached_oracle as oracle
 from judging import without_promises
 from tilebase import evaluate, simulate, solve, thin
 from tilebase.cli import main
@@ -32,7 +33,6 @@ from tilebase.files.format import (
 from tilebase.files.manifest import Manifest
 from tilebase.game.board import Board
 from tilebase.game.game import Game
-from tilebase.small import oracle
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 

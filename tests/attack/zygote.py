@@ -128,7 +128,9 @@ def child(request: dict[str, Any], copy: int) -> None:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + request["limit"],) * 2)
     if request.get("windows"):
-        hold_little()
+        import windows
+
+        windows.hold_little(setattr, 1 << 10)
     points = Points(request.get("point"), request.get("action"))
     from tilebase.cli import main
 
@@ -151,21 +153,6 @@ def child(request: dict[str, Any], copy: int) -> None:
             except (OSError, ValueError):
                 status = status or 1
         os._exit(status)
-
-
-def hold_little() -> None:
-    """Let counts go window by window, as those do whose layers are larger than memory."""
-    from tilebase.sparse import forward as engine
-    from tilebase.sparse import maps
-    from tilebase.sparse.bitset import BitSet
-
-    class TwoBlocks(BitSet):
-        """A set that keeps two blocks in memory and spills the rest."""
-
-        def __init__(self, size: int, storage: Any, folder: Path, name: str) -> None:
-            super().__init__(size, storage[: BitSet.least_words(size)], folder, name)
-
-    maps.SMALL_BITS, engine.KEPT_KEYS, engine.BitSet = 1 << 10, 0, TwoBlocks  # type: ignore[misc]
 
 
 def wait_for(process: int, seconds: float) -> int | None:

@@ -61,7 +61,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -130,6 +130,12 @@ def reachable(game: Game, *, lookahead: bool = False, symmetric: bool = True) ->
     return {total: layers[total] for total in sorted(layers) if any(layers[total])}
 
 
+@lru_cache(maxsize=8)
+def _layers(game: Game, *, lookahead: bool) -> dict[int, Layer]:
+    """`reachable`, remembered for the next objective of the same game; not to be changed."""
+    return reachable(game, lookahead=lookahead)
+
+
 def _layer(layers: dict[int, Layer], total: int) -> Layer:
     return layers.setdefault(total, Layer(set(), set()))
 
@@ -173,7 +179,7 @@ def count(game: Game, *, lookahead: bool = False) -> CountResult:
     >>> count(Game("2x2", 32)).total("live")
     57
     """
-    layers = reachable(game, lookahead=lookahead)
+    layers = _layers(game, lookahead=lookahead)
     tables = {name: np.zeros((len(layers), game.max_code + 1), dtype=np.int64) for name in STORED}
     for row, layer in enumerate(layers.values()):
         for state in layer.states:
@@ -211,7 +217,7 @@ def values(
     factor = _check_question(objective, discount)
     V: dict[Cells, Fraction] = {}
     W: dict[Cells, Fraction] = {}
-    layers = reachable(game)
+    layers = _layers(game, lookahead=False)
     for total in sorted(layers, reverse=True):
         for after in layers[total].afterstates:
             W[after] = _fold(game, objective, V, game.spawns(after))

@@ -1,0 +1,300 @@
+"""The engines of the suite: how each is asked, and which games and queries it can take."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from conformance.games import boards_of, is_small
+from conformance.queries import (
+    COUNTS,
+    COUNTS_WITH_LOOKAHEAD,
+    POLICIES,
+    PROBES,
+    VALUES,
+    VERIFIED,
+    Found,
+    Query,
+    exact_values,
+    first_types,
+    objectives_of,
+)
+from stored import all_values, number_of, reachable_values
+from tilebase import Solution, count, evaluate, force, open_table, solve, verify_table
+from tilebase.check import check_certificate
+from tilebase.counting.counts import CountResult
+from tilebase.dense import plan as plans
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.plan import Plan
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.game.symmetry import images
+from tilebase.objectives.objective import Objective
+from tilebase.questions.force import decide_starts
+from tilebase.search.search import Search
+from tilebase.sparse import bitset, forward
+from tilebase.tables.probe import Answer
+from tilebase.tables.verify import Verification
+from windows import hold_little
+
+MEMORY = 1 << 30
+FORCED = Objective("guaranteed")
+T = TypeVar("T")
+
+
+class Bench:
+    """Empty folders, and tables that several queries ask, each solved once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._kept = folder, dict[Any, Any]()
+
+    def folder(self) -> Path:
+        """An empty folder."""
+        path = self._folder / str(len(list(self._folder.iterdir())))
+        path.mkdir()
+        return path
+
+    def kept(self, make: Callable[[Game, Path], T], game: Game) -> T:
+        """What `make` gives for a game and an empty folder, made once."""
+        if (make, game) not in self._kept:
+            self._kept[make, game] = make(game, self.folder())
+        found: T = self._kept[make, game]
+        return found
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine: how each query that it can take is asked of a game, and which games it can take."""
+
+    name: str
+    answers: Mapping[Query, Callable[[Game, Bench], Any]]
+    takes: Callable[[Game], bool] = lambda _: True
+
+    def __str__(self) -> str:
+        return self.name
+
+
+# -- reachable states ------------------------------------------------------------------------------
+
+
+def counts(game: Game, _: Bench, *, lookahead: bool = False) -> CountResult:
+    return count(game, lookahead=lookahead, threads=1)
+
+
+def counts_in_windows(game: Game, bench: Bench, *, lookahead: bool = False) -> CountResult:
+    """Layers of more than 128 ranks go through spill files."""
+    with pytest.MonkeyPatch.context() as patch:
+        hold_little(patch.setattr, 0)
+        for module in (bitset, forward):
+            patch.setattr(module, "block_bits_for", lambda _: 6)
+        return count(game, lookahead=lookahead, threads=2, folder=bench.folder())
+
+
+def reachable_table(game: Game, folder: Path, *, lean: bool = False) -> tuple[Solution, Path]:
+    return solve(game, objectives_of(game), table=folder, threads=2, lean=lean), folder
+
+
+lean_table = partial(reachable_table, lean=True)
+
+
+def of_reachable(
+    make: Callable[[Game, Path], tuple[Solution, Path]], game: Game, bench: Bench
+) -> dict[Objective, Found]:
+    solution, folder = bench.kept(make, game)
+    return {
+        one: Found(number_of(start), reachable_values(folder, game, one))
+        for one, start in zip(solution.objectives, solution.start.values(), strict=True)
+    }
+
+
+# -- all boards within the limits ------------------------------------------------------------------
+
+
+def table_of_all(game: Game, folder: Path) -> tuple[Solution, Path]:
+    return solve(game, objectives_of(game), table=folder, threads=2, space="all"), folder
+
+
+def starts_of_all(game: Game, _: Path) -> Solution:
+    return solve(game, objectives_of(game), space="all", threads=2)
+
+
+def of_all(game: Game, bench: Bench) -> dict[Objective, Found]:
+    if not (game.closed and is_small(game)):  # what is not closed has no table of all boards
+        solution = bench.kept(starts_of_all, game)
+        starts = zip(solution.objectives, solution.start.values(), strict=True)
+        return {one: Found(number_of(start)) for one, start in starts}
+    solution, folder = bench.kept(table_of_all, game)
+    return {
+        one: Found(number_of(start), all_values(folder / "values" / one.label, game, one))
+        for one, start in zip(solution.objectives, solution.start.values(), strict=True)
+    }
+
+
+def memory_for_batches(game: Game, objective: Objective, threads: int = 2) -> int | None:
+    """Bytes of memory with which layers go through files in batches; None if a batch is a whole layer."""
+    index = PerfectIndex(game)
+    plan = Plan.outline(index, objective, 1 << 60, threads, bits=False)
+    for share in range(1, 16):
+        memory = plan.base + (plan.whole_bytes - plan.base) * share // 16
+        if plan.can_be_cut(index, memory, 0):
+            assert Plan.of(index, objective, memory, threads, bits=False).batched
+            return memory
+    return None
+
+
+def goes_in_batches(game: Game) -> bool:
+    middling = game.closed and is_small(game) and boards_of(game) > 3000
+    return middling and memory_for_batches(game, Objective("moves")) is not None
+
+
+def in_batches(game: Game, bench: Bench) -> dict[Objective, Found]:
+    found = {}
+    for one in [one for one in first_types(game) if one.discount == 1]:
+        folder, memory = bench.folder(), memory_for_batches(game, one)
+        start = solve(game, one, table=folder, space="all", threads=2, memory=memory).value
+        found[one] = Found(number_of(start), all_values(folder / "values" / one.label, game, one))
+    return found
+
+
+def as_bits(game: Game, _: Bench) -> dict[Objective, Found]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "WORTH_BITS", 1e9)  # also where rows of bits are hardly filled
+        assert Plan.of(PerfectIndex(game), FORCED, MEMORY, 2).words is not None
+        return {FORCED: Found(bool(force(game, engine="dense", memory=MEMORY, threads=2).forced))}
+
+
+CUDA_OBJECTIVES = (Objective("win", "float32"), Objective("lower", "uint32"), FORCED)
+"""One for each kind of kernel; the simulator takes seconds for each."""
+CUDA_SCRIPT = """
+import json, pathlib, sys
+from fractions import Fraction
+from tilebase import Game
+from tilebase.dense.passes import DensePass
+from tilebase.objectives.objective import Objective
+folder, game, *objectives = sys.argv[1:]
+game = Game.from_identity(json.loads(game))
+for text in objectives:
+    one = Objective.from_identity(json.loads(text))
+    with DensePass(pathlib.Path(folder) / one.label, game, one, memory=1 << 32, threads=1, keep=True,
+                   lowest=0, executor="cuda") as dense:
+        dense.run()
+        print(Fraction(dense.start()))
+"""
+"""In a process of its own: Numba has the simulator from its start."""
+
+
+def in_cuda_simulator(game: Game, bench: Bench) -> dict[Objective, Found]:
+    folder = bench.folder()
+    questions = [json.dumps(one.identity) for one in (game, *CUDA_OBJECTIVES)]
+    done = subprocess.run(
+        [sys.executable, "-c", CUDA_SCRIPT, str(folder), *questions],
+        capture_output=True, text=True, env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return {
+        one: Found(Fraction(start), all_values(folder / one.label, game, one))
+        for one, start in zip(CUDA_OBJECTIVES, done.stdout.split(), strict=True)
+    }
+
+
+def has_few_boards(game: Game) -> bool:
+    """Few enough for the simulator, which runs kernels as plain Python; and a win to look for."""
+    return game.closed and game.can_win and boards_of(game) <= 100
+
+
+# -- what can be forced ----------------------------------------------------------------------------
+
+
+def by_search(game: Game, _: Bench) -> dict[Objective, Found]:
+    search = Search(game, memory=MEMORY, threads=2)
+    try:
+        start = decide_starts(search)
+        afterstates = exact_values(game, FORCED).afterstates
+        return {FORCED: Found(start, {after: search.decide(game.pack(after)) for after in afterstates})}
+    finally:
+        search.close()
+
+
+def by_certificate(game: Game, bench: Bench) -> dict[Objective, Found]:
+    path = bench.folder() / "proof.cert"
+    force(game, memory=MEMORY, certificate=path)
+    return {FORCED: Found(check_certificate(path)["claim"] == "forced")}
+
+
+def can_be_certified(game: Game) -> bool:
+    """A goal and limits; everything else a certificate leaves out."""
+    return game.goal is not None and not (game.walls or game.unmergeable or game.pattern or game.largest)
+
+
+# -- what asks a table -----------------------------------------------------------------------------
+
+
+MOST_PROBES = 50
+"""States of a game that are probed: all, or about so many of all sums."""
+
+
+def probes(game: Game, bench: Bench) -> dict[Objective, list[Answer]]:
+    """Of states, transformed: a table holds one board of each orbit."""
+    _, folder = bench.kept(reachable_table, game)
+    states = sorted(exact_values(game, Objective("moves")).states, key=game.sum)
+    boards = [Board(game, images(game, state)[-1]) for state in states[:: -(-len(states) // MOST_PROBES)]]
+    with open_table(folder) as table:
+        found = {one: [table.probe(board, one.label) for board in boards] for one in first_types(game)}
+        if game.can_win:  # the interval between the two bounds
+            found[Objective("win")] += [table.probe(board) for board in boards]
+    return found
+
+
+def policies(game: Game, bench: Bench) -> dict[tuple[str, Objective], float]:
+    _, folder = bench.kept(reachable_table, game)
+    return {
+        (policy, one): evaluate(folder, policy, objective=one.label, threads=1).value
+        for one in first_types(game)
+        if one.is_mean and not one.is_bound
+        for policy in ("random", "greedy")
+    }
+
+
+def verified(make: Callable[[Game, Path], tuple[Solution, Path]], game: Game, bench: Bench) -> Verification:
+    return verify_table(bench.kept(make, game)[1], sample=10)
+
+
+# -- the list --------------------------------------------------------------------------------------
+
+ENGINES = (
+    Engine(
+        "forward pass",
+        {COUNTS: counts, COUNTS_WITH_LOOKAHEAD: partial(counts, lookahead=True)},
+    ),
+    Engine(
+        "forward pass in windows",
+        {COUNTS: counts_in_windows, COUNTS_WITH_LOOKAHEAD: partial(counts_in_windows, lookahead=True)},
+        lambda game: boards_of(game) <= 70_000,
+    ),
+    Engine("backward pass", {VALUES: partial(of_reachable, reachable_table)}, is_small),
+    Engine("lean backward pass", {VALUES: partial(of_reachable, lean_table)}, is_small),
+    Engine("dense pass", {VALUES: of_all}, lambda game: boards_of(game) <= 7000),
+    Engine("dense pass in batches", {VALUES: in_batches}, goes_in_batches),
+    Engine("dense pass as bits", {VALUES: as_bits}, lambda game: game.can_win and boards_of(game) <= 7000),
+    Engine("dense pass in the simulator of CUDA", {VALUES: in_cuda_simulator}, has_few_boards),
+    Engine("search", {VALUES: by_search}, lambda game: game.can_win and is_small(game)),
+    Engine("certificates", {VALUES: by_certificate}, can_be_certified),
+    Engine("probing", {PROBES: probes}, is_small),
+    Engine("evaluation", {POLICIES: policies}, lambda game: boards_of(game) <= 1100),
+    Engine("verification", {VERIFIED: partial(verified, reachable_table)}, is_small),
+    Engine(
+        "verification of all boards",
+        {VERIFIED: partial(verified, table_of_all)},
+        lambda game: game.closed and is_small(game),
+    ),
+)

@@ -1,0 +1,89 @@
+"""The games of the suite: at least one for each thing that a game can have, small enough for the oracle."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.game.game import Game
+
+SMALL_GAMES = (
+    Game("2x2", 32),
+    Game("2x2"),
+    Game("2x2", 16, start="empty"),
+    Game("2x2", 16, four=0),
+    Game("2x2", 32, four=1),
+    Game("2x2", 64, start="32,0/0,16"),
+    Game("2x2", largest=8),
+    Game("2x2", 32, limits="16,8/8,4"),
+    Game("1x4", 16),
+    Game("4x1", 16, start="empty"),
+    Game("2x3", 16),
+    Game("2x3", 16, walls=[1]),
+    Game("2x3", 16, pattern="pair"),
+    Game("2x3", 64, pattern="lemma1", limits="32,16,4/8,4,4", start="empty"),
+    Game("2x2", pattern="8,4/*,0|0,*/4,8", largest=16, start="empty"),
+    Game("2x3", 16, unmergeable=[4]),
+    Game("2x3", 16, unmergeable=[4], fixed=True),
+    Game("2x3", 8, unmergeable=[0, 5], start="empty"),
+    Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
+    Game("1x2x3", 16),
+    Game("2x2x2", 8),
+)
+"""Games of at most a few thousand states, which other tests take too."""
+
+GAMES = (
+    *SMALL_GAMES,
+    Game("1x1", start="empty"),
+    Game("1x2", 8),
+    Game("1x5", start="empty"),
+    Game("5x1", 32),
+    Game("1x7", 16),
+    Game("2x2", 8),
+    Game("2x2", 32, four="1/3"),
+    Game("2x3", 32),
+    Game("3x2", 16, start="empty"),
+    Game("2x4", 16),
+    Game("4x2", 8, four=0),
+    Game("2x2x2", 16),
+    Game("1x2x3", 16, four=1, start="empty"),
+    Game("2x3", four="1/3"),
+    Game("3x3", 8),
+    Game("3x3", four=0, start="empty", largest=4),
+    Game("2x3", 64, limits="32,16,8/16,8,8", start="empty"),
+    Game("3x3", 16, limits="8,4,4/4,4,4/4,4,4"),
+    Game("2x2x2", 32, limits="16,8,8,4,8,4,4,4", start="empty"),
+    Game("2x3", walls=[2]),
+    Game("3x3", 16, walls=[4]),
+    Game("1x6", walls=[2], start="empty"),
+    Game("2x3", unmergeable=[0]),
+    Game("3x3", 8, unmergeable=[4], fixed=True),
+    Game("2x3", 16, unmergeable=[1, 5], four=0),
+    Game("2x3", 32, limits="16,8,8/8,8,8", unmergeable=[3]),
+    Game("2x3", 16, start="2,4,0/0,0,8"),
+    Game("1x4", 32, limits="4,8,8,4", pattern="*,4,*,*"),
+    Game("2x3", 32, limits="16,8,8/8,4,8", pattern="8,*,*/*,*,4|*,*,8/4,*,*", start="empty"),
+    Game("2x3", 16, limits="8,4,4/4,4,8", pattern="4,*,*/*,*,4|*,*,4/4,*,*", start="empty"),
+    Game("3x6", four=0, start="empty", largest=2),  # three bits per cell
+    Game("2x9", four=0, start="empty", largest=2),
+    Game("1x22", four=0, start="empty", largest=2),  # two bits per cell
+)
+"""All of them: the oracle counts each in a second at most."""
+
+MOST_BOARDS = 4100
+
+
+@cache
+def is_small(game: Game) -> bool:
+    """Whether every query is asked of a game; of a larger one only what reads no values one by one."""
+    return boards_of(game) <= MOST_BOARDS
+
+
+@cache
+def boards_of(game: Game) -> int:
+    """How many boards there are within the limits."""
+    return sum(boards_by_sum(game).values())
+
+
+for small in filter(is_small, GAMES):  # the oracle asks for the same slides under each objective
+    object.__setattr__(small, "slides", cache(small.slides))

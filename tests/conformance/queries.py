@@ -1,0 +1,147 @@
+"""The queries of the suite: what the oracle says, and when an answer agrees with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+import cached_oracle as oracle
+from judging import check, check_answer
+from tilebase.counting.counts import STORED, CountResult
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical
+from tilebase.objectives.objective import MEANINGS, Objective
+from tilebase.objectives.values import Number
+from tilebase.tables.probe import Answer
+from tilebase.tables.verify import Verification
+
+DISCOUNT = Fraction(9, 10)
+
+
+def objectives_of(game: Game) -> tuple[Objective, ...]:
+    """Every objective in every type, and each mean with a discount too; those of a goal if there is one."""
+    plain = [Objective(name, dtype) for name, meaning in MEANINGS.items() for dtype in meaning.types]
+    discounted = [Objective(name, "", DISCOUNT) for name in MEANINGS if Objective(name).is_mean]
+    return tuple(one for one in (*plain, *discounted) if game.can_win or not one.is_win)
+
+
+def first_types(game: Game) -> tuple[Objective, ...]:
+    """Of these objectives those in the type that is used unless another is asked for."""
+    return tuple(one for one in objectives_of(game) if one.dtype == one.meaning.types[0])
+
+
+def exact_values(game: Game, objective: Objective) -> oracle.Values:
+    """The exact values of an objective; a bound is compared with the probability to win."""
+    return oracle.values(game, "win" if objective.is_bound else objective.name, discount=objective.discount)
+
+
+least_of = cache(canonical)
+
+
+# -- answers, by query -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an engine says under one objective: of the start, and of afterstates unless it keeps none."""
+
+    start: Number
+    afterstates: dict[Cells, Number] | None = None
+
+
+def check_counts(found: CountResult, game: Game, *, lookahead: bool) -> None:
+    """The counts of each sum and largest tile."""
+    wanted = oracle.count(game, lookahead=lookahead)
+    found.assert_consistent()
+    assert found.sums.tolist() == wanted.sums.tolist()
+    for field in STORED:
+        np.testing.assert_array_equal(getattr(found, field), getattr(wanted, field), err_msg=field)
+
+
+def check_values(found: dict[Objective, Found], game: Game) -> None:
+    """The value of the start, and of every afterstate that play makes; there may be others."""
+    assert found
+    for objective, values in found.items():
+        known = exact_values(game, objective)
+        check(objective, values.start, known.start)
+        if values.afterstates is None:
+            continue
+        seen = set()
+        for board, value in values.afterstates.items():
+            if (least := least_of(game, board)) in known.afterstates:
+                seen.add(least)
+                check(objective, value, known.afterstates[least])
+        assert seen == known.afterstates.keys()
+
+
+def check_probes(found: dict[Objective, list[Answer]], game: Game) -> None:
+    """Of each state its value, its slides with theirs, the best, and what a spawn may make."""
+    assert found
+    for objective, answers in found.items():
+        known = exact_values(game, objective)
+        assert answers or not known.states
+        for answer in answers:
+            check_answer(answer, known, answer.board.cells)
+
+
+def check_policies(found: dict[tuple[str, Objective], float], game: Game) -> None:
+    """What a policy is worth from the start."""
+    assert found
+    for (policy, objective), value in found.items():
+        check(objective, value, policy_value(game, policy, objective))
+
+
+def policy_value(game: Game, policy: str, objective: Objective) -> Fraction:
+    """The exact value of a policy that treats equivalent boards alike, by recursion."""
+
+    def chosen(state: Cells) -> list[Cells]:
+        afters = list(game.slides(state).values())
+        if policy == "random":
+            return afters
+        gains = [oracle._worth(game, "score", state, after) for after in afters]
+        return [after for after, gain in zip(afters, gains, strict=True) if gain == max(gains)]
+
+    @cache
+    def worth(state: Cells) -> Fraction:
+        worths = [
+            oracle._worth(game, objective.name, state, after)  # type: ignore[arg-type]
+            + (0 if game.wins(after) else expected(tuple(game.spawns(after))))
+            for after in chosen(state)
+        ]
+        return objective.discount * sum(worths, Fraction(0)) / max(len(worths), 1)
+
+    def expected(spawns: tuple[tuple[Cells, Fraction], ...]) -> Fraction:
+        return sum((p * worth(canonical(game, state)) for state, p in spawns), Fraction(0))
+
+    return expected(tuple(game.starts()))
+
+
+def check_verified(found: Verification, game: Game) -> None:
+    """A table that an engine wrote is sound."""
+    assert found.wrong == ()
+    assert found.values or not exact_values(game, Objective("moves")).afterstates
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query by name, and how its answer is compared with what the oracle says."""
+
+    name: str
+    check: Callable[[Any, Game], None]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+COUNTS = Query("counts", partial(check_counts, lookahead=False))
+COUNTS_WITH_LOOKAHEAD = Query("counts with lookahead", partial(check_counts, lookahead=True))
+VALUES = Query("values", check_values)
+PROBES = Query("probes", check_probes)
+POLICIES = Query("policies", check_policies)
+VERIFIED = Query("verified", check_verified)
+QUERIES = (COUNTS, COUNTS_WITH_LOOKAHEAD, VALUES, PROBES, POLICIES, VERIFIED)

@@ -1,0 +1,51 @@
+"""Every engine gives what the oracle gives, for every game and query that it can take."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.engines import ENGINES, Bench, Engine, reachable_table, starts_of_all
+from conformance.games import GAMES, is_small
+from conformance.queries import QUERIES, Query
+from tilebase.game.game import Game
+
+CASES = [
+    (engine, query, game)
+    for game in GAMES
+    for engine in ENGINES
+    if engine.takes(game)
+    for query in engine.answers
+]
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return Bench(tmp_path_factory.mktemp("bench"))
+
+
+@pytest.mark.parametrize(("engine", "query", "game"), CASES, ids=str)
+def test_engine_equals_the_oracle(engine: Engine, query: Query, game: Game, bench: Bench) -> None:
+    query.check(engine.answers[query](game, bench), game)
+
+
+@pytest.mark.parametrize("game", [*filter(is_small, GAMES)], ids=str)
+def test_both_spaces_give_the_same_integers(game: Game, bench: Bench) -> None:
+    """Bounds are rounded alike, so that they are equal and not only near the exact value."""
+    (reachable, _), everything = (bench.kept(make, game) for make in (reachable_table, starts_of_all))
+    assert everything.positions >= reachable.positions
+    for objective, one, other in zip(
+        reachable.objectives, reachable.start.values(), everything.start.values(), strict=True
+    ):
+        assert objective.dtype not in ("uint64", "bit", "int32") or one == other
+
+
+@pytest.mark.parametrize("engine", ENGINES, ids=str)
+def test_every_engine_has_games(engine: Engine) -> None:
+    """An engine that takes no game, or no query of the list, would pass without having been asked."""
+    assert sum(engine.takes(game) for game in GAMES) >= 2
+    assert set(engine.answers) <= set(QUERIES)
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=str)
+def test_every_query_is_asked(query: Query) -> None:
+    assert any(query in engine.answers for engine in ENGINES)

@@ -1,0 +1,49 @@
+"""All values of a table by board, read from its files."""
+
+from __future__ import annotations
+
+import itertools
+from functools import lru_cache
+from pathlib import Path
+
+from tilebase.dense.index import PerfectIndex
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Lower, Number, Upper, Value
+
+
+def number_of(value: Value) -> Number:
+    """The number of an exact value or of a bound."""
+    assert not hasattr(value, "low"), "an interval is two numbers"
+    return value.bound if isinstance(value, Lower | Upper) else value.value  # type: ignore[union-attr]
+
+
+def reachable_values(folder: Path, game: Game, objective: Objective) -> dict[Cells, Number]:
+    """The values of the afterstates that play makes."""
+    found = {}
+    for path in sorted((folder / "afterstates").glob("*.tbl")):
+        value_path = folder / "values" / objective.label / f"{path.stem}.val"
+        with LayerFile(path) as layer, ValueFile(value_path) as values:
+            values.check_pair(layer)
+            for chunk in range(layer.chunks):
+                for key, value in zip(layer.keys(chunk), values.values(chunk), strict=True):
+                    found[game.unpack(int(key))] = objective.read(value)
+    return found
+
+
+def all_values(folder: Path, game: Game, objective: Objective) -> dict[Cells, Number]:
+    """The values of all boards within the limits, as afterstates; `folder` is that of the objective."""
+    found = {}
+    for total, boards in in_order(game).items():
+        with ValueFile(folder / f"{total:06d}.val") as values:
+            chunks = itertools.chain.from_iterable(values.values(chunk) for chunk in range(values.chunks))
+            found |= dict(zip(boards, (objective.read(v) for v in chunks), strict=True))
+    return found
+
+
+@lru_cache(maxsize=4)
+def in_order(game: Game) -> dict[int, list[Cells]]:
+    """The boards of each sum, in the order of the perfect index."""
+    index = PerfectIndex(game)
+    return {total: list(index.boards(total)) for total in index.sizes()}

@@ -1,0 +1,25 @@
+"""Counts that go window by window through files, as those do whose layers are larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tilebase.sparse import forward as engine
+from tilebase.sparse import maps
+from tilebase.sparse.bitset import BitSet
+
+
+class TwoBlocks(BitSet):
+    """A set that keeps two blocks in memory and spills the rest."""
+
+    def __init__(self, size: int, storage: Any, folder: Path, name: str) -> None:
+        super().__init__(size, storage[: BitSet.least_words(size)], folder, name)
+
+
+def hold_little(put: Callable[[Any, str, Any], None], small_bits: int) -> None:
+    """Keep two blocks of a layer of more than `small_bits` ranks, and no keys; `put` sets an attribute."""
+    put(maps, "SMALL_BITS", small_bits)
+    put(engine, "KEPT_KEYS", 0)
+    put(engine, "BitSet", TwoBlocks)
