@@ -5,8 +5,9 @@ has to trust this file and Python, not the search that found the proof.
 
 **The game.**  The player slides all tiles in one direction.  A slide is allowed if it changes the board and
 leaves no tile above the limit of its cell.  A slide that makes the goal wins at once.  The board after a
-slide is called an afterstate.  On it the adversary spawns one of the allowed tiles in any empty cell.  The
-goal is *forced* if the player can win whatever the adversary spawns.
+slide is called an afterstate.  On it the adversary spawns one of the allowed tiles in any empty cell.  If
+the header has a goal sum, a board wins as soon as the sum of its tiles is as large, which a spawn does.
+The goal is *forced* if the player can win whatever the adversary spawns.
 
 **The certificate.**  A header describes the game, the starts and the claim.  Then afterstates are listed, in
 the order of the sums of their tiles.  If the header names no starts, the game begins with a spawn on the
@@ -15,7 +16,7 @@ empty board, and the empty board has to be listed.
 **The claim "forced"** is proved if this holds:
 
     From each start, and after every spawn on each listed afterstate, some allowed slide makes the goal
-    or makes an afterstate that is listed.
+    or makes an afterstate that is listed, or the board has the goal sum.
 
 So the player always has such a slide and makes it.  Each spawn adds to the sum of the tiles, and the limits
 bound that sum.  So the play ends, and it can only end with the goal.
@@ -23,7 +24,8 @@ bound that sum.  So the play ends, and it can only end with the goal.
 **The claim "not forced"** is proved if this holds:
 
     Each listed afterstate names one spawn.  From each start, and after that spawn on each listed
-    afterstate, no slide makes the goal, and every allowed slide makes an afterstate that is listed.
+    afterstate, no slide makes the goal, every allowed slide makes an afterstate that is listed, and the
+    board does not have the goal sum.
 
 So the adversary always has such a spawn and makes it.  The player never makes the goal.
 
@@ -41,7 +43,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +52,8 @@ Board = tuple[int, ...]
 Layer = dict[Board, int]
 """The listed afterstates of one sum, each with the number of its spawn: twice the cell, 1 more for a 4."""
 
-EXPONENTS = {2**exponent: exponent for exponent in range(1, 18)}
+MOST_EXPONENT = 17
+EXPONENTS = {2**exponent: exponent for exponent in range(1, MOST_EXPONENT + 1)}
 MOST_CELLS = 32
 LONGEST_HEADER, LONGEST_LINE = 1 << 20, 99
 """Bytes of a line that are read at most: a longer line is damaged."""
@@ -132,8 +135,11 @@ def symmetries(shape: list[int], limits: Board) -> list[list[int]]:
 class Rules:
     """The game that a header describes.  The goal, the spawned tiles and the limits are exponents."""
 
-    def __init__(self, shape: list[int], goal: int, spawns: list[int], limits: Board) -> None:
+    def __init__(
+        self, shape: list[int], goal: int, goal_sum: float, spawns: list[int], limits: Board
+    ) -> None:
         self.cells, self.goal, self.spawns, self.limits = prod(shape), goal, spawns, limits
+        self.goal_sum = goal_sum  # infinite if no sum wins
         self.directions = slide_lines(shape)
         self.symmetries = symmetries(shape, limits)
 
@@ -185,29 +191,38 @@ def read_header(line: str) -> tuple[dict[str, Any], Rules]:
     """
     header = json.loads(line)
     shape = [int(size) for size in header["shape"].split("x")]
-    goal = EXPONENTS[header["goal"]]
+    goal_sum = int(header["goal_sum"]) if "goal_sum" in header else None
+    goal = EXPONENTS[header["goal"]] if goal_sum is None or header["goal"] is not None else None
     spawns = [EXPONENTS[tile] for tile in header["drops"]]
     limits = header["limits"]
     if limits:
         limits = [EXPONENTS[limit] for limit in limits]
     understood = {
         "shape": "x".join([str(size) for size in shape]),
-        "goal": 2**goal,
+        "goal": None if goal is None else 2**goal,
         "drops": [2**exponent for exponent in spawns],
         "limits": [2**exponent for exponent in limits] if limits else limits,
         "starts": [str(start) for start in header["starts"]],
         "claim": "forced" if header["claim"] == "forced" else "not forced",
         "boards": int(header["boards"]),
     }
+    if goal_sum is not None:
+        understood["goal_sum"] = goal_sum
     is_board = 2 <= len(shape) <= 3 and min(shape) > 0 and prod(shape) <= MOST_CELLS
     if not is_board or json.dumps(understood) + "\n" != line:
         raise RefusedError("the header describes no game")
-    # Before the goal is made no tile is larger than half of it.
-    tops = [min(limit, goal - 1) for limit in limits or [goal] * prod(shape)]
+    largest = MOST_EXPONENT
+    if goal is not None:  # before it is made no tile is larger than half of it
+        largest = goal - 1
+    if goal_sum is not None:  # no tile is as large as the sum
+        largest = min(largest, (goal_sum - 1).bit_length() - 1)
+    tops = [min(limit, largest) for limit in limits or [largest] * prod(shape)]
     spawns_are_known = spawns in ([1], [2], [1, 2])
     if len(tops) != prod(shape) or not spawns_are_known or min(tops) < spawns[-1]:
         raise RefusedError("the header describes no game")
-    return header, Rules(shape, goal, spawns, tuple(tops))
+    return header, Rules(
+        shape, MOST_EXPONENT + 1 if goal is None else goal, goal_sum or inf, spawns, tuple(tops)
+    )
 
 
 def read_board(word: str) -> Board:
@@ -256,7 +271,9 @@ class Checker:
 
         `layer` are the listed afterstates of its sum.
         """
-        if self.forced:
+        if sum_of(state) >= self.rules.goal_sum:
+            proved = self.forced
+        elif self.forced:
             proved = any(after is None or after in layer for after in self.rules.slides(state))
         else:
             proved = all(after is not None and after in layer for after in self.rules.slides(state))

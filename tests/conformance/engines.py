@@ -232,8 +232,9 @@ def by_certificate(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 
 def can_be_certified(game: Game) -> bool:
-    """A goal and limits; everything else a certificate leaves out."""
-    return game.goal is not None and not (game.walls or game.unmergeable or game.pattern or game.largest)
+    """A goal or a goal sum, and limits; everything else a certificate leaves out."""
+    others = game.walls or game.unmergeable or game.pattern or game.largest
+    return (game.goal is not None or game.goal_sum is not None) and not others
 
 
 # -- what asks a table -----------------------------------------------------------------------------

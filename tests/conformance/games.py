@@ -29,6 +29,8 @@ SMALL_GAMES = (
     Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
     Game("1x2x3", 16),
     Game("2x2x2", 8),
+    Game("2x2", goal_sum=20),
+    Game("1x4", 16, goal_sum=18, start="empty"),
 )
 """Games of at most a few thousand states, which other tests take too."""
 
@@ -64,6 +66,9 @@ GAMES = (
     Game("1x4", 32, limits="4,8,8,4", pattern="*,4,*,*"),
     Game("2x3", 32, limits="16,8,8/8,4,8", pattern="8,*,*/*,*,4|*,*,8/4,*,*", start="empty"),
     Game("2x3", 16, limits="8,4,4/4,4,8", pattern="4,*,*/*,*,4|*,*,4/4,*,*", start="empty"),
+    Game("2x2", goal_sum=26, four=0),
+    Game("2x3", 16, goal_sum=24, unmergeable=[4]),
+    Game("2x3", 32, goal_sum=40, limits="16,16,16/8,8,4", start="empty"),
     Game("3x6", four=0, start="empty", largest=2),  # three bits per cell
     Game("2x9", four=0, start="empty", largest=2),
     Game("1x22", four=0, start="empty", largest=2),  # two bits per cell

@@ -108,6 +108,8 @@ def policy_value(game: Game, policy: str, objective: Objective) -> Fraction:
 
     @cache
     def worth(state: Cells) -> Fraction:
+        if game.has_goal_sum(state):
+            return Fraction(objective.meaning.win)
         worths = [
             oracle._worth(game, objective.name, state, after)  # type: ignore[arg-type]
             + (0 if game.wins(after) else expected(tuple(game.spawns(after))))
@@ -133,13 +135,16 @@ class Query:
 
     name: str
     check: Callable[[Any, Game], None]
+    takes: Callable[[Game], bool] = lambda _: True
 
     def __str__(self) -> str:
         return self.name
 
 
 COUNTS = Query("counts", partial(check_counts, lookahead=False))
-COUNTS_WITH_LOOKAHEAD = Query("counts with lookahead", partial(check_counts, lookahead=True))
+COUNTS_WITH_LOOKAHEAD = Query(
+    "counts with lookahead", partial(check_counts, lookahead=True), lambda game: game.goal_sum is None
+)
 VALUES = Query("values", check_values)
 PROBES = Query("probes", check_probes)
 POLICIES = Query("policies", check_policies)

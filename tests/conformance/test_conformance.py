@@ -15,6 +15,7 @@ CASES = [
     for engine in ENGINES
     if engine.takes(game)
     for query in engine.answers
+    if query.takes(game)
 ]
 
 

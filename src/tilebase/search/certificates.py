@@ -42,9 +42,11 @@ PIECE = 1 << 12
 
 def check_certifiable(game: Game) -> None:
     """Raise `UsageError` unless certificates are for such a game."""
-    if game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None:
+    without_goal = game.goal is None and game.goal_sum is None
+    if game.walls or game.unmergeable or game.pattern or game.largest or without_goal:
         raise UsageError(
-            "a certificate is for a shape, a goal, limits and spawned tiles: leave out all other rules"
+            "a certificate is for a shape, a goal or a goal sum, limits and spawned tiles: leave out all "
+            "other rules"
         )
 
 
@@ -64,7 +66,6 @@ def write_certificate(
     """
     game, goal = search.game, search.game.goal
     check_certifiable(game)
-    assert goal is not None
     pace = Pace(progress, "boards")
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
@@ -83,11 +84,13 @@ def write_certificate(
             "goal": goal,
             "drops": [2**e for e in game.spawn_exponents],
             # Above the goal all limits say the same.
-            "limits": None if game.limits is None else [min(limit, goal) for limit in game.limits],
+            "limits": None if game.limits is None else [min(limit, goal or limit) for limit in game.limits],
             "starts": ["".join(DIGITS[e] for e in state) for state in starts],
             "claim": "forced" if forced else "not forced",
             "boards": boards,
         }
+        if game.goal_sum is not None:
+            header["goal_sum"] = game.goal_sum
         _assemble(whole, gzip.compress(json.dumps(header).encode() + b"\n", mtime=0), body)
     return boards
 
