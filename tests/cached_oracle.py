@@ -8,6 +8,7 @@ from tilebase.small import oracle
 from tilebase.small.oracle import Values as Values
 from tilebase.small.oracle import _potential as _potential
 from tilebase.small.oracle import _worth as _worth
+from tilebase.small.oracle import transitions as transitions
 
 values = lru_cache(maxsize=32)(oracle.values)
 count = lru_cache(maxsize=32)(oracle.count)

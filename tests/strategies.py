@@ -32,7 +32,7 @@ GAMES = (
 
 
 def boards(game: Game) -> st.SearchStrategy[Cells]:
-    """Boards of a game, reachable or not."""
+    """Boards of a game that are not won, reachable or not."""
     plain = st.tuples(*(st.integers(0, top) for top in game.tops))
     spots = [cell for cell in range(game.cells) if cell not in game.walls]
     if game.fixed or not game.unmergeable:
@@ -40,9 +40,10 @@ def boards(game: Game) -> st.SearchStrategy[Cells]:
     else:
         count = len(game.unmergeable)
         places = st.sets(st.sampled_from(spots), min_size=count, max_size=count)
-    return st.tuples(plain, places).map(
+    drawn = st.tuples(plain, places).map(
         lambda drawn: tuple(game.x if cell in drawn[1] else e for cell, e in enumerate(drawn[0]))
     )
+    return drawn.filter(lambda board: not game.has_goal_sum(board))
 
 
 def games_and_boards() -> st.SearchStrategy[tuple[Game, Cells]]:

@@ -177,7 +177,7 @@ def test_tiles_can_be_read() -> None:
         (lambda: Board.from_key(SMALL, 1 << 16), "does not fit a 2x2 board"),
         (lambda: Board.from_key(SMALL, -1), "does not fit a 2x2 board"),
         (lambda: Board.from_key(SMALL, 0x5000), "tile 32 on cell 0"),
-        (lambda: Board.from_numpy(SMALL, [2, 4, 0, 8]), "shape (4,); a 2x2 board has (2, 2)"),
+        (lambda: Board.from_numpy(SMALL, [2, 4, 0, 8]), "the shape (4,), but a 2x2 board has (2, 2)"),
         (lambda: Board.from_numpy(SMALL, [[2], [4, 0]]), "not an array of shape (2, 2)"),
         (lambda: Board.from_numpy(SMALL, np.ones((2, 2))), "an array of float64, but a board holds integers"),
         (lambda: Board.from_numpy(SMALL, np.ones((2, 2), dtype=bool)), "an array of bool"),

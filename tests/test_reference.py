@@ -178,6 +178,8 @@ def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cell
 
     @cache
     def value(state: Cells) -> Fraction:
+        if game.has_goal_sum(state):
+            return Fraction(objective in ("win", "guaranteed"))
         return discount * max((of_slide(state, a) for a in afters(game, state)), default=Fraction(0))
 
     def of_slide(state: Cells, after: Cells) -> Fraction:

@@ -109,7 +109,12 @@ def boards_by_sum(game: Game) -> dict[int, int]:
     >>> boards_by_sum(Game("1x2", 8))
     {0: 1, 2: 2, 4: 3, 6: 2, 8: 1}
     """
-    return {total: n for total, n in fillings_by_sum(game).items() if not game.reached(total)}
+    return _played(game, fillings_by_sum(game))
+
+
+def _played(game: Game, counts: dict[int, int]) -> dict[int, int]:
+    """Counts by sum without the sums that win."""
+    return {total: count for total, count in counts.items() if not game.reached(total)}
 
 
 def fillings_by_sum(game: Game) -> dict[int, int]:
@@ -126,7 +131,7 @@ def boards_by_sum_and_max(game: Game) -> dict[int, dict[int, int]]:
     result: dict[int, dict[int, int]] = {total: {} for total in boards_by_sum(game)}
     below: dict[int, int] = {}
     for largest in range(max(game.tops) + 1):
-        up_to = _by_sum(_ways(game, _single_cells(game), range(1, largest + 1)))
+        up_to = _played(game, _by_sum(_ways(game, _single_cells(game), range(1, largest + 1))))
         for total, count in up_to.items():
             if exactly := count - below.get(total, 0):
                 result[total][largest] = exactly
@@ -143,15 +148,19 @@ def bound(game: Game) -> BoundResult:
     test = _test_of(game)
     group = Counter(_cycles(game, permutation) for permutation in symmetries(game))
     exponents = range(1, max(game.tops) + 1)
-    raw = _by_sum(_passing_ways(game, test, _single_cells(game)))
-    canonical = _orbits((_passing_ways(game, test, cycles), times) for cycles, times in group.items())
+    raw = _played(game, _by_sum(_passing_ways(game, test, _single_cells(game))))
+    passing = _orbits((_passing_ways(game, test, cycles), times) for cycles, times in group.items())
+    every = _orbits((_ways(game, cycles, exponents), times) for cycles, times in group.items())
     sums = _possible_sums(game, raw, test.starts)
+    canonical_starts = {min(images(game, board)) for board in test.starts}
     return BoundResult(
         game,
         boards_by_sum(game),
         _possible(game, test, raw, sums, test.starts),
-        _orbits((_ways(game, cycles, exponents), times) for cycles, times in group.items()),
-        _possible(game, test, canonical, sums, {min(images(game, board)) for board in test.starts}),
+        _played(game, every),
+        _possible(
+            game, test, _played(game, canonical), sums, {min(images(game, board)) for board in test.starts}
+        ),
     )
 
 
