@@ -158,9 +158,7 @@ def bound(game: Game) -> BoundResult:
         boards_by_sum(game),
         _possible(game, test, raw, sums, test.starts),
         _played(game, every),
-        _possible(
-            game, test, _played(game, canonical), sums, {min(images(game, board)) for board in test.starts}
-        ),
+        _possible(game, test, _played(game, passing), sums, canonical_starts),
     )
 
 
