@@ -17,15 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.boards import (
-    FORBIDDEN,
-    WIN,
-    canonicalise,
-    keep_open,
-    keep_within,
-    permute,
-    slide_states,
-)
+from tilebase._kernels.boards import canonicalise, slide_states
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import rank_keys
 from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones
@@ -82,8 +74,8 @@ def index_keys(ranks, n, position, directory, edge):
 
 
 @scalar
-def _locate(ranks, n, directory, where, out_slots):
-    """Write the position of each rank to its place in `out_slots`; return whether all are there."""
+def _locate(ranks, n, directory, tags, out_slots):
+    """``out_slots[tags[j]]``: the position of the j-th rank; returns whether all are there."""
     missing = U0
     for j in range(n):
         g = ranks[j] // GROUP
@@ -94,29 +86,8 @@ def _locate(ranks, n, directory, where, out_slots):
         before += ones(word1 & ((U1 << (max(place, HALF) - HALF)) - U1))
         word = word0 if place < HALF else word1
         missing |= ~(word >> (place + HALF & U63)) & U1
-        out_slots[where[j]] = np.uint32((word0 & LOW) + before)
+        out_slots[tags[j]] = np.uint32((word0 & LOW) + before)
     return missing == U0
-
-
-@scalar
-def _successors(boards, n, axis, room, first, last, flags, x0, out_boards, out_where, out_slots):
-    """Collect the afterstates of allowed slides along an axis, and where their positions belong."""
-    m = 0
-    low = 2 * axis * room + x0
-    for i in range(n):
-        board = boards[i]
-        wins = flags[i] & WIN != U0
-        allowed = flags[i] & (WIN | FORBIDDEN) == U0
-        blank = np.uint32(WON if wins else NONE)
-        out_slots[low + i] = blank
-        out_slots[low + room + i] = blank
-        out_boards[m] = first[i]
-        out_where[m] = low + i
-        m += allowed & (first[i] != board)
-        out_boards[m] = last[i]
-        out_where[m] = low + room + i
-        m += allowed & (last[i] != board)
-    return m
 
 
 @scalar
@@ -132,123 +103,107 @@ def _potential(key, table):
 
 
 @scalar
-def _link_batch(
-    states, n, at, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index, directory,
-    potential, scratch, where, out_slots, out_gains, out_afters,
-):  # fmt: skip
-    """Link `n` states, the first of which has place `at` in the results; return whether all is there."""
-    turned, first, last, flags, boards, ranks = (
-        scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6],
-    )  # fmt: skip
-    spare = scratch[7:9]
-    room = out_slots.shape[1]
-    slots = out_slots.reshape(-1)
-    afters = out_afters.reshape(-1)
+def _gains(states, n, slid, potential, out):
+    """``out[i]``: the tiles made by merging along an axis, from either result of the slide.
+
+    Slides to both ends make the same tiles; one without a merge makes none.
+    """
+    for i in range(n):
+        out[i] = _potential(slid[i], potential) - _potential(states[i], potential)
+
+
+@scalar
+def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, links):
+    """Link `n` states, the first of which has position `at` in the links; return whether all is there."""
+    boards, ranks, tags = scratch.boards, scratch.ranks, scratch.tags
+    stride = links.slots.shape[1]
+    slots = links.slots.reshape(-1)
+    afters = links.afters.reshape(-1)
     sound = True
-    for axis in range(axes):
-        turn = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
-        source = turned if turn else states
+    for axis in range(rules.dimensions):
+        begin = 2 * axis * stride + at
+        slots[begin : begin + n] = NONE
+        slots[begin + stride : begin + stride + n] = NONE
+        m = slide_states(states, n, axis, rules, scratch, begin, stride, slots, WON)
         for kind in range(len(potential)):
-            # Slides to both ends make the same tiles; one without a merge makes none.
-            table = potential[kind]
-            for i in range(n):
-                before, after = _potential(source[i], table), _potential(first[i], table)
-                out_gains[kind, axis, at + i] = after - before
-        m = _successors(source, n, axis, room, first, last, flags, at, boards, where, slots)
-        if moves[6][axis] & 2:
-            permute(boards, m, moves[3][axis], moves[4][axis], moves[5][axis], ranks)
-            boards, ranks = ranks, boards
-        if limited:
-            m = keep_within(boards, m, where, limits, rules[axis, 3])
-        if len(patterns):
-            m = keep_open(boards, m, where, patterns, slots, WON)
-        canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
-        if out_afters.shape[1]:
+            _gains(states, n, scratch.first, potential[kind], links.gains[kind, axis, at:])
+        canonicalise(boards, m, rules.symmetries, scratch.images)
+        if links.afters.shape[1]:
             for j in range(m):
-                afters[where[j]] = boards[j]
-        rank_keys(boards, m, index[0], index[1], index[2], index[3], index[4], index[5], index[6], ranks)
-        sound &= _locate(ranks, m, directory, where, slots)
+                afters[tags[j]] = boards[j]
+        rank_keys(boards, m, ranking, ranks)
+        sound &= _locate(ranks, m, directory, tags, slots)
     return sound
 
 
 @kernel()
-def link(
-    keys, place, exponent, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns,
-    sym, index, directory, potential, scratch, where, out_spawns, out_slots, out_gains, out_afters,
-):  # fmt: skip
+def link(keys, place, exponent, rules, ranking, directory, potential, scratch, out_spawns, links):
     """Link the afterstates ``keys[place:]`` to what follows a spawn of `exponent`.
 
     ``out_spawns[a]``: free cells of afterstate a of the chunk, in each of which the tile may
-    be spawned; ``out_slots[k, x]`` as above; ``out_gains[j, a, x]``: what merges along axis a add under
-    ``potential[j]``; and ``out_afters[k, x]``: the canonical afterstate, if it has any columns.  Stops
-    before `out_slots` is full.  Returns how many afterstates and spawns were linked, and
-    whether all successors are in the directory (if not, a layer is damaged).
+    be spawned; ``links.gains[j, a, x]`` is what merges along axis a add under ``potential[j]``.  Stops
+    before the links are full.  Returns how many afterstates and spawns were linked, and whether all
+    successors are in the directory (if not, a layer is damaged).
     """
-    states = scratch[0]
-    room = out_slots.shape[1]
-    turn = np.uint64(exponent - 1)
+    states = scratch.states
+    most = links.slots.shape[1]
+    shift = np.uint64(exponent - 1)
     begin = place
     spawns = 0
     sound = True
-    while place < len(keys) and spawns + BATCH <= room:
+    while place < len(keys) and spawns + BATCH <= most:
         n = 0
         while place < len(keys) and n + 32 <= BATCH:
             key = keys[place]
-            free = free_cells(key, low_bits, fold)
+            free = free_cells(key, rules.low_bits, rules.fold)
             have = n
             while free:
                 lowest = free & (~free + U1)
-                states[n] = key | lowest << turn
+                states[n] = key | lowest << shift
                 n += 1
                 free ^= lowest
             out_spawns[place - begin] = n - have
             place += 1
-        sound &= _link_batch(
-            states, n, spawns, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index,
-            directory, potential, scratch, where, out_slots, out_gains, out_afters,
-        )  # fmt: skip
+        sound &= _link_batch(states, n, spawns, rules, ranking, directory, potential, scratch, links)
         spawns += n
     return place - begin, spawns, sound
 
 
 @kernel()
-def link_states(
-    states, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index, directory,
-    potential, scratch, where, out_slots, out_gains, out_afters,
-):  # fmt: skip
-    """The same for given states of one layer; there is room for all.  Returns whether all is there."""
+def link_states(states, rules, ranking, directory, potential, scratch, links):
+    """The same for given states of one layer; the links take all.  Returns whether all is there."""
     sound = True
     at = 0
     while at < len(states):
         n = min(BATCH, len(states) - at)
-        sound &= _link_batch(
-            states[at:], n, at, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym, index,
-            directory, potential, scratch, where, out_slots, out_gains, out_afters,
-        )  # fmt: skip
+        sound &= _link_batch(states[at:], n, at, rules, ranking, directory, potential, scratch, links)
         at += n
     return sound
 
 
 @kernel()
-def count_spawns(keys, low_bits, fold, out_spawns):
+def count_spawns(keys, rules, out_spawns):
     """``out_spawns[a]``: free cells of afterstate a."""
     for a in range(len(keys)):
-        out_spawns[a] = ones(free_cells(keys[a], low_bits, fold))
+        out_spawns[a] = ones(free_cells(keys[a], rules.low_bits, rules.fold))
 
 
 @kernel()
-def spawn_all(keys, exponent, low_bits, fold, out_states, out_from):
-    """Every spawn of one exponent on every afterstate; return how many (counted only, without room)."""
+def spawn_all(keys, exponent, rules, out_states, out_from):
+    """Every spawn of one exponent on every afterstate; return how many.
+
+    They are only counted if `out_states` is empty.
+    """
     n = 0
-    turn = np.uint64(exponent - 1)
+    shift = np.uint64(exponent - 1)
     for a in range(len(keys)):
-        free = free_cells(keys[a], low_bits, fold)
+        free = free_cells(keys[a], rules.low_bits, rules.fold)
         if len(out_states) == 0:
             n += int(ones(free))
             continue
         while free:
             lowest = free & (~free + U1)
-            out_states[n] = keys[a] | lowest << turn
+            out_states[n] = keys[a] | lowest << shift
             out_from[n] = a
             n += 1
             free ^= lowest
@@ -256,10 +211,10 @@ def spawn_all(keys, exponent, low_bits, fold, out_states, out_from):
 
 
 @kernel()
-def spawn_one(keys, chances, fours, low_bits, fold, out_states):
+def spawn_one(keys, chances, fours, rules, out_states):
     """One spawn on each afterstate: on the free cell that a number of [0, 1) picks, a 4 where `fours`."""
     for a in range(len(keys)):
-        free = free_cells(keys[a], low_bits, fold)
+        free = free_cells(keys[a], rules.low_bits, rules.fold)
         skip = np.int64(chances[a] * ones(free))
         for _ in range(skip):
             free &= free - U1

@@ -1,6 +1,6 @@
 """Kernels on buffers of keys: permuting cells, canonical form, orbit sizes, slide tables.
 
-A permutation of cells is a sum of masked rotations, ``rotl(key & mask, r)``, one term for
+A permutation of cells is a union of masked rotations (`arguments.Permutations`), one term for
 each distance that cells travel.  Loops run over the buffer inside the loop over terms, so
 LLVM vectorises them; a buffer of 1024 keys stays in the first-level cache.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.jit import inlined, kernel, scalar
 from tilebase._kernels.scalar import (
     U0,
     U1,
@@ -34,11 +34,11 @@ def _rotl(value, r):
 
 
 @kernel()
-def permute(source, n, masks, turns, terms, out):
-    """Move cells: ``out[i]`` is ``source[i]`` permuted; terms come in groups of four, zero padded."""
+def permute(source, n, masks, rotations, terms, out):
+    """Move cells: ``out[i]`` is ``source[i]`` permuted; see `arguments.Permutations`."""
     for t in range(0, terms, 4):
         m0, m1, m2, m3 = masks[t], masks[t + 1], masks[t + 2], masks[t + 3]
-        r0, r1, r2, r3 = turns[t], turns[t + 1], turns[t + 2], turns[t + 3]
+        r0, r1, r2, r3 = rotations[t], rotations[t + 1], rotations[t + 2], rotations[t + 3]
         if t == 0:
             for i in range(n):
                 k = source[i]
@@ -50,8 +50,8 @@ def permute(source, n, masks, turns, terms, out):
 
 
 @kernel()
-def _step2(here, n, masks, turns, there, keys):
-    m0, m1, r0, r1 = masks[0], masks[1], turns[0], turns[1]
+def _step2(here, n, masks, rotations, there, keys):
+    m0, m1, r0, r1 = masks[0], masks[1], rotations[0], rotations[1]
     for i in range(n):
         k = here[i]
         image = _rotl(k & m0, r0) | _rotl(k & m1, r1)
@@ -60,9 +60,9 @@ def _step2(here, n, masks, turns, there, keys):
 
 
 @kernel()
-def _step4(here, n, masks, turns, there, keys):
+def _step4(here, n, masks, rotations, there, keys):
     m0, m1, m2, m3 = masks[0], masks[1], masks[2], masks[3]
-    r0, r1, r2, r3 = turns[0], turns[1], turns[2], turns[3]
+    r0, r1, r2, r3 = rotations[0], rotations[1], rotations[2], rotations[3]
     for i in range(n):
         k = here[i]
         image = _rotl(k & m0, r0) | _rotl(k & m1, r1) | _rotl(k & m2, r2) | _rotl(k & m3, r3)
@@ -71,11 +71,11 @@ def _step4(here, n, masks, turns, there, keys):
 
 
 @kernel()
-def _step8(here, n, masks, turns, there, keys):
+def _step8(here, n, masks, rotations, there, keys):
     m0, m1, m2, m3 = masks[0], masks[1], masks[2], masks[3]
     m4, m5, m6, m7 = masks[4], masks[5], masks[6], masks[7]
-    r0, r1, r2, r3 = turns[0], turns[1], turns[2], turns[3]
-    r4, r5, r6, r7 = turns[4], turns[5], turns[6], turns[7]
+    r0, r1, r2, r3 = rotations[0], rotations[1], rotations[2], rotations[3]
+    r4, r5, r6, r7 = rotations[4], rotations[5], rotations[6], rotations[7]
     for i in range(n):
         k = here[i]
         image = _rotl(k & m0, r0) | _rotl(k & m1, r1) | _rotl(k & m2, r2) | _rotl(k & m3, r3)
@@ -85,52 +85,53 @@ def _step8(here, n, masks, turns, there, keys):
 
 
 @kernel()
-def fold_images(n, masks, turns, terms, spare, keys):
-    """Lower each of `keys` to the least image, the board itself left out, of the board in ``spare[0]``.
+def fold_images(n, symmetries, images, keys):
+    """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``.
 
-    ``masks[j], turns[j], terms[j]`` permute the j-th image into the next.  Steps of up to
-    eight terms are unrolled and take the minimum on the way, a third faster than `permute`
-    and a loop.
+    Steps of up to eight terms are unrolled and take the minimum on the way, a third faster than
+    `permute` and a loop.
     """
-    here, there = spare[0], spare[1]
+    masks, rotations, terms = symmetries.masks, symmetries.rotations, symmetries.terms
+    here, there = images[0], images[1]
     for j in range(len(terms)):
         if terms[j] <= 2:
-            _step2(here, n, masks[j], turns[j], there, keys)
+            _step2(here, n, masks[j], rotations[j], there, keys)
         elif terms[j] <= 4:
-            _step4(here, n, masks[j], turns[j], there, keys)
+            _step4(here, n, masks[j], rotations[j], there, keys)
         elif terms[j] <= 8:
-            _step8(here, n, masks[j], turns[j], there, keys)
+            _step8(here, n, masks[j], rotations[j], there, keys)
         else:
-            permute(here, n, masks[j], turns[j], terms[j], there)
+            permute(here, n, masks[j], rotations[j], terms[j], there)
             for i in range(n):
                 keys[i] = min(keys[i], there[i])
         here, there = there, here
 
 
 @kernel()
-def canonicalise(keys, n, masks, turns, terms, spare):
-    """Replace keys by the least of their orbits; `spare` is two buffers."""
-    here = spare[0]
+def canonicalise(keys, n, symmetries, images):
+    """Replace keys by the least of their orbits; `images` is two buffers."""
+    here = images[0]
     for i in range(n):
         here[i] = keys[i]
-    fold_images(n, masks, turns, terms, spare, keys)
+    fold_images(n, symmetries, images, keys)
 
 
 @kernel()
-def stabiliser(key, masks, turns, terms, spare):
+def stabiliser(key, symmetries, images):
     """How many symmetries leave a board as it is, the identity included."""
-    here, there = spare[0], spare[1]
+    masks, rotations, terms = symmetries.masks, symmetries.rotations, symmetries.terms
+    here, there = images[0], images[1]
     here[0] = key
     count = 1
     for j in range(len(terms)):
-        permute(here, 1, masks[j], turns[j], terms[j], there)
+        permute(here, 1, masks[j], rotations[j], terms[j], there)
         count += there[0] == key
         here, there = there, here
     return count
 
 
 @kernel()
-def build_line_table(cells, bits, x, goal, top, out):
+def build_line_table(cells, bits, unmergeable, goal, top, out):
     """``out[word]``: both slides of a line without obstacles, and what they make.
 
     Bits 0..19 hold the slide towards the first cell, bits 24..43 the one towards the last;
@@ -139,8 +140,8 @@ def build_line_table(cells, bits, x, goal, top, out):
     """
     for w in range(len(out)):
         word = np.uint64(w)
-        left, made = slide_line(word, cells, bits, U0, x)
-        right, _ = slide_line(reverse_line(word, cells, bits), cells, bits, U0, x)
+        left, made = slide_line(word, cells, bits, U0, unmergeable)
+        right, _ = slide_line(reverse_line(word, cells, bits), cells, bits, U0, unmergeable)
         entry = left | reverse_line(right, cells, bits) << RIGHT
         if goal and made >= goal:
             entry |= WIN
@@ -153,8 +154,19 @@ def build_line_table(cells, bits, x, goal, top, out):
 def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_flags):
     """Slide along the rows of `boards` both ways; a row is `line_bits` wide, the last row lowest."""
     mask = (U1 << line_bits) - U1
-    if lines <= 4:
+    if lines <= 3:
         # Rows that are not there are empty, and the entry of an empty row is 0.
+        s1, s2 = line_bits, line_bits * np.uint64(2)
+        for i in range(n):
+            board = boards[i]
+            e0, e1, e2 = table[board & mask], table[board >> s1 & mask], table[board >> s2 & mask]
+            out_first[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2
+            e0, e1, e2 = e0 >> RIGHT, e1 >> RIGHT, e2 >> RIGHT
+            out_last[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2
+            # Shifted like this, the flags are still above everything else.
+            out_flags[i] = (e0 | e1 | e2) << RIGHT
+        return
+    if lines == 4:
         s1, s2, s3 = line_bits, line_bits * np.uint64(2), line_bits * np.uint64(3)
         for i in range(n):
             board = boards[i]
@@ -163,7 +175,6 @@ def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_
             out_first[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2 | (e3 & LINE) << s3
             e0, e1, e2, e3 = e0 >> RIGHT, e1 >> RIGHT, e2 >> RIGHT, e3 >> RIGHT
             out_last[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2 | (e3 & LINE) << s3
-            # Shifted like this, the flags are still above everything else.
             out_flags[i] = (e0 | e1 | e2 | e3) << RIGHT
         return
     for i in range(n):
@@ -180,8 +191,10 @@ def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_
 
 
 @kernel()
-def slide_by_cell(boards, n, lines, cells, bits, obstacles, x, goal, top, out_first, out_last, out_flags):
-    """The same for lines too long for a table, or with obstacles; ``obstacles[k]``: row k from the last."""
+def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
+    """The same for lines too long for a table, or with obstacles."""
+    lines, cells, obstacles = rules.axes.lines[axis], rules.axes.cells[axis], rules.axes.obstacles[axis]
+    bits, unmergeable, goal, top = rules.bits, rules.unmergeable, rules.goal, rules.top
     line_bits = cells * bits
     # A shift by 64 is undefined, and a 1 x 16 board has a line of 64 bits.
     mask = ~U0 if line_bits >= U64 else (U1 << line_bits) - U1
@@ -190,9 +203,9 @@ def slide_by_cell(boards, n, lines, cells, bits, obstacles, x, goal, top, out_fi
         for k in range(lines):
             shift = np.uint64(k) * line_bits
             word = boards[i] >> shift & mask
-            left, made = slide_line(word, cells, bits, obstacles[k], x)
+            left, made = slide_line(word, cells, bits, obstacles[k], unmergeable)
             right, _ = slide_line(
-                reverse_line(word, cells, bits), cells, bits, reverse_flags(obstacles[k], cells), x
+                reverse_line(word, cells, bits), cells, bits, reverse_flags(obstacles[k], cells), unmergeable
             )
             first |= left << shift
             last |= reverse_line(right, cells, bits) << shift
@@ -203,50 +216,97 @@ def slide_by_cell(boards, n, lines, cells, bits, obstacles, x, goal, top, out_fi
         out_first[i], out_last[i], out_flags[i] = first, last, flags
 
 
-@scalar
-def slide_axis(boards, n, axis, rules, tables, obstacles, first, last, flags):
-    """Slide along one axis, rows being lines: by table where the lines are short and free."""
-    lines, cells, by_table = rules[axis, 0], rules[axis, 1], rules[axis, 2]
-    bits, x, goal, top = rules[axis, 3], rules[axis, 4], rules[axis, 5], rules[axis, 6]
-    if by_table:
-        slide_by_table(boards, n, lines, cells * bits, tables[axis], first, last, flags)
+@inlined
+def _slide_rows(boards, n, axis, rules, scratch):
+    """Slide boards whose rows are the lines of an axis: by table where those are short and free."""
+    first, last, flags, axes = scratch.first, scratch.last, scratch.flags, rules.axes
+    if axes.by_table[axis]:
+        line_bits = axes.cells[axis] * rules.bits
+        slide_by_table(boards, n, axes.lines[axis], line_bits, axes.tables[axis], first, last, flags)
     else:
-        slide_by_cell(boards, n, lines, cells, bits, obstacles[axis], x, goal, top, first, last, flags)
+        slide_by_cell(boards, n, axis, rules, first, last, flags)
 
 
-@scalar
-def slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags):
-    """Slide states along any axis; the results have lines as rows.
+@inlined
+def _allowed(rows, n, scratch, tag, stride):
+    """Collect the allowed slides that change a board, in `scratch.slid`, with their tags."""
+    first, last, flags, slid, tags = scratch.first, scratch.last, scratch.flags, scratch.slid, scratch.tags
+    m = 0
+    for i in range(n):
+        board = rows[i]
+        allowed = flags[i] & (WIN | FORBIDDEN) == U0
+        slid[m] = first[i]
+        tags[m] = tag + i
+        m += allowed & (first[i] != board)
+        slid[m] = last[i]
+        tags[m] = tag + stride + i
+        m += allowed & (last[i] != board)
+    return m
 
-    Returns whether the states had to be turned for it: then `turned` are they, with lines as rows.
-    """
-    turn = moves[6][axis] & 1 != 0
-    if turn:
-        permute(states, n, moves[0][axis], moves[1][axis], moves[2][axis], turned)
-    slide_axis(turned if turn else states, n, axis, rules, tables, obstacles, first, last, flags)
-    return turn
+
+@inlined
+def _mark_wins(flags, n, tag, stride, marks, mark):
+    """Mark the slides that win; most batches have none."""
+    found = U0
+    for i in range(n):
+        found |= flags[i]
+    if found & WIN:
+        for i in range(n):
+            if flags[i] & WIN:
+                marks[tag + i] = mark
+                marks[tag + stride + i] = mark
 
 
-@scalar
-def keep_within(boards, n, tags, limits, bits):
+@inlined
+def _keep_within(boards, n, tags, rules):
     """Drop boards that exceed a cell's limit, and their tags."""
     kept = 0
     for j in range(n):
         boards[kept] = boards[j]
         tags[kept] = tags[j]
-        kept += within(boards[j], limits, bits)
+        kept += within(boards[j], rules)
     return kept
 
 
-@scalar
-def keep_open(boards, n, tags, patterns, out, mark):
-    """Drop boards that hold a pattern, and their tags; write `mark` to ``out[tag]`` of each."""
+@inlined
+def _keep_open(boards, n, tags, patterns, marks, mark):
+    """Drop boards that hold a pattern, and their tags; mark the slides that make them."""
     kept = 0
     for j in range(n):
         if holds(boards[j], patterns):
-            out[tags[j]] = mark
+            marks[tags[j]] = mark
         else:
             boards[kept] = boards[j]
             tags[kept] = tags[j]
             kept += 1
     return kept
+
+
+@inlined
+def slide_states(states, n, axis, rules, scratch, tag, stride, marks, mark):
+    """Slide states along one axis: the one way from states to afterstates.
+
+    The afterstates of allowed slides that do not win come to `scratch.boards`, not canonical yet.
+    The slide of ``states[i]`` towards the first cells has the tag ``tag + i``, the other one
+    ``tag + stride + i``; ``scratch.tags[j]`` is that of the j-th afterstate, and ``marks[tag]``
+    becomes `mark` where a slide wins.  Returns how many afterstates there are.
+    """
+    boards, tags, axes = scratch.boards, scratch.tags, rules.axes
+    rows = states
+    if axes.permuted[axis]:
+        rows, way = scratch.permuted, axes.rows
+        permute(states, n, way.masks[axis], way.rotations[axis], way.terms[axis], rows)
+    _slide_rows(rows, n, axis, rules, scratch)
+    _mark_wins(scratch.flags, n, tag, stride, marks, mark)
+    m = _allowed(rows, n, scratch, tag, stride)
+    if axes.restored[axis]:
+        way = axes.back
+        permute(scratch.slid, m, way.masks[axis], way.rotations[axis], way.terms[axis], boards)
+    else:
+        for j in range(m):
+            boards[j] = scratch.slid[j]
+    if rules.limited:
+        m = _keep_within(boards, m, tags, rules)
+    if len(rules.patterns):
+        m = _keep_open(boards, m, tags, rules.patterns, marks, mark)
+    return m

@@ -1,4 +1,4 @@
-"""LEB128 deltas of sorted keys, for the layer files (docs/format.md)."""
+"""LEB128 deltas of sorted keys, for the layer files (docs/format.md), and whether keys are boards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from tilebase._kernels.jit import kernel
 
-U7 = np.uint64(7)
+U0, U7 = np.uint64(0), np.uint64(7)
 LOW = np.uint64(0x7F)
 MORE = np.uint64(0x80)
 
@@ -31,7 +31,10 @@ def encode_deltas(keys, out):
 
 @kernel()
 def decode_deltas(first, data, out):
-    """Fill `out` with the keys that `data` encodes; return how many, or -1 if it is malformed."""
+    """Fill `out` with the keys that `data` encodes; return how many.
+
+    -1 if the data is malformed, -2 if keys are not ascending: a difference is too large to add.
+    """
     key = first
     out[0] = key
     n = 1
@@ -47,9 +50,29 @@ def decode_deltas(first, data, out):
         else:
             if n >= len(out) or delta == np.uint64(0):
                 return -1
+            if key + delta < key:
+                return -2
             key += delta
             out[n] = key
             n += 1
             delta = np.uint64(0)
             shift = np.uint64(0)
     return n if shift == np.uint64(0) else -1
+
+
+@kernel()
+def are_boards(keys, sums, starts, masks, width, unused, total):
+    """Whether all keys are boards of one sum.
+
+    A key is cut into groups of `width` bits, the last cells first; ``sums[starts[g] + word]`` is what group g
+    adds to the sum if it is `word`, at most ``masks[g]``.  `unused` are the bits that no cell has.
+    """
+    sound = True
+    for i in range(len(keys)):
+        left = keys[i]
+        found = 0
+        for g in range(len(starts)):
+            found += sums[starts[g] + (left & masks[g])]
+            left >>= width
+        sound &= (found == total) & (keys[i] & unused == U0)
+    return sound

@@ -1,7 +1,7 @@
 """Kernels of the forced-win search: depth first over afterstates, with a table of what is decided.
 
-An afterstate is *won* if after every drop some slide makes the goal or leads to a won afterstate; it
-is *lost* if after some drop no slide does.  Sums grow with each drop, so there are no cycles.
+An afterstate is *won* if after every spawn some slide makes the goal or leads to a won afterstate; it
+is *lost* if after some spawn no slide does.  Sums grow with each spawn, so there are no cycles.
 
 The table has lines of eight entries of 64 bits.  `mix` is a bijection of keys; its highest bits are the
 line, or one of the three behind it if that is full.  An entry holds, from the highest bit: two for the
@@ -9,25 +9,17 @@ number of lines that it stands behind its own, the other bits of the mixed key, 
 and whether the afterstate is won.  It is written at once, so threads share a table without locks; one
 that another thread overwrites is only forgotten, never wrong.
 
-A path is a stack of frames.  Frame d is the afterstate ``path[d]``; what is open about it are records in
-`pool` from ``spans[d, 0]`` to ``spans[d, 1]``: for each drop that is not answered, the number of
-afterstates that its slides lead to, and those, 0 where one turned out lost.
+The path is a stack of frames (`arguments.SearchPath`): an afterstate and what is open about it.  That is a
+record for each spawn that has no answer yet: the number of afterstates that its slides lead to, then those, 0
+where one turned out lost.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.boards import (
-    FORBIDDEN,
-    WIN,
-    canonicalise,
-    keep_open,
-    keep_within,
-    permute,
-    slide_states,
-)
-from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.boards import canonicalise, slide_states
+from tilebase._kernels.jit import inlined, kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, ones, trailing_zeros
 
 LAYOUT = 1
@@ -43,8 +35,8 @@ U4, U27, U31, U33, U54, U62 = (np.uint64(n) for n in (4, 27, 31, 33, 54, 62))
 BEHIND = np.uint64(1 << 60)
 LINE, LINES = 8, 4
 """Entries in a line, and lines in which an afterstate may stand: a table has 16 lines at least."""
-ROOM = 512
-"""At least the boards that slides after all drops lead to, 64 drops times 6 slides, and the drops."""
+WIDTH = 512
+"""At least the boards that slides after all spawns lead to, 64 spawns times 6 slides, and the spawns."""
 
 
 @scalar
@@ -71,8 +63,8 @@ def _home(mixed, line_bits):
     return np.int64(mixed >> (U64 - line_bits)) * LINE
 
 
-@scalar
-def _touch(table, line_bits, keys, n):
+@inlined
+def _touch(table, keys, n):
     """Read the lines of `n` keys; the result has no meaning.
 
     Looking a key up is full of branches, so that processors hardly begin with the next before one is
@@ -80,20 +72,21 @@ def _touch(table, line_bits, keys, n):
     """
     touched = U0
     for k in range(n):
-        touched ^= table[_home(mix(keys[k]), line_bits)]
+        touched ^= table.entries[_home(mix(keys[k]), table.line_bits)]
     return touched
 
 
 @scalar
-def look_up(table, line_bits, key):
+def look_up(table, key):
     """`WON`, `LOST` or `UNKNOWN`."""
+    entries, line_bits = table.entries, table.line_bits
     mixed = mix(key)
     home = _home(mixed, line_bits)
     wanted = mixed << line_bits >> line_bits
     for behind in range(LINES):
-        line = home + behind * LINE & len(table) - 1
+        line = home + behind * LINE & len(entries) - 1
         for k in range(line, line + LINE):
-            entry = table[k]
+            entry = entries[k]
             if entry == U0:
                 return UNKNOWN
             if entry >> U2 == wanted:
@@ -103,36 +96,37 @@ def look_up(table, line_bits, key):
 
 
 @scalar
-def _enter(table, line_bits, key, won):
-    """Write what is known of an afterstate; return whether an older entry had to go."""
+def _enter(table, key, won):
+    """Write what is known of an afterstate; return whether an older entry was overwritten."""
+    entries, line_bits = table.entries, table.line_bits
     mixed = mix(key)
     home = _home(mixed, line_bits)
     first = mixed << line_bits >> line_bits
     wanted = first
     for behind in range(LINES):
-        line = home + behind * LINE & len(table) - 1
+        line = home + behind * LINE & len(entries) - 1
         for k in range(line, line + LINE):
-            if table[k] == U0 or table[k] >> U2 == wanted:
-                table[k] = wanted << U2 | U2 | np.uint64(won)
+            if entries[k] == U0 or entries[k] >> U2 == wanted:
+                entries[k] = wanted << U2 | U2 | np.uint64(won)
                 return False
         wanted += BEHIND
     # Any of its own line, but the same in each run.
-    table[home + np.int64(first & np.uint64(LINE - 1))] = first << U2 | U2 | np.uint64(won)
+    entries[home + np.int64(first & np.uint64(LINE - 1))] = first << U2 | U2 | np.uint64(won)
     return True
 
 
 @kernel()
-def enter_all(table, line_bits, keys, won):
+def enter_all(table, keys, won):
     """Write many."""
     for k in range(len(keys)):
-        _enter(table, line_bits, keys[k], won[k])
+        _enter(table, keys[k], won[k])
 
 
 @kernel()
-def look_up_all(table, line_bits, keys, out):
+def look_up_all(table, keys, out):
     """``out[k]``: what is known of ``keys[k]``."""
     for k in range(len(keys)):
-        out[k] = look_up(table, line_bits, keys[k])
+        out[k] = look_up(table, keys[k])
 
 
 @kernel()
@@ -165,94 +159,73 @@ def _liveliness(key, low_bits, fold, neighbours):
     return np.int64(found)
 
 
-@scalar
-def follow(
-    key, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
-    scratch, states, origin, boards, won,
-):  # fmt: skip
-    """All drops on an afterstate and where slides lead then.
+@inlined
+def _follow(key, rules, scratch):
+    """What follows an afterstate: all spawns, and the afterstates that slides make then.
 
-    ``states[i]`` is the i-th drop, ``won[i]`` whether a slide wins at once; ``boards[j]`` are canonical
-    afterstates, and ``origin[j]`` the drops they follow.  Returns the numbers of both.
+    ``won[i]``: whether a slide wins after the i-th spawn; ``boards[j]`` are canonical afterstates, and
+    ``spawn[j]`` the spawns that they follow.  Returns the numbers of both.
     """
-    turned, first, last, flags = scratch[0], scratch[1], scratch[2], scratch[3]
-    source, spare = scratch[4], scratch[5:7]
-    free = free_cells(key, low_bits, fold)
+    slides, boards, spawn, won = scratch.slides, scratch.boards, scratch.spawn, scratch.won
+    free = free_cells(key, rules.low_bits, rules.fold)
     n = 0
     while free:
         lowest = free & (~free + U1)
         free ^= lowest
-        for exponent in exponents:
-            states[n] = key | lowest << np.uint64(exponent - 1)
-            won[n] = False
+        for exponent in rules.exponents:
+            slides.states[n] = key | lowest << np.uint64(exponent - 1)
+            won[n] = 0
             n += 1
     m = 0
-    for axis in range(axes):
-        turn = slide_states(states, n, axis, moves, rules, tables, obstacles, turned, first, last, flags)
-        here = turned if turn else states
-        begin = m
-        for i in range(n):
-            if flags[i] & WIN:
-                won[i] = True
-            elif flags[i] & FORBIDDEN == U0:
-                boards[m] = first[i]
-                origin[m] = i
-                m += first[i] != here[i]
-                boards[m] = last[i]
-                origin[m] = i
-                m += (last[i] != here[i]) & (last[i] != first[i])
-        fresh, tags = boards[begin:], origin[begin:]
-        if moves[6][axis] & 2:
-            for j in range(m - begin):
-                source[j] = fresh[j]
-            permute(source, m - begin, moves[3][axis], moves[4][axis], moves[5][axis], fresh)
-        if limited:
-            m = begin + keep_within(fresh, m - begin, tags, limits, rules[axis, 3])
-        if len(patterns):
-            m = begin + keep_open(fresh, m - begin, tags, patterns, won, 1)
-    canonicalise(boards, m, sym[0], sym[1], sym[2], spare)
+    for axis in range(rules.dimensions):
+        more = slide_states(slides.states, n, axis, rules, slides, 0, 0, won, 1)
+        for j in range(more):
+            boards[m] = slides.boards[j]
+            spawn[m] = slides.tags[j]
+            m += 1
+    canonicalise(boards, m, rules.symmetries, slides.images)
     return n, m
 
 
-@scalar
-def _open(
-    key, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
-    neighbours, seed, table, line_bits, scratch, tiny, pool, at,
-):  # fmt: skip
-    """Write the open drops of an afterstate to ``pool[at:]``, the most dangerous first.
+@inlined
+def _settle(n, m, table, scratch):
+    """Look up what follows each of `n` spawns; return what that says of the afterstate.
 
-    Returns whether it is won, lost or unknown, and where the records end.
+    ``known[j]`` becomes what is known of ``boards[j]``, and ``won[i]`` true if spawn i is answered.
     """
-    states, boards, rows = scratch[7], scratch[8], scratch[9]
-    origin, won, known, left, scores, order = tiny[0], tiny[1], tiny[2], tiny[3], tiny[4], tiny[5]
-    n, m = follow(
-        key, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
-        scratch, states, origin, boards, won,
-    )  # fmt: skip
-    states[0] = _touch(table, line_bits, boards, m)  # kept, or it would not be done
+    boards, spawn, won, known, left = scratch.boards, scratch.spawn, scratch.won, scratch.known, scratch.left
+    scratch.slides.states[0] = _touch(table, boards, m)  # kept, or it would not be done
     for i in range(n):
         left[i] = 0
     for j in range(m):
-        known[j] = look_up(table, line_bits, boards[j])
-        won[origin[j]] |= known[j] == WON
-        left[origin[j]] += known[j] == UNKNOWN
-    open_drops = 0
+        known[j] = look_up(table, boards[j])
+        won[spawn[j]] |= known[j] == WON
+        left[spawn[j]] += known[j] == UNKNOWN
+    verdict = WON
     for i in range(n):
         if not won[i]:
             if left[i] == 0:
-                return LOST, at
-            open_drops += 1
-    if open_drops == 0:
-        return WON, at
-    # Each open drop gets a row of its boards, the best first; rows are ordered by their best.
+                return LOST
+            verdict = UNKNOWN
+    return verdict
+
+
+@inlined
+def _rank_answers(n, m, rules, neighbours, seed, scratch):
+    """Order the unknown boards of each open spawn, the most promising first, and the open spawns.
+
+    The spawn whose best answer is least promising comes first.  Returns how many spawns are open.
+    """
+    boards, spawn, won, known = scratch.boards, scratch.spawn, scratch.won, scratch.known
+    left, rows, scores, order = scratch.left, scratch.rows, scratch.scores, scratch.order
     for i in range(n):
         left[i] = 0
     for j in range(m):
-        i = origin[j]
+        i = spawn[j]
         if won[i] or known[j] != UNKNOWN:
             continue
         board = boards[j]
-        score = _liveliness(board, low_bits, fold, neighbours) * 16
+        score = _liveliness(board, rules.low_bits, rules.fold, neighbours) * 16
         if seed:
             score += np.int64(mix(board ^ seed) >> np.uint64(60))
         row = 6 * i
@@ -269,28 +242,49 @@ def _open(
         rows[row + place] = board
         scores[row + place] = score
         left[i] += 1
-    open_drops = 0
+    opened = 0
     for i in range(n):
         if not won[i]:
-            place = open_drops
+            place = opened
             while place > 0 and scores[6 * order[place - 1]] > scores[6 * i]:
                 order[place] = order[place - 1]
                 place -= 1
             order[place] = i
-            open_drops += 1
-    for k in range(open_drops):
+            opened += 1
+    return opened
+
+
+@inlined
+def _write_records(opened, scratch, pool, at):
+    """Write a record for each open spawn to ``pool[at:]``; return where they end."""
+    left, rows, order = scratch.left, scratch.rows, scratch.order
+    for k in range(opened):
         i = order[k]
         pool[at] = np.uint64(left[i])
         at += 1
         for j in range(6 * i, 6 * i + left[i]):
             pool[at] = rows[j]
             at += 1
-    return UNKNOWN, at
+    return at
 
 
-@scalar
-def _review(pool, first, end, table, line_bits):
-    """Go on with the open drops of a frame after more has become known.
+@inlined
+def _open(key, rules, neighbours, seed, table, scratch, pool, at):
+    """Write the open spawns of an afterstate to ``pool[at:]``, the most dangerous first.
+
+    Returns whether it is won, lost or unknown, and where the records end.
+    """
+    n, m = _follow(key, rules, scratch)
+    verdict = _settle(n, m, table, scratch)
+    if verdict != UNKNOWN:
+        return verdict, at
+    opened = _rank_answers(n, m, rules, neighbours, seed, scratch)
+    return UNKNOWN, _write_records(opened, scratch, pool, at)
+
+
+@inlined
+def _review(pool, first, end, table):
+    """Go on with the open spawns of a frame after more has become known.
 
     Returns what the afterstate is, and where the first record begins that is still open.
     """
@@ -299,7 +293,7 @@ def _review(pool, first, end, table, line_bits):
         answered, left = False, 0
         for j in range(first + 1, first + 1 + count):
             if pool[j]:
-                known = look_up(table, line_bits, pool[j])
+                known = look_up(table, pool[j])
                 if known == WON:
                     answered = True
                     break
@@ -314,44 +308,37 @@ def _review(pool, first, end, table, line_bits):
 
 
 @kernel()
-def search(
-    depth, budget, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
-    patterns, sym, neighbours, seed, table, line_bits, path, spans, pool, scratch, tiny, counts,
-):  # fmt: skip
-    """Search on from frame `depth` until ``path[0]`` is decided or `budget` afterstates were opened.
+def search(depth, budget, rules, neighbours, seed, table, path, scratch, counts):
+    """Search on from frame `depth` until the first board is decided or `budget` afterstates were opened.
 
-    A frame whose ``spans[d, 1]`` is -1 is not open yet.  ``counts``: afterstates opened, lost, won,
-    entries forgotten, greatest depth.  Returns the depth to go on with, `OVER`, or `FULL` and the depth in
-    ``counts[5]`` if `path` or `pool` are too short.
+    ``counts``: afterstates opened, lost, won, entries forgotten, greatest depth.  Returns the depth to go
+    on with, `OVER`, or `FULL` and the depth in ``counts[5]`` if the path is too short.
     """
+    boards, spans, pool = path.boards, path.spans, path.pool
     opened = 0
     while opened < budget:
-        if depth + 1 >= len(path) or spans[depth, 0] + ROOM > len(pool):
+        if depth + 1 >= len(boards) or spans[depth, 0] + WIDTH > len(pool):
             counts[5] = depth
             return FULL
         if spans[depth, 1] < 0:
-            known, end = _open(
-                path[depth], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited,
-                limits, patterns, sym, neighbours, seed, table, line_bits, scratch, tiny, pool,
-                spans[depth, 0],
-            )  # fmt: skip
+            known, end = _open(boards[depth], rules, neighbours, seed, table, scratch, pool, spans[depth, 0])
             spans[depth, 1] = end
             opened += 1
             counts[0] += 1
         else:
-            known, begin = _review(pool, spans[depth, 0], spans[depth, 1], table, line_bits)
+            known, begin = _review(pool, spans[depth, 0], spans[depth, 1], table)
             spans[depth, 0] = begin
         if known == UNKNOWN:
             at = spans[depth, 0] + 1
             while pool[at] == U0:
                 at += 1
             depth += 1
-            path[depth] = pool[at]
+            boards[depth] = pool[at]
             spans[depth, 0], spans[depth, 1] = spans[depth - 1, 1], -1
             counts[4] = max(counts[4], depth)
             continue
         counts[known] += 1
-        counts[3] += _enter(table, line_bits, path[depth], known == WON)
+        counts[3] += _enter(table, boards[depth], known == WON)
         if depth == 0:
             spans[0, 1] = -1  # to be opened again, should the entry be lost before anybody looks it up
             return OVER
@@ -360,38 +347,33 @@ def search(
 
 
 @kernel()
-def follow_all(
-    keys, exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits, patterns, sym,
-    scratch, tiny, out_drops, out_boards,
-):  # fmt: skip
-    """What follows each drop on some afterstates, for certificates.
+def follow_all(keys, rules, scratch, out_spawns, out_boards):
+    """What follows each spawn on some afterstates, for certificates.
 
-    ``out_drops[d]``: which afterstate; the drop, twice its cell, and 1 for a 4; where the canonical
+    ``out_spawns[d]``: which afterstate; the spawn, twice its cell, and 1 for a 4; where the canonical
     afterstates that slides make then begin and end in `out_boards`; whether a slide wins at once.
-    Returns the numbers of drops and boards.
+    Returns the numbers of spawns and boards.
     """
-    states, boards, origin, won = scratch[7], scratch[8], tiny[0], tiny[1]
-    bits, last = np.int64(rules[0, 3]), np.int64(rules[0, 0] * rules[0, 1]) - 1
-    drops, total = 0, 0
+    boards, spawn, won = scratch.boards, scratch.spawn, scratch.won
+    bits, exponents = np.int64(rules.bits), rules.exponents
+    last = np.int64(rules.axes.lines[0] * rules.axes.cells[0]) - 1
+    spawns, total = 0, 0
     for k in range(len(keys)):
-        n, m = follow(
-            keys[k], exponents, low_bits, fold, axes, moves, rules, tables, obstacles, limited, limits,
-            patterns, sym, scratch, states, origin, boards, won,
-        )  # fmt: skip
-        free = free_cells(keys[k], low_bits, fold)
+        n, m = _follow(keys[k], rules, scratch)
+        free = free_cells(keys[k], rules.low_bits, rules.fold)
         for i in range(n):
             cell = last - np.int64(trailing_zeros(free)) // bits
             exponent = exponents[i % len(exponents)]
             if exponent == exponents[len(exponents) - 1]:
                 free &= free - U1
-            out_drops[drops, 0] = k
-            out_drops[drops, 1] = 2 * cell + exponent - 1
-            out_drops[drops, 2] = total
+            out_spawns[spawns, 0] = k
+            out_spawns[spawns, 1] = 2 * cell + exponent - 1
+            out_spawns[spawns, 2] = total
             for j in range(m):
-                if origin[j] == i:
+                if spawn[j] == i:
                     out_boards[total] = boards[j]
                     total += 1
-            out_drops[drops, 3] = total
-            out_drops[drops, 4] = won[i]
-            drops += 1
-    return drops, total
+            out_spawns[spawns, 3] = total
+            out_spawns[spawns, 4] = won[i]
+            spawns += 1
+    return spawns, total

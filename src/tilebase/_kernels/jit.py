@@ -60,3 +60,11 @@ def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
 def scalar(function: Callable[..., Any]) -> Any:
     """A scalar function, inlined by LLVM into the kernels that call it."""
     return numba.njit(nogil=True, _nrt=False)(function)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function that is inlined whatever its size.
+
+    Named tuples are handed over field by field, which for batches of a few boards takes longer than the work.
+    """
+    return numba.njit(nogil=True, _nrt=False, forceinline=True)(function)

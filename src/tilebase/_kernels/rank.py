@@ -46,8 +46,11 @@ def layer_heads(head_sum, usable, tail_count, total, out_base, out_heads, out_st
 
 
 @kernel()
-def rank_keys(keys, n, shifts, part0, part1, part2, part3, head_base, tail_rank, out):
+def rank_keys(keys, n, ranking, out):
     """``out[i]``: rank of ``keys[i]``; all keys must be canonical boards of the layer laid out."""
+    shifts, parts = ranking.shifts, ranking.parts
+    head_base, tail_rank = ranking.head_base, ranking.tail_rank
+    part0, part1, part2, part3 = parts
     s0, s1, s2, s3 = shifts[0], shifts[1], shifts[2], shifts[3]
     m0 = np.uint64(len(part0) - 1)
     m1 = np.uint64(len(part1) - 1)
@@ -80,27 +83,25 @@ def popcounts(bits, words, out):
 
 
 @kernel()
-def list_bits(
-    bits, bit0, place, stop, head, room, heads, starts, head_key, head_max, left, tail_start, tail_key,
-    tail_max, out_keys, out_max,
-):  # fmt: skip
-    """List boards whose bits are set, from rank `place` up to `stop`, until `room` is short of 64.
+def list_bits(source, place, stop, head, most, out_keys, out_max):
+    """List boards of a set from rank `place` up to `stop`, until there are nearly `most`: 64 less.
 
-    ``bits`` begins with rank `bit0`; `head` is the position in `heads` to begin at (or -1 to
-    search for it); ``left[i]`` is half the sum that head i of the list leaves to its tail.
-    Returns how many were listed and the rank and head to go on with.
+    `head` is the position in `listing.heads` to begin at, or -1 to search for it.  Returns how many
+    were listed and the rank and head to go on with.
     """
+    bits, listing = source.bits, source.listing
+    starts, heads, tail_key, tail_max = listing.starts, listing.heads, listing.tail_key, listing.tail_max
     n = 0
     if head < 0:
         head = np.searchsorted(starts, place, side="right") - 1
-    while head < len(heads) and place < stop and n + 64 <= room:
+    while head < len(heads) and place < stop and n + 64 <= most:
         begin = starts[head]
         end = min(stop, starts[head + 1]) if head + 1 < len(starts) else stop
         h = heads[head]
-        key, key_max = head_key[h], head_max[h]
-        shift = tail_start[left[head]] - begin
-        while place < end and n + 64 <= room:
-            offset = place - bit0
+        key, key_max = listing.head_key[h], listing.head_max[h]
+        shift = listing.tail_start[listing.tail_sums[head]] - begin
+        while place < end and n + 64 <= most:
+            offset = place - source.first_rank
             word = bits[offset >> U6] >> (offset & U63)
             width = min(np.uint64(64) - (offset & U63), end - place)
             if width < np.uint64(64):

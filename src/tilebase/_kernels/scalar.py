@@ -44,10 +44,10 @@ def free_cells(key, low_bits, fold):
 
 
 @scalar
-def slide_line(word, cells, bits, obstacles, x):
+def slide_line(word, cells, bits, obstacles, unmergeable):
     """Slide one line towards its first (highest) cell.
 
-    `obstacles` has bit k set where cell k of the line stops tiles; `x` is the code that
+    `obstacles` has bit k set where cell k of the line stops tiles; `unmergeable` is the code that
     never merges, 0 for none.  Returns the new word and the largest exponent made.
     """
     mask = (U1 << bits) - U1
@@ -63,7 +63,7 @@ def slide_line(word, cells, bits, obstacles, x):
             put = uk + U1
             last = U0
         elif exponent:
-            if exponent == last and exponent != x:
+            if exponent == last and exponent != unmergeable:
                 result += U1 << (bits * (cells - put))
                 made = max(made, exponent + U1)
                 last = U0
@@ -105,17 +105,15 @@ def holds(key, patterns):
 
 
 @scalar
-def within(key, limits, bits):
+def within(key, rules):
     """Whether no cell exceeds its limit.
 
     Cells are compared two apart so that the borrow of each stays in its own field.
-    `limits`: the ceilings of every second cell from the last with a guard bit above each,
-    those of the others, all guard bits, the mask of the cells compared at once; then the
-    lowest bits of the cells where an unmergeable tile passes, and `fold` of `free_cells`.
     """
+    limits = rules.limits
     unmergeable = key & key >> U1
-    unmergeable &= unmergeable >> limits[5] & limits[4]
-    key &= ~((unmergeable << bits) - unmergeable)
-    even = limits[0] - (key & limits[3])
-    odd = limits[1] - (key >> bits & limits[3])
-    return (even & odd & limits[2]) == limits[2]
+    unmergeable &= unmergeable >> rules.fold & limits.passing
+    key &= ~((unmergeable << rules.bits) - unmergeable)
+    even = limits.even - (key & limits.fields)
+    odd = limits.odd - (key >> rules.bits & limits.fields)
+    return (even & odd & limits.guards) == limits.guards

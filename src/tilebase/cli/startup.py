@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from tilebase.runtime.resources import check_addresses
@@ -10,10 +11,17 @@ from tilebase.runtime.resources import check_addresses
 def prepare_kernels() -> None:
     """Refuse where the compiler cannot be loaded, and keep it from loading what it does not need.
 
+    What the compiler consists of stays to the end: the garbage collector does not look at it again.
+
     Raises `ResourceError`.
     """
     check_addresses()
-    _skip_linear_algebra()
+    gc.disable()
+    try:
+        _skip_linear_algebra()
+        gc.freeze()
+    finally:
+        gc.enable()
 
 
 def _skip_linear_algebra() -> None:

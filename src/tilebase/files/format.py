@@ -20,6 +20,7 @@ from __future__ import annotations
 import contextlib
 import json
 import struct
+import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -53,6 +54,7 @@ MOST_META = 1 << 20
 _WINDOW = 1 << 23
 """Bytes that zstd may keep of what it has decompressed: what RFC 8878 asks of every reader."""
 LEVEL = 3
+_OF_THREAD = threading.local()
 """Level of zstd: higher ones save a few percent and cost several times as much (docs/format.md)."""
 
 DTYPES = frozenset(dtype for meaning in MEANINGS.values() for dtype in meaning.types)
@@ -109,7 +111,15 @@ def check_ascending(keys: Keys) -> None:
 
 def compress(first: int, count: int, data: bytes) -> Chunk:
     """A chunk from its deltas or values; safe to call from several threads."""
-    return Chunk(first, count, zstandard.ZstdCompressor(level=LEVEL).compress(data))
+    return Chunk(first, count, _compressor().compress(data))
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """The compressor of this thread: to make one takes as long as to compress 10 kB."""
+    found: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
+    if found is None:
+        found = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=LEVEL)
+    return found
 
 
 def encode_values(values: Values, bits: bool) -> bytes:

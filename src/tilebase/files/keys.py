@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import codec
 from tilebase.errors import CorruptError
-from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, check_ascending, compress, write_layer
+from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, compress, write_layer
 from tilebase.game.game import Game
 
 Keys = npt.NDArray[np.uint64]
@@ -39,9 +39,11 @@ def decode(first: int, data: bytes, count: int) -> Keys:
     keys = np.empty(count, dtype=np.uint64)
     # A writable copy: a read-only array is another type to Numba and would compile again.
     raw = np.frombuffer(bytearray(data), dtype=np.uint8)
-    if codec.decode_deltas(np.uint64(first), raw, keys) != count:
+    found = codec.decode_deltas(np.uint64(first), raw, keys)
+    if found == -2:
+        raise CorruptError("the keys of a chunk are not ascending")
+    if found != count:
         raise CorruptError(f"a chunk does not hold the {count} keys that its index says")
-    check_ascending(keys)
     return keys
 
 
@@ -57,10 +59,19 @@ class BoardCheck:
     def __init__(self, game: Game) -> None:
         self.game = game
         step = 16 // game.bits
-        self._tables = [
+        tables = [
             self._sums(range(max(end - step, 0), end)) for end in range(game.cells, 0, -step)
         ]  # of the last cells first
-        self._bits = game.bits * step
+        sizes = np.array([len(table) for table in tables], dtype=np.uint64)
+        used = game.bits * game.cells
+        # What the kernel takes: sums, starts, masks, width, unused.
+        self._arguments = (
+            np.concatenate(tables),
+            np.cumsum(sizes, dtype=np.uint64) - sizes,
+            sizes - np.uint64(1),
+            np.uint64(game.bits * step),
+            np.uint64((1 << 64) - (1 << used)),
+        )
         self._moving = 0 if game.fixed else len(game.unmergeable)
 
     def _sums(self, cells: range) -> npt.NDArray[np.int32]:
@@ -82,14 +93,7 @@ class BoardCheck:
 
     def demand(self, keys: Keys, total: int, name: str) -> None:
         """Raise `CorruptError` unless all keys are boards of this sum."""
-        found = np.zeros(len(keys), dtype=np.int32)
-        left = keys
-        for table in self._tables:
-            found += table[left & np.uint64(len(table) - 1)]
-            left = left >> np.uint64(self._bits)
-        used = self.game.bits * self.game.cells
-        over = used < 64 and (keys >> np.uint64(used)).any()
-        if over or (found != total + self._moving * self._X).any():
+        if not codec.are_boards(keys, *self._arguments, total + self._moving * self._X):
             raise CorruptError(f"{name} holds keys that are not boards of sum {total} of {self.game}")
 
 

@@ -1,8 +1,8 @@
-"""A game compiled to the arrays that the kernels take.
+"""A game compiled to what the kernels take: `_kernels.arguments.BoardRules`.
 
-Permutations of cells become programs of masked rotations (see `_kernels.boards`), lines
-become rows of permuted boards, short lines become tables.  Everything here is plain
-Python run once a game; nothing is checked again in the kernels.
+Permutations of cells become masked rotations, lines become rows of permuted boards, short lines
+become tables.  Everything here is plain Python run once per game; nothing is checked again in the
+kernels.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import boards as kernels
+from tilebase._kernels.arguments import Axes, BoardRules, Limits, Permutations
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import symmetries
 
@@ -22,56 +23,62 @@ TABLE_BITS = 20
 """Lines of at most this many bits are slid by table."""
 
 
-class Rules:
-    """The arrays of one game.  Attributes are what the kernels' docstrings call them."""
+class CompiledGame:
+    """A game, its symmetries, and its rules for the kernels."""
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.bits = game.bits
-        self.fold = np.uint64({4: 2, 3: 1, 2: 0}[game.bits])
-        self.low_bits = self._low_bits()
-        self.exponents = np.array(game.spawn_exponents, dtype=np.int64)
         self.group = symmetries(game)
-        self.sym = _stack([self._program(step) for step in _short_path(self.group)])
-        self.limited = len({game.tops[c] for c in range(game.cells) if c not in game.obstacles}) > 1
-        self.limits = self._limits()
-        self.patterns = self._patterns()
-        self.axes = len(game.shape)
-        self._build_axes()
+        self.rules = BoardRules(
+            bits=np.uint64(game.bits),
+            fold=np.uint64({4: 2, 3: 1, 2: 0}[game.bits]),
+            low_bits=self._low_bits(),
+            exponents=np.array(game.spawn_exponents, dtype=np.int64),
+            unmergeable=np.uint64(game.x if game.unmergeable else 0),
+            goal=np.uint64(game.goal_exponent or 0),
+            top=np.uint64(max(game.tops)),
+            dimensions=len(game.shape),
+            axes=self._axes(),
+            limited=len({game.tops[c] for c in range(game.cells) if c not in game.obstacles}) > 1,
+            limits=self._limits(),
+            patterns=self._patterns(),
+            symmetries=_permutations([self._rotations(step) for step in _short_path(self.group)]),
+            order=len(self.group),
+        )
 
-    @property
-    def order(self) -> int:
-        """Number of symmetries."""
-        return len(self.group)
+    def canonical(self, keys: Array) -> Array:
+        """The canonical keys of an array of keys (uint64)."""
+        out = keys.copy()
+        images = np.empty((2, len(out)), dtype=np.uint64)
+        kernels.canonicalise(out, len(out), self.rules.symmetries, images)
+        return out
 
     def _shift(self, cell: int) -> int:
-        return self.bits * (self.game.cells - 1 - cell)
+        return self.game.bits * (self.game.cells - 1 - cell)
 
     def _low_bits(self) -> np.uint64:
         """The lowest bit of each cell that a tile can be spawned in."""
         return np.uint64(sum(1 << self._shift(c) for c in range(self.game.cells) if c not in self.game.walls))
 
-    def _program(self, permutation: Cells) -> tuple[list[int], list[int]]:
-        """Masks and left turns whose masked rotations move cell permutation[i] to cell i."""
+    def _rotations(self, permutation: Cells) -> dict[int, int]:
+        """The masks by left rotation whose union moves cell permutation[i] to cell i."""
         masks: dict[int, int] = {}
         for cell, source in enumerate(permutation):
-            turn = (self._shift(cell) - self._shift(source)) % 64
-            masks[turn] = masks.get(turn, 0) | self.game.x << self._shift(source)
-        return list(masks.values()), list(masks)
+            rotation = (self._shift(cell) - self._shift(source)) % 64
+            masks[rotation] = masks.get(rotation, 0) | self.game.x << self._shift(source)
+        return masks
 
-    def _limits(self) -> Array:
-        """What `_kernels.scalar.within` takes."""
-        game, width = self.game, 2 * self.bits
-        ceilings, guard, halves = [0, 0], 0, 0
-        for field in range(32 // self.bits):
-            guard |= 1 << field * width + self.bits
-            halves |= game.x << field * width
+    def _limits(self) -> Limits:
+        game, width = self.game, 2 * self.game.bits
+        ceilings, guards, fields = [0, 0], 0, 0
+        for field in range(32 // game.bits):
+            guards |= 1 << field * width + game.bits
+            fields |= game.x << field * width
         for cell in range(game.cells):
             place = game.cells - 1 - cell
             ceilings[place % 2] |= game.tops[cell] << place // 2 * width
-        passing = int(self.low_bits) if game.unmergeable else 0
-        numbers = [ceilings[0] | guard, ceilings[1] | guard, guard, halves, passing, int(self.fold)]
-        return np.array(numbers, dtype=np.uint64)
+        passing = int(self._low_bits()) if game.unmergeable else 0
+        return Limits(*map(np.uint64, (ceilings[0] | guards, ceilings[1] | guards, guards, fields, passing)))
 
     def _patterns(self) -> Array:
         """Masks and values: a board holds a pattern if its cells under the mask are the value."""
@@ -82,48 +89,49 @@ class Rules:
             found[k, 1] = sum(exponent << self._shift(cell) for cell, exponent in given)
         return found
 
-    # -- lines -------------------------------------------------------------------------------
-
-    def _build_axes(self) -> None:
+    def _axes(self) -> Axes:
         game = self.game
-        most = max(len(lines) for lines in game.lines.values())
-        self.rules = np.zeros((3, 7), dtype=np.uint64)
-        self.obstacles = np.zeros((3, most), dtype=np.uint64)
-        there, back, needed, tables = [], [], [], []
-        for axis, direction in enumerate(game.directions[::2]):
-            lines = game.lines[direction]
-            order = tuple(itertools.chain.from_iterable(lines))
-            inverse = tuple(sorted(range(game.cells), key=order.__getitem__))
-            there.append(self._program(order))
-            back.append(self._program(inverse))
-            identity = order == tuple(range(game.cells))
-            needed.append(0 if identity else 1 | (order not in self.group) << 1)
-            tables.append(self._fill_axis(axis, lines))
-        tables += [tables[0]] * (3 - len(tables))
-        self.tables = tuple(tables)
-        self.moves = (*_stack(there), *_stack(back), np.array(needed, dtype=np.int64))
+        lines = [game.lines[direction] for direction in game.directions[::2]]
+        orders = [tuple(itertools.chain.from_iterable(axis)) for axis in lines]
+        inverses = [tuple(sorted(range(game.cells), key=order.__getitem__)) for order in orders]
+        permuted = [order != tuple(range(game.cells)) for order in orders]
+        restored = [order not in self.group for order in orders]
+        obstacles = self._obstacles(lines)
+        cells = [len(axis[0]) for axis in lines]
+        by_table = [
+            n * game.bits <= TABLE_BITS and not found.any() for n, found in zip(cells, obstacles, strict=True)
+        ]
+        tables = [
+            self._line_table(n) if short else np.zeros(1, dtype=np.uint64)
+            for n, short in zip(cells, by_table, strict=True)
+        ]
+        tables += [tables[0]] * (3 - len(tables))  # so that kernels are compiled once for all shapes
+        return Axes(
+            lines=np.array([len(axis) for axis in lines], dtype=np.uint64),
+            cells=np.array(cells, dtype=np.uint64),
+            by_table=np.array(by_table, dtype=np.uint8),
+            tables=(tables[0], tables[1], tables[2]),
+            obstacles=obstacles,
+            permuted=np.array(permuted, dtype=np.uint8),
+            restored=np.array(restored, dtype=np.uint8),
+            rows=_permutations([self._rotations(order) for order in orders]),
+            back=_permutations([self._rotations(inverse) for inverse in inverses]),
+        )
 
-    def _fill_axis(self, axis: int, lines: tuple[Cells, ...]) -> Array:
+    def _obstacles(self, lines: list[tuple[Cells, ...]]) -> Array:
+        found = np.zeros((len(lines), max(map(len, lines))), dtype=np.uint64)
+        for a, axis in enumerate(lines):
+            for k, line in enumerate(reversed(axis)):
+                found[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in self.game.obstacles)
+        return found
+
+    def _line_table(self, cells: int) -> Array:
         game = self.game
-        cells, top = len(lines[0]), max(game.tops)
-        x = game.x if game.unmergeable else 0
-        goal = game.goal_exponent or 0
-        for k, line in enumerate(reversed(lines)):
-            self.obstacles[axis, k] = sum(1 << i for i, cell in enumerate(line) if cell in game.obstacles)
-        by_table = cells * self.bits <= TABLE_BITS and not self.obstacles[axis].any()
-        self.rules[axis] = len(lines), cells, by_table, self.bits, x, goal, top
-        table = np.zeros(1 << cells * self.bits if by_table else 1, dtype=np.uint64)
-        if by_table:
-            values = np.array([cells, self.bits, x, goal, top], dtype=np.uint64)
-            kernels.build_line_table(*values, table)
+        unmergeable = game.x if game.unmergeable else 0
+        numbers = (cells, game.bits, unmergeable, game.goal_exponent or 0, max(game.tops))
+        table = np.zeros(1 << cells * game.bits, dtype=np.uint64)
+        kernels.build_line_table(*map(np.uint64, numbers), table)
         return table
-
-    def canonical(self, keys: Array) -> Array:
-        """The canonical keys of an array of keys (uint64)."""
-        out = keys.copy()
-        spare = np.empty((2, len(out)), dtype=np.uint64)
-        kernels.canonicalise(out, len(out), *self.sym, spare)
-        return out
 
 
 def _short_path(group: tuple[Cells, ...]) -> list[Cells]:
@@ -150,15 +158,16 @@ def _short_path(group: tuple[Cells, ...]) -> list[Cells]:
     return steps
 
 
-def _stack(programs: list[tuple[list[int], list[int]]]) -> tuple[Array, Array, Array]:
-    """Programs as arrays ``masks[j, t], turns[j, t], terms[j]``, terms in groups of four."""
-    longest = max((len(masks) for masks, _ in programs), default=0)
+def _permutations(steps: list[dict[int, int]]) -> Permutations:
+    """Permutations as arrays, from their masks by rotation; terms in groups of four."""
+    longest = max(map(len, steps), default=0)
     width = (longest + 3) // 4 * 4
-    masks = np.zeros((len(programs), width), dtype=np.uint64)
-    turns = np.zeros((len(programs), width), dtype=np.uint64)
-    terms = np.zeros(len(programs), dtype=np.int64)
-    for j, (mask, turn) in enumerate(programs):
-        masks[j, : len(mask)] = mask
-        turns[j, : len(turn)] = turn
-        terms[j] = len(mask)
-    return masks, turns, terms
+    found = Permutations(
+        np.zeros((len(steps), width), dtype=np.uint64),
+        np.zeros((len(steps), width), dtype=np.uint64),
+        np.array([len(masks) for masks in steps], dtype=np.int64),
+    )
+    for j, masks in enumerate(steps):
+        found.masks[j, : len(masks)] = list(masks.values())
+        found.rotations[j, : len(masks)] = list(masks)
+    return found

@@ -238,10 +238,10 @@ def _spawn(
     waiting: dict[int, _Games],
 ) -> None:
     """One random spawn in each game that goes on."""
-    game, rules = reader.game, reader.rules
+    game, rules = reader.game, reader.compiled.rules
     fours = rng.random(len(afters)) < float(game.four)
     states = np.empty_like(afters)
-    backward.spawn_one(afters, rng.random(len(afters)), fours, rules.low_bits, rules.fold, states)
+    backward.spawn_one(afters, rng.random(len(afters)), fours, rules, states)
     for chosen, tile in ((~fours, 2), (fours, 4)):
         if chosen.any():
             games = waiting.setdefault(total + tile, _Games())

@@ -261,7 +261,7 @@ def _distinct(slots: Array) -> Array:
 def _starts(reader: LayerReader) -> _Flow:
     flow = _Flow()
     for board, p in reader.game.starts():
-        keys = reader.rules.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
+        keys = reader.compiled.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
         chance = np.array([float(p)])
         flow.add(reader.game.sum(board), keys, chance, chance)
     return flow

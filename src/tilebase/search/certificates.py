@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
+from tilebase._kernels.arguments import ForceScratch
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, canonical_starts
@@ -111,8 +112,7 @@ class _Closure:
 
     def __init__(self, search: Search) -> None:
         self.search, self.game, self.facts = search, search.game, search.facts
-        self._scratch = np.zeros((10, kernels.ROOM), dtype=np.uint64)
-        self._tiny = np.zeros((6, kernels.ROOM), dtype=np.int64)
+        self._scratch = ForceScratch.of(kernels.WIDTH)
 
     def follow(self, keys: Array) -> tuple[Array, Array, Array]:
         """What follows each drop on some boards of one sum.
@@ -121,8 +121,8 @@ class _Closure:
         canonical afterstates that follow, and what is known of them.
         """
         drops = np.zeros((64 * len(keys), 5), dtype=np.int64)
-        boards = np.zeros(kernels.ROOM * len(keys), dtype=np.uint64)
-        n, m = kernels.follow_all(keys, *self.search.law, self._scratch, self._tiny, drops, boards)
+        boards = np.zeros(kernels.WIDTH * len(keys), dtype=np.uint64)
+        n, m = kernels.follow_all(keys, self.search.compiled.rules, self._scratch, drops, boards)
         return drops[:n], boards[:m], self.facts.known(boards[:m])
 
     def after(self, state: Cells) -> list[int] | None:

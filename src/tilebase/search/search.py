@@ -1,4 +1,4 @@
-"""The forced-win search on all threads: which afterstates the player wins against every drop.
+"""The forced-win search on all threads: which afterstates the player wins against every spawn.
 
 All threads search the same afterstate depth first, each in a slightly different order, and share
 one table of what is decided (`_kernels.force`): what one has found the others need not search.  Two
@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
+from tilebase._kernels.arguments import Decided, ForceScratch, SearchPath
 from tilebase.errors import CorruptError, ResourceError, StorageError, WrongGameError
 from tilebase.files.run import DECIDED, digest_of
-from tilebase.game.compiled import Rules
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
@@ -160,14 +161,14 @@ class Facts:
         self.entered = 0
 
     @property
-    def line_bits(self) -> np.uint64:
-        """The number of lines is two to this power."""
-        return np.uint64(self.bits)
+    def decided(self) -> Decided:
+        """The table as kernels take it."""
+        return Decided(self.table, np.uint64(self.bits))
 
     def known(self, keys: Array) -> Array:
         """For each key `_kernels.force.WON`, `LOST` or `UNKNOWN`."""
         found = np.zeros(len(keys), dtype=np.int64)
-        kernels.look_up_all(self.table, self.line_bits, keys, found)
+        kernels.look_up_all(self.decided, keys, found)
         return found
 
     def enter(self, keys: Array, won: Array) -> None:
@@ -175,7 +176,7 @@ class Facts:
         for at in range(0, len(keys), PIECE):
             self.grow(PIECE)
             piece = slice(at, at + PIECE)
-            kernels.enter_all(self.table, self.line_bits, keys[piece], won[piece])
+            kernels.enter_all(self.decided, keys[piece], won[piece])
             self.entered += len(keys[piece])
 
     def entries(self) -> Iterator[tuple[Array, Array]]:
@@ -190,7 +191,7 @@ class Facts:
             pieces = self.entries()
             wider = _empty_table(self.bits + 1)
             for keys, won in pieces:
-                kernels.enter_all(wider, np.uint64(self.bits + 1), keys, won)
+                kernels.enter_all(Decided(wider, np.uint64(self.bits + 1)), keys, won)
             self.table = wider
             self.bits += 1
 
@@ -252,36 +253,40 @@ class _Seeker:
 
     def __init__(self, number: int) -> None:
         self.seed = np.uint64(number * SPREAD % (1 << 64))
-        self.path = np.zeros(1 << 10, dtype=np.uint64)
-        self.spans = np.full((1 << 10, 2), -1, dtype=np.int64)
-        self.pool = np.zeros(1 << 16, dtype=np.uint64)
-        self.scratch = np.zeros((10, kernels.ROOM), dtype=np.uint64)
-        self.tiny = np.zeros((6, kernels.ROOM), dtype=np.int64)
+        self.path = SearchPath(
+            np.zeros(1 << 10, dtype=np.uint64),
+            np.full((1 << 10, 2), -1, dtype=np.int64),
+            np.zeros(1 << 16, dtype=np.uint64),
+        )
+        self.scratch = ForceScratch.of(kernels.WIDTH)
         self.counts = np.zeros(6, dtype=np.int64)
         self.depth = 0
 
     def begin(self, key: int) -> None:
         """Set out from an afterstate."""
         self.depth = 0
-        self.path[0] = key
-        self.spans[0] = 0, -1
+        self.path.boards[0] = key
+        self.path.spans[0] = 0, -1
 
     def widen(self) -> None:
-        """Twice the room for the path."""
+        """Twice the memory for the path."""
         self.depth = int(self.counts[5])
-        self.path = np.concatenate([self.path, np.zeros_like(self.path)])
-        self.spans = np.concatenate([self.spans, np.full_like(self.spans, -1)])
-        self.pool = np.concatenate([self.pool, np.zeros_like(self.pool)])
+        boards, spans, pool = self.path
+        self.path = SearchPath(
+            np.concatenate([boards, np.zeros_like(boards)]),
+            np.concatenate([spans, np.full_like(spans, -1)]),
+            np.concatenate([pool, np.zeros_like(pool)]),
+        )
 
     @property
     def share(self) -> float:
-        """How much of the drops along the path is answered: a rough share of the whole search."""
+        """How many of the spawns along the path are answered: a rough share of the whole search."""
         done, weight, begin = 0.0, 1.0, 0
         for d in range(min(self.depth, 40)):
-            at, end = self.spans[d]
-            drops = max(end - begin, 1)
-            done += weight * float(at - begin) / drops
-            weight *= (1.0 + float(self.pool[at])) / drops
+            at, end = self.path.spans[d]
+            records = max(end - begin, 1)
+            done += weight * float(at - begin) / records
+            weight *= (1.0 + float(self.path.pool[at])) / records
             begin = end
         return min(max(done, 0.0), 1.0)
 
@@ -303,15 +308,10 @@ class Search:
         deadline: float = float("inf"),
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        self.game, self.rules = game, Rules(game)
+        self.game, self.compiled = game, CompiledGame(game)
         if memory < OVERHEAD // 4:
             raise ResourceError(f"a search needs {OVERHEAD >> 22} MiB of memory at least")
         self.facts = Facts(max(memory - OVERHEAD, memory // 4), int(digest_of(game.identity), 16))
-        rules = self.rules
-        self.law = (
-            rules.exponents, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules, rules.tables,
-            rules.obstacles, rules.limited, rules.limits, rules.patterns, rules.sym,
-        )  # fmt: skip
         self._neighbours = _neighbours(game)
         self._seekers = [_Seeker(number) for number in range(threads)]
         self._pool = ThreadPoolExecutor(threads)
@@ -357,9 +357,8 @@ class Search:
 
         def work(seeker: _Seeker) -> int:
             found: int = kernels.search(
-                seeker.depth, self._slice, *self.law, self._neighbours, seeker.seed, facts.table,
-                facts.line_bits, seeker.path, seeker.spans, seeker.pool, seeker.scratch, seeker.tiny,
-                seeker.counts,
+                seeker.depth, self._slice, self.compiled.rules, self._neighbours, seeker.seed, facts.decided,
+                seeker.path, seeker.scratch, seeker.counts,
             )  # fmt: skip
             return found
 

@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
+from tilebase._kernels.arguments import Links, Scratch
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import SPREAD, afterstates
 from tilebase.errors import CorruptError, ResourceError
@@ -42,7 +43,7 @@ from tilebase.files.format import (
 from tilebase.files.keys import BoardCheck, in_order
 from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
-from tilebase.game.compiled import Rules
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, summarise
 from tilebase.objectives.objective import Objective
@@ -57,7 +58,7 @@ from tilebase.sparse.reading import word_potentials
 
 Array = npt.NDArray[Any]
 
-ROOM = 1 << 15
+LINKED = 1 << 15
 """Spawns that are linked before they are folded: their positions stay in the second-level cache."""
 PART_KEYS = 32 * CHUNK_KEYS
 """Boards in a part of a large layer, to whole chunks."""
@@ -85,13 +86,13 @@ class _Worker:
     """Buffers of one thread."""
 
     def __init__(self, axes: int, merges: Sequence[str]) -> None:
-        width = 2 * backward.BATCH + 2
-        self.scratch = np.zeros((9, width), dtype=np.uint64)
-        self.where = np.zeros(width, dtype=np.int64)
-        self.slots = np.zeros((2 * axes, ROOM), dtype=np.uint32)
-        self.gains = np.zeros((len(merges), axes, ROOM), dtype=np.int32)
-        self.gains_of = dict(zip(merges, self.gains, strict=True))
-        self.afters = np.zeros((1, 0), dtype=np.uint64)
+        self.scratch = Scratch.of(2 * backward.BATCH + 2)
+        self.links = Links(
+            np.zeros((2 * axes, LINKED), dtype=np.uint32),
+            np.zeros((len(merges), axes, LINKED), dtype=np.int32),
+            np.zeros((1, 0), dtype=np.uint64),
+        )
+        self.gains_of = dict(zip(merges, self.links.gains, strict=True))
 
 
 class BackwardPass:
@@ -113,12 +114,12 @@ class BackwardPass:
         self.path, self.game, self.stored = path, game, tuple(stored)
         self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
-        self._rules = Rules(game)
+        self._compiled = CompiledGame(game)
         self._layouts = Layouts(game)
         self._check = BoardCheck(game)
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)
-        self._workers = [_Worker(self._rules.axes, self._merges) for _ in range(threads)]
+        self._workers = [_Worker(len(game.shape), self._merges) for _ in range(threads)]
         self._idle = list(self._workers)
         self._pool = ThreadPoolExecutor(threads)
         self._pace = Pace(progress, "afterstates")
@@ -230,13 +231,13 @@ class BackwardPass:
             if self._needed(total, sizes)[0]:
                 parts, here = self._lean_parts(total, keys, sizes), None
             else:
-                here = self._room(total, len(keys))
+                here = self._new_layer(total, len(keys))
                 parts = self._parts(total, keys, sizes, here)
             self._write(total, keys, parts, here)
         if here is not None:
             self._solved[total] = here
 
-    def _room(self, total: int, n: int) -> _Solved:
+    def _new_layer(self, total: int, n: int) -> _Solved:
         layout = self._layouts.at(total)
         directory = np.zeros((records(layout.layer.size), 2), dtype=np.uint64)
         return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
@@ -330,19 +331,17 @@ class BackwardPass:
         above: _Solved | None,
     ) -> None:
         """Fold in what spawns of one exponent lead to; all of them win if `above` is None."""
-        rules = self._rules
+        rules, links = self._compiled.rules, worker.links
         if above is None:
-            backward.count_spawns(keys, rules.low_bits, rules.fold, spawns)
+            backward.count_spawns(keys, rules, spawns)
             for fold, acc in zip(self.folds, accs, strict=True):
                 fold.add_won(acc, exponent, spawns)
             return
         place = 0
         while place < len(keys):
             count, n, sound = backward.link(
-                keys, place, exponent, rules.low_bits, rules.fold, rules.axes, rules.moves, rules.rules,
-                rules.tables, rules.obstacles, rules.limited, rules.limits, rules.patterns, rules.sym,
-                above.layout.ranking, above.directory, self._potentials, worker.scratch, worker.where,
-                spawns[place:], worker.slots, worker.gains, worker.afters,
+                keys, place, exponent, rules, above.layout.ranking, above.directory, self._potentials,
+                worker.scratch, spawns[place:], links,
             )  # fmt: skip
             if not sound:
                 raise CorruptError(
@@ -350,7 +349,7 @@ class BackwardPass:
                     "runs are mixed; delete it and solve again"
                 )
             end = place + count
-            spawned = Spawned(exponent, worker.slots, n, worker.gains_of, spawns[place:end])
+            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[place:end])
             for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
                 fold.add(acc[place:end], spawned, values)
             place = end
@@ -422,7 +421,7 @@ class BackwardPass:
 
     def _load(self, total: int, n: int) -> _Solved:
         """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
-        here = self._room(total, n)
+        here = self._new_layer(total, n)
         with ExitStack() as stack:
             keys = stack.enter_context(self._space.boards(total))
             files = [stack.enter_context(ValueFile(stored.path(total))) for stored in self.stored]

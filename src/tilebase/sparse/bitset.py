@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward, rank
+from tilebase._kernels.arguments import Pages
 from tilebase.errors import StorageError
 
 Array = npt.NDArray[Any]
@@ -45,9 +46,9 @@ class Arena:
         self.page_block[:blocks] = np.arange(blocks)
         self.used[0] = blocks
 
-    def view(self, block_bits: int) -> tuple[Any, ...]:
-        """The tuple that kernels call arena."""
-        return np.uint64(block_bits), self.data, self.cursor, self.page_block, self.used
+    def pages_for(self, block_bits: int) -> Pages:
+        """The pages as kernels take them."""
+        return Pages(np.uint64(block_bits), self.data, self.cursor, self.page_block, self.used)
 
     def offsets(self, page: int, length: Array) -> Array:
         """The offsets of a page; ``length`` as `by_block` gives it."""

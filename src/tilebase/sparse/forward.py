@@ -41,7 +41,7 @@ from tilebase.files.run import (
     count_lines,
     sound_checksum,
 )  # fmt: skip
-from tilebase.game.compiled import Rules
+from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.storage import sync_files
@@ -96,7 +96,7 @@ class ForwardPass:
         self.threads = threads
         self.work = Work()
         self._pace = Pace(progress, "states")
-        self._rules = Rules(self.game)
+        self._compiled = CompiledGame(self.game)
         self._layouts = Layouts(self.game)
         self._team = Team(threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
@@ -240,7 +240,7 @@ class ForwardPass:
         by_sum: dict[int, list[int]] = {}
         for board in boards:
             by_sum.setdefault(self.game.sum(board), []).append(self.game.pack(board))
-        return {s: self._rules.canonical(np.array(keys, dtype=np.uint64)) for s, keys in by_sum.items()}
+        return {s: self._compiled.canonical(np.array(keys, dtype=np.uint64)) for s, keys in by_sum.items()}
 
     # -- one layer ---------------------------------------------------------------------------
 
@@ -360,7 +360,7 @@ class ForwardPass:
             source = self._sources.get(total - 2**exponent)
             if source is not None:
                 tasks.extend(
-                    SpawnTask(self._rules, layout, source, job, exponent, states)
+                    SpawnTask(self._compiled, layout, source, job, exponent, states)
                     for job in range(source.jobs)
                 )
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
@@ -377,7 +377,7 @@ class ForwardPass:
             since = time.perf_counter()
             parts = 1 if is_small(states) else PARTS * self.threads
             slides = [
-                SlideTask(self._rules, layout, begin, end, states, afters, self.lookahead)
+                SlideTask(self._compiled, layout, begin, end, states, afters, self.lookahead)
                 for begin, end in states.ranges(parts)
             ]
             before, share = 0.4 + 0.5 * window / states.windows, 0.5 / states.windows
@@ -441,9 +441,8 @@ class ForwardPass:
             maxima = np.empty(forward.BATCH, dtype=np.uint8)
             if expected:
                 forward.list_layer(
-                    boards.bits, np.uint64(boards.first_rank), np.uint64(begin), np.uint64(end),
-                    layout.listing, keys, maxima, mine,
-                )  # fmt: skip
+                    layout.source(boards), np.uint64(begin), np.uint64(end), keys, maxima, mine
+                )
             with lock:
                 counts[...] += mine
             if clear:

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import rank as kernels
+from tilebase._kernels.arguments import Listing, Ranking
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
@@ -47,7 +48,7 @@ class LayerIndex:
     head_base: Array  # head_base[h]: rank of the first board with head h
     heads: Array  # heads[i]: the i-th head that has boards
     starts: Array  # starts[i]: rank of its first board
-    left: Array  # left[i]: half the sum that it leaves to the tail
+    tail_sums: Array  # tail_sums[i]: the sum that it leaves to the tail, divided by 2
 
 
 class Index:
@@ -97,7 +98,7 @@ class Index:
             sizes.append(len(half.keys))
         tables[0] *= np.uint32(sizes[1])
         tables[2] *= np.uint32(sizes[3])
-        self.part_tables = tuple(tables)
+        self.part_tables = (tables[0], tables[1], tables[2], tables[3])
         self.shifts = np.array(
             [bits * (n - 1 - cells[-1]) if cells else 0 for cells in self.parts], dtype=np.uint64
         )
@@ -180,15 +181,24 @@ class Index:
             self.head_sum, self.usable, self.tail_count, total, base, heads, starts
         )
         heads = heads[:count].copy()
-        left = (total - self.head_sum[heads]) >> 1
-        return LayerIndex(total, int(size), base, heads, starts[:count].copy(), left)
+        tail_sums = (total - self.head_sum[heads]) >> 1
+        return LayerIndex(total, int(size), base, heads, starts[:count].copy(), tail_sums)
+
+    def ranking(self, layer: LayerIndex) -> Ranking:
+        """What kernels need to rank boards of a layer."""
+        return Ranking(self.shifts, self.part_tables, layer.head_base, self.tail_rank)
+
+    def listing(self, layer: LayerIndex) -> Listing:
+        """What kernels need to list boards of a layer."""
+        return Listing(
+            layer.heads, layer.starts, layer.tail_sums, self.head_key, self.head_max,
+            self.tail_start, self.tail_key, self.tail_max,
+        )  # fmt: skip
 
     def rank(self, layer: LayerIndex, keys: Array) -> Array:
         """Ranks of canonical boards of a layer; `keys` and the result are uint64 arrays."""
         ranks = np.empty(len(keys), dtype=np.uint64)
-        kernels.rank_keys(
-            keys, len(keys), self.shifts, *self.part_tables, layer.head_base, self.tail_rank, ranks
-        )
+        kernels.rank_keys(keys, len(keys), self.ranking(layer), ranks)
         return ranks
 
     def checked_rank(self, layer: LayerIndex, keys: Array) -> Array:

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
+from tilebase._kernels.arguments import Marks, Recent, Scratch, Source, Target
 from tilebase.files.keys import StoredLayer
-from tilebase.game.compiled import Rules
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet
 from tilebase.sparse.index import Index, LayerIndex
@@ -43,21 +44,24 @@ class Worker:
     """Buffers of one thread."""
 
     def __init__(self) -> None:
-        self.scratch = np.zeros((11, forward.BATCH), dtype=np.uint64)
-        self.tiny = np.zeros((6, 2), dtype=np.uint64)
-        self.marks = np.zeros((4, forward.BATCH), dtype=np.uint8)
-        self.origin = np.zeros(forward.BATCH, dtype=np.int64)
-        self.tally = np.zeros(16, dtype=np.uint64)
-        self.recent = np.zeros(1 << RECENT_BITS, dtype=np.uint64)
-        self.recent_bits = np.uint64(RECENT_BITS)
+        self.scratch = Scratch.of(forward.BATCH)
+        self.single = Scratch.of(forward.SINGLE)
+        self.marks = Marks.of(forward.BATCH)
         self.arena = Arena(0)
+        self._slots = np.zeros(1 << RECENT_BITS, dtype=np.uint64)
+        self.recent = Recent(self._slots, np.uint64(RECENT_BITS))
 
     def forget(self, size: int) -> None:
         """Clear the filter, which holds for one target set only; shrink it for small ones."""
         bits = min(max(size.bit_length() - 6, 8), RECENT_BITS)
-        self.recent_bits = np.uint64(bits)
+        self.recent = Recent(self._slots, np.uint64(bits))
         # A key of 0 is the empty board, which no slide ever makes: it can mark a free slot.
-        self.recent[: 1 << bits] = 0
+        self._slots[: 1 << bits] = 0
+
+    def target(self, boards: BitSet, layout: Layout) -> Target:
+        """A set that this worker fills."""
+        pages = self.arena.pages_for(boards.block_bits)
+        return Target(layout.ranking, is_small(boards), boards.bits, pages)
 
 
 class Task(Protocol):
@@ -68,15 +72,16 @@ class Task(Protocol):
 
 
 class Layout:
-    """The index of one layer as the tuples that kernels take."""
+    """The index of one layer as kernels take it."""
 
     def __init__(self, index: Index, layer: LayerIndex) -> None:
         self.index, self.layer = index, layer
-        self.ranking = (index.shifts, *index.part_tables, layer.head_base, index.tail_rank)
-        self.listing = (
-            layer.heads, layer.starts, index.head_key, index.head_max, layer.left,
-            index.tail_start, index.tail_key, index.tail_max,
-        )  # fmt: skip
+        self.ranking = index.ranking(layer)
+        self.listing = index.listing(layer)
+
+    def source(self, boards: BitSet) -> Source:
+        """A set of boards of this layer, to be read."""
+        return Source(boards.bits, np.uint64(boards.first_rank), self.listing)
 
 
 class Layouts:
@@ -113,9 +118,15 @@ class SpawnTask:
     """Put one exponent on the empty cells of one piece of a layer of afterstates."""
 
     def __init__(
-        self, rules: Rules, layout: Layout, source: StoredLayer, job: int, exponent: int, states: BitSet
+        self,
+        compiled: CompiledGame,
+        layout: Layout,
+        source: StoredLayer,
+        job: int,
+        exponent: int,
+        states: BitSet,
     ) -> None:
-        self.rules, self.layout, self.states, self.exponent = rules, layout, states, exponent
+        self.rules, self.layout, self.states, self.exponent = compiled.rules, layout, states, exponent
         self.source, self.job, self.place = source, job, 0
         self.keys: Array | None = None
 
@@ -123,12 +134,10 @@ class SpawnTask:
         """Work until done or the arena is full.  Raises `CorruptError`."""
         if self.keys is None:
             self.keys = self.source.read(self.job)
-        rules = self.rules
+        target = worker.target(self.states, self.layout)
         self.place = forward.spawn_map(
-            self.keys, self.place, self.exponent, rules.low_bits, rules.fold, rules.sym,
-            self.layout.ranking, is_small(self.states), self.states.bits,
-            worker.arena.view(self.states.block_bits), worker.scratch,
-        )  # fmt: skip
+            self.keys, self.place, self.exponent, self.rules, target, worker.scratch
+        )
         return bool(self.place == len(self.keys))
 
 
@@ -137,7 +146,7 @@ class SlideTask:
 
     def __init__(
         self,
-        rules: Rules,
+        compiled: CompiledGame,
         layout: Layout,
         begin: int,
         end: int,
@@ -145,26 +154,22 @@ class SlideTask:
         afters: BitSet,
         lookahead: bool,
     ) -> None:
-        self.rules, self.layout, self.states, self.afters = rules, layout, states, afters
+        self.rules, self.layout, self.states, self.afters = compiled.rules, layout, states, afters
         self.begin, self.end, self.place, self.lookahead = begin, end, begin, lookahead
         # counts[e]: counts of states of largest exponent e, columns as in _kernels.forward.
-        self.counts = np.zeros((rules.game.max_code + 1, 5), dtype=np.int64)
+        self.counts = np.zeros((compiled.game.max_code + 1, 5), dtype=np.int64)
 
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full."""
-        rules, states, afters = self.rules, self.states, self.afters
         place = forward.slide_map(
-            states.bits, np.uint64(states.first_rank), np.uint64(self.place), np.uint64(self.end),
-            self.layout.listing, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles,
-            rules.limited, rules.limits, rules.patterns, rules.order, self.lookahead, rules.exponents,
-            rules.low_bits, rules.fold, rules.sym, self.layout.ranking, worker.recent, worker.recent_bits,
-            is_small(afters), afters.bits, worker.arena.view(afters.block_bits), worker.scratch, worker.tiny,
-            worker.marks, worker.origin, worker.tally, self.counts,
+            self.layout.source(self.states), np.uint64(self.place), np.uint64(self.end), self.rules,
+            self.lookahead, worker.target(self.afters, self.layout), worker.recent, worker.scratch,
+            worker.marks, worker.single, self.counts,
         )  # fmt: skip
         self.place = int(place)
         if self.place < self.end:
             return False
-        states.clear(self.begin, self.end)
+        self.states.clear(self.begin, self.end)
         return True
 
 

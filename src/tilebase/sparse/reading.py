@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward
+from tilebase._kernels import arguments, backward
 from tilebase.errors import CorruptError
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.keys import BoardCheck, decode
-from tilebase.game.compiled import Rules
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.objectives.objective import Objective, potentials
@@ -64,22 +64,22 @@ class ReadLayer:
 
     def link(self, states: Array) -> Links:
         """Link states of this sum.  Raises `CorruptError` if an afterstate is not in the layer."""
-        rules, n = self._reader.rules, len(states)
-        width = 2 * backward.BATCH + 2
-        slots = np.zeros((2 * rules.axes, n), dtype=np.uint32)
-        gains = np.zeros((len(self._reader.merges), rules.axes, n), dtype=np.int32)
-        afters = np.zeros((2 * rules.axes, n), dtype=np.uint64)
+        reader, axes, n = self._reader, len(self._reader.game.shape), len(states)
+        links = arguments.Links(
+            np.zeros((2 * axes, n), dtype=np.uint32),
+            np.zeros((len(reader.merges), axes, n), dtype=np.int32),
+            np.zeros((2 * axes, n), dtype=np.uint64),
+        )
         sound = backward.link_states(
-            states, rules.axes, rules.moves, rules.rules, rules.tables, rules.obstacles, rules.limited,
-            rules.limits, rules.patterns, rules.sym, self._ranking, self.directory, self._reader.potentials,
-            np.zeros((9, width), dtype=np.uint64), np.zeros(width, dtype=np.int64), slots, gains, afters,
+            states, reader.compiled.rules, self._ranking, self.directory, reader.potentials,
+            arguments.Scratch.of(2 * backward.BATCH + 2), links,
         )  # fmt: skip
         if not sound:
             raise CorruptError(
                 f"{self._reader.path} lacks afterstates of sum {self.total}: files of "
                 "different runs are mixed; solve again"
             )
-        return Links(slots, dict(zip(self._reader.merges, gains, strict=True)), afters)
+        return Links(links.slots, dict(zip(reader.merges, links.gains, strict=True)), links.afters)
 
 
 class LayerReader:
@@ -87,7 +87,7 @@ class LayerReader:
 
     def __init__(self, path: Path, game: Game, objectives: tuple[Objective, ...] = ()) -> None:
         self.path, self.game, self.objectives = path, game, objectives
-        self.rules = Rules(game)
+        self.compiled = CompiledGame(game)
         self.check = BoardCheck(game)
         self.layouts = Layouts(game)
         self.merges = tuple({one.meaning.merge for one in objectives} - {""})
@@ -115,14 +115,12 @@ class LayerReader:
 
     def spawns(self, keys: Array, exponent: int) -> tuple[Array, Array]:
         """The canonical states that spawns of an exponent make of afterstates, and of which each came."""
-        none = np.empty(0, dtype=np.uint64)
-        n = backward.spawn_all(
-            keys, exponent, self.rules.low_bits, self.rules.fold, none, none.view(np.int64)
-        )
+        rules, none = self.compiled.rules, np.empty(0, dtype=np.uint64)
+        n = backward.spawn_all(keys, exponent, rules, none, none.view(np.int64))
         states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
         if n:
-            backward.spawn_all(keys, exponent, self.rules.low_bits, self.rules.fold, states, origin)
-        return self.rules.canonical(states), origin
+            backward.spawn_all(keys, exponent, rules, states, origin)
+        return self.compiled.canonical(states), origin
 
 
 def word_potentials(game: Game, merges: Sequence[str]) -> Array:
