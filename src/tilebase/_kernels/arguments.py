@@ -60,6 +60,7 @@ class BoardRules(NamedTuple):
     exponents: Numbers  # exponents[k]: the k-th tile that can be spawned, ascending
     unmergeable: np.uint64  # the code of tiles that never merge, 0 for none
     goal: np.uint64  # the tile that wins, 0 for none
+    goal_sum: np.uint64  # the sum of the tiles that wins, 0 for none
     top: np.uint64  # the largest tile allowed on any cell
     dimensions: int  # axes of the board
     axes: Axes

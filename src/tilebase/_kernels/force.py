@@ -20,7 +20,7 @@ import numpy as np
 
 from tilebase._kernels.boards import canonicalise, slide_states
 from tilebase._kernels.jit import inlined, kernel, scalar
-from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, ones, trailing_zeros
+from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, ones, sum_of, trailing_zeros
 
 LAYOUT = 1
 """Of the table: another number if `mix` or the bits of an entry change, for tables that were saved."""
@@ -163,18 +163,21 @@ def _liveliness(key, low_bits, fold, neighbours):
 def _follow(key, rules, scratch):
     """What follows an afterstate: all spawns, and the afterstates that slides make then.
 
-    ``won[i]``: whether a slide wins after the i-th spawn; ``boards[j]`` are canonical afterstates, and
-    ``spawn[j]`` the spawns that they follow.  Returns the numbers of both.
+    ``won[i]``: whether the i-th spawn makes the goal sum, or a slide then wins; ``boards[j]`` are canonical
+    afterstates, and ``spawn[j]`` the spawns that they follow.  Returns the numbers of both.
     """
     slides, boards, spawn, won = scratch.slides, scratch.boards, scratch.spawn, scratch.won
     free = free_cells(key, rules.low_bits, rules.fold)
+    missing = np.int64(1) << np.int64(62)  # what the sum lacks to the goal sum
+    if rules.goal_sum:
+        missing = np.int64(rules.goal_sum - sum_of(key, rules.bits, rules.unmergeable))
     n = 0
     while free:
         lowest = free & (~free + U1)
         free ^= lowest
         for exponent in rules.exponents:
             slides.states[n] = key | lowest << np.uint64(exponent - 1)
-            won[n] = 0
+            won[n] = np.int64(1) << exponent >= missing
             n += 1
     m = 0
     for axis in range(rules.dimensions):

@@ -44,6 +44,19 @@ def free_cells(key, low_bits, fold):
 
 
 @scalar
+def sum_of(key, bits, unmergeable):
+    """The sum of the tiles of a board; tiles of the code `unmergeable` add nothing."""
+    mask = (U1 << bits) - U1
+    total = U0
+    while key:
+        exponent = key & mask
+        if exponent and exponent != unmergeable:
+            total += U1 << exponent
+        key >>= bits
+    return total
+
+
+@scalar
 def slide_line(word, cells, bits, obstacles, unmergeable):
     """Slide one line towards its first (highest) cell.
 

@@ -36,6 +36,7 @@ class CompiledGame:
             exponents=np.array(game.spawn_exponents, dtype=np.int64),
             unmergeable=np.uint64(game.x if game.unmergeable else 0),
             goal=np.uint64(game.goal_exponent or 0),
+            goal_sum=np.uint64(game.goal_sum or 0),
             top=np.uint64(max(game.tops)),
             dimensions=len(game.shape),
             axes=self._axes(),
