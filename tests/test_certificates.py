@@ -282,7 +282,7 @@ def test_a_certificate_that_cannot_be_written(tmp_path):
 def test_the_checker_is_a_short_script_of_its_own(tmp_path):
     script = Path(sys.modules["tilebase.check"].__file__ or "")
     text = script.read_text()
-    assert len(text.splitlines()) < 350
+    assert len(text.splitlines()) < 380
     for other in ("tilebase.", "numpy", "numba"):
         assert f"import {other}" not in text
         assert f"from {other}" not in text

@@ -78,6 +78,7 @@ ASKED: list[tuple[Callable[[], Any], str]] = [
     (lambda: tilebase.find_border(FORCED), "<Border of 2x2, to 8, start empty: "),
     (lambda: tilebase.search_limits(FORCED, 100), "<Search of "),
     (lambda: tilebase.check_pattern(Game("2x3", 64, pattern="lemma1")), "<PatternCheck of 2x3, to 64, "),
+    (lambda: tilebase.PerfectIndex(SMALL), "<PerfectIndex of 2x2, to 32>"),
     (lambda: tilebase.to_mdp(SMALL), "<MDP of 2x2, to 32: 57 states, "),
 ]
 

@@ -205,6 +205,9 @@ class PerfectIndex:
         self._fillings[most + d.sums] = d.counts
         self._layer_of = lru_cache(maxsize=CACHED_LAYERS)(self.layer)
 
+    def __repr__(self) -> str:
+        return f"<PerfectIndex of {self.game}>"
+
     def _bound(self, most: int | None, needed: int) -> None:
         if most is not None and needed > most:
             raise ResourceError(
