@@ -57,7 +57,9 @@ def statement(header: dict[str, Any]) -> str:
     )  # fmt: skip
     within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
     can = "can" if header["claim"] == "forced" else "cannot"
+    goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
+    wins = " or ".join(f"{name} {value}" for name, value in goals.items() if value is not None)
     return (
-        f"on {header['shape']}, from {begin}: the player {can} force the tile {header['goal']}{within} "
+        f"on {header['shape']}, from {begin}: the player {can} force {wins}{within} "
         f"against every spawn of {spawns}"
     )

@@ -16,6 +16,7 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     AnywayOption,
     FormatOption,
+    GoalSumOption,
     LimitsOption,
     MemoryOption,
     OutputOption,
@@ -44,19 +45,23 @@ if TYPE_CHECKING:
 
 force = App(name="force")
 
-GoalArgument = Annotated[int, Parameter(help="The tile to force; tilebase force largest finds the largest.")]
+TileArgument = Annotated[int, Parameter(help="The tile to force.")]
+GoalArgument = Annotated[
+    int | None, Parameter(help="The tile to force; tilebase force largest finds the largest.")
+]
 WORDS = {True: "yes", False: "no", None: "undecided"}
 
 
 @force.default
 def decide(
     shape: ShapeArgument,
-    goal: GoalArgument,
+    goal: GoalArgument = None,
     *,
     spawns: SpawnsOption = "2,4",
     start: StartOption = "empty",
     limits: LimitsOption = None,
     pattern: PatternOption = None,
+    goal_sum: GoalSumOption = None,
     walls: WallsOption = "",
     budget: TimeOption = None,
     engine: Annotated[
@@ -96,7 +101,7 @@ def decide(
     from tilebase.questions.force import four_of
 
     game = Game(
-        shape, goal, four=four_of(spawns), start=start, limits=limits, pattern=pattern,
+        shape, goal, four=four_of(spawns), start=start, limits=limits, pattern=pattern, goal_sum=goal_sum,
         walls=parse_cells(walls),
     )  # fmt: skip
     with _work_of(game, work, engine) as folder:
@@ -226,7 +231,7 @@ def _document_of(found: Largest) -> dict[str, Any]:
 @force.command
 def starts(
     shape: ShapeArgument,
-    goal: GoalArgument,
+    goal: TileArgument,
     *,
     spawns: SpawnsOption = "2,4",
     limits: LimitsOption = None,

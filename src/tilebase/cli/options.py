@@ -56,6 +56,11 @@ AnywayOption = Annotated[
 QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")]
 
 
+GoalSumOption = Annotated[
+    int | None, Parameter(help="Sum of the tiles that wins, as soon as a spawn makes it: 1800.")
+]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class GameOptions:
@@ -73,9 +78,7 @@ class GameOptions:
         str | None,
         Parameter(help="Tiles on cells that win, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
     ] = None
-    goal_sum: Annotated[
-        int | None, Parameter(help="Sum of the tiles that wins, as soon as a spawn makes it: 1800.")
-    ] = None
+    goal_sum: GoalSumOption = None
     walls: WallsOption = ""
     unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which slides but never merges.")] = (
         ""

@@ -284,9 +284,12 @@ class Game:
         least = max(self.sum(board) for board, _ in self.starts())
         if self.goal_sum <= least:
             raise GameError(f"a start has the sum {least}, so the goal sum must be at least {least + 2}")
-        most = sum(2**top for top in self.tops if top)
-        if self.goal_sum > most:
-            raise GameError(f"no board of {self} has the goal sum {self.goal_sum}: give at most {most}")
+        if (
+            self.goal_sum > self._largest_sum and self.limits is None
+        ):  # lower limits may be tried: `goal_fits`
+            raise GameError(
+                f"no board of {self} has the goal sum {self.goal_sum}: give at most {self._largest_sum}"
+            )
 
     # -- derived ---------------------------------------------------------------------------
 
@@ -373,8 +376,8 @@ class Game:
 
     @property
     def goal_fits(self) -> bool:
-        """Whether the limits leave room for a win: a pattern, or two tiles of half the goal in one line."""
-        if any(self.patterns) or self.goal_sum is not None:
+        """Whether the limits allow a win: a pattern, the goal sum, or two tiles of half the goal in one line."""
+        if any(self.patterns) or (self.goal_sum is not None and self.goal_sum <= self._largest_sum):
             return True
         if self.goal_exponent is None:
             return False
@@ -464,6 +467,11 @@ class Game:
         Won and forbidden boards are not counted.  Boards that no play makes may hold more: see `highest`.
         """
         return tuple(min(self._buildable, highest) for highest in self.highest)
+
+    @property
+    def _largest_sum(self) -> int:
+        """No board has a larger sum."""
+        return sum(2**top for top in self.tops if top)
 
     @cached_property
     def highest(self) -> tuple[int, ...]:

@@ -196,7 +196,7 @@ def force(
     """
     memory, threads = check_resources(memory, threads)
     if not game.can_win:
-        raise UsageError("without a goal there is nothing to force: give a tile")
+        raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if engine is not None and engine not in ENGINES:
         raise UsageError(f"engine {engine!r} does not exist: choose one of {', '.join(ENGINES)}")
     if certificate is not None:
@@ -321,7 +321,7 @@ def force_starts(
     if game.start != "two-tiles":
         raise UsageError("every start of two tiles is decided: leave the start out")
     if not game.can_win:
-        raise UsageError("without a goal there is nothing to force: give a tile")
+        raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     states = canonical_starts(game)
     with searching(game, folder, memory, threads, time.perf_counter() + seconds, progress) as search:
         found = tuple(

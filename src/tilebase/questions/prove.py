@@ -204,9 +204,9 @@ def prove(
     objective = Objective(direction, dtype or "")
     objective.check(game)
     if not game.goal_fits:
+        half = f"no line may hold two tiles of {game.goal // 2}" if game.goal else "no board has the goal sum"
         raise UsageError(
-            f"within its limits {game} cannot be won: no line may hold two tiles of "
-            f"{(game.goal or 0) // 2}; give higher limits, or name a pattern"
+            f"within its limits {game} cannot be won: {half}; give higher limits, or name a pattern"
         )
     if precision is not None and not 0 < precision < math.inf:
         raise UsageError(f"the precision must be above 0, as 1e-6, not {precision:g}")
