@@ -376,7 +376,7 @@ class Game:
 
     @property
     def goal_fits(self) -> bool:
-        """Whether the limits allow a win: a pattern, the goal sum, or two tiles of half the goal in one line."""
+        """Whether limits allow a win: a pattern, the goal sum, or two tiles of half the goal in one line."""
         if any(self.patterns) or (self.goal_sum is not None and self.goal_sum <= self._largest_sum):
             return True
         if self.goal_exponent is None:
