@@ -15,11 +15,11 @@ import numpy.typing as npt
 from tilebase.dense.executors.protocol import DenseWork, Layer
 from tilebase.dense.tables import summaries
 from tilebase.files.format import CHUNK_KEYS, VALUE_HEADER, LayerWriter, ValueFile, compress, encode_values
-from tilebase.files.keys import in_order
-from tilebase.files.run import check_all, sound_checksum
+from tilebase.files.run import sound_checksum
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Piece
+from tilebase.runtime.threads import in_order, map_in_threads
 
 Array = npt.NDArray[Any]
 
@@ -78,7 +78,7 @@ class KeptValues:
             size = self.sizes.get(total, 0)
             return sound_checksum(self.path(total), ValueFile, self.meta(total), size, line.get("file"))
 
-        found = check_all(lines.values(), check, self.threads)
+        found = map_in_threads(check, lines.values(), self.threads)
         for (total, line), checksum in zip(lines.items(), found, strict=True):
             if checksum is not None:
                 line["file"] = self.checksums[total] = checksum

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from tilebase._kernels import codec
 from tilebase.errors import CorruptError
 from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, compress, write_layer
 from tilebase.game.game import Game
+from tilebase.runtime.threads import in_order
 
 Keys = npt.NDArray[np.uint64]
 T = TypeVar("T")
@@ -95,17 +95,6 @@ class BoardCheck:
         """Raise `CorruptError` unless all keys are boards of this sum."""
         if not codec.are_boards(keys, *self._arguments, total + self._moving * self._X):
             raise CorruptError(f"{name} holds keys that are not boards of sum {total} of {self.game}")
-
-
-def in_order(jobs: Iterable[Future[T]], ahead: int) -> Iterator[T]:
-    """Results of jobs in order; `jobs` submits them lazily, at most `ahead` before the one awaited."""
-    waiting: deque[Future[T]] = deque()
-    for job in jobs:
-        waiting.append(job)
-        if len(waiting) > ahead:
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
 
 
 def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:

@@ -22,8 +22,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -365,12 +364,6 @@ def sound_checksum(
     raise CorruptError(
         f"{path} holds the layer of another sum: delete it, and the same command makes it again"
     )
-
-
-def check_all(jobs: Iterable[T], check: Callable[[T], str | None], threads: int) -> list[str | None]:
-    """`check` of each job, by several threads, in order."""
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(check, jobs))
 
 
 def verify_run(path: Path, found: Findings | None = None) -> Findings:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from tilebase.files.format import ValueFile
 from tilebase.files.reachable import Reachable
-from tilebase.files.run import Journal, check_all, sound_checksum
+from tilebase.files.run import Journal, sound_checksum
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.runtime.documents import text, understood, whole
 from tilebase.runtime.storage import remove_parts, storage_errors
+from tilebase.runtime.threads import map_in_threads
 
 
 class StoredValues:
@@ -63,7 +64,7 @@ class StoredValues:
             size, promised = space.sizes[total], self.checksums.get(total)
             return sound_checksum(self.path(total), ValueFile, expected, size, promised)
 
-        found = check_all(wanted, check, threads)
+        found = map_in_threads(check, wanted, threads)
         for total, checksum in zip(wanted, found, strict=True):
             if checksum is None:
                 del self.layers[total]

@@ -5,6 +5,7 @@
     documents   JSON that a stranger may have written, read with bounds
     resources   how much memory a run may take
     progress    how far a run is, and when it will end
+    threads     work shared out to threads, with the results in order
 
 Nothing here knows the game.
 """

@@ -14,12 +14,12 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Self
 
 from tilebase.errors import StorageError
+from tilebase.runtime.threads import map_in_threads
 
 SYNC_THREADS = 16
 """Threads that flush files: the file system serves several at once with one write of its own journal."""
@@ -226,10 +226,8 @@ def sync_files(paths: Iterable[Path]) -> None:
     """Flush finished files to disk, then the folders that they lie in.  Raises `StorageError`."""
     files = list(paths)
     folders = list(dict.fromkeys(folder for file in files for folder in (file.parent, file.parent.parent)))
-    with ThreadPoolExecutor(SYNC_THREADS) as pool:
-        for group in (files, folders):
-            for _ in pool.map(_sync_one, group):
-                pass
+    for group in (files, folders):
+        map_in_threads(_sync_one, group, SYNC_THREADS)
 
 
 def _sync_one(path: Path) -> None:

@@ -40,7 +40,7 @@ from tilebase.files.format import (
     compress,
     encode_values,
 )
-from tilebase.files.keys import BoardCheck, in_order
+from tilebase.files.keys import BoardCheck
 from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
@@ -51,6 +51,7 @@ from tilebase.objectives.results import LayerSummary, Piece
 from tilebase.objectives.values import byte_text
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.threads import in_order
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import Layout, Layouts

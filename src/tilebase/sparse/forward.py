@@ -32,12 +32,11 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import LayerFile
-from tilebase.files.keys import BoardCheck, StoredLayer, in_order, write_keys
+from tilebase.files.keys import BoardCheck, StoredLayer, write_keys
 from tilebase.files.run import (
     KEEP,
     Question,
     RunFolder,
-    check_all,
     count_lines,
     sound_checksum,
 )  # fmt: skip
@@ -45,6 +44,7 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.storage import sync_files
+from tilebase.runtime.threads import in_order, map_in_threads
 from tilebase.sparse import maps
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
@@ -155,7 +155,7 @@ class ForwardPass:
         """
         kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
         jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
-        found = check_all(jobs, lambda job: self._checksum(*job), self.threads)
+        found = map_in_threads(lambda job: self._checksum(*job), jobs, self.threads)
         for line in lines:
             line.setdefault("files", {})  # older versions did not write it
         wrong = {line["sum"] for (line, _), checksum in zip(jobs, found, strict=True) if checksum is None}
