@@ -69,7 +69,7 @@ def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path):
 
 def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
     game, files = whole
-    monkeypatch.setattr(backward, "ROOM", 1 << 11)
+    monkeypatch.setattr(backward, "LINKED", 1 << 11)
     monkeypatch.setattr(backward, "PART_KEYS", 1)
     solve(game, MANY, table=tmp_path)
     assert files_of(tmp_path) == files
