@@ -174,7 +174,7 @@ def test_progress_tells_what_is_done():
     ("options", "words"),
     [
         ({"keep": "all"}, "choose one of counts, afterstates, states"),
-        ({"threads": 0}, "0 threads"),
+        ({"threads": 0}, "the number of threads must be 1 to 256, not 0"),
         ({"memory": 1000}, "too little"),
     ],
 )

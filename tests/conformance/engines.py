@@ -100,11 +100,12 @@ def counts_in_windows(game: Game, bench: Bench, *, lookahead: bool = False) -> C
         return count(game, lookahead=lookahead, threads=2, folder=bench.folder())
 
 
-def reachable_table(game: Game, folder: Path, *, lean: bool = False) -> tuple[Solution, Path]:
-    return solve(game, objectives_of(game), table=folder, threads=2, lean=lean), folder
+def reachable_table(game: Game, folder: Path) -> tuple[Solution, Path]:
+    return solve(game, objectives_of(game), table=folder, threads=2, lean=False), folder
 
 
-lean_table = partial(reachable_table, lean=True)
+def lean_table(game: Game, folder: Path) -> tuple[Solution, Path]:
+    return solve(game, first_types(game), table=folder, threads=2, lean=True), folder
 
 
 def of_reachable(
@@ -128,12 +129,19 @@ def starts_of_all(game: Game, _: Path) -> Solution:
     return solve(game, objectives_of(game), space="all", threads=2)
 
 
+def solution_of_all(game: Game, bench: Bench) -> Solution:
+    """What is not closed has no table of all boards, and of large games none is read."""
+    if game.closed and is_small(game):
+        return bench.kept(table_of_all, game)[0]
+    return bench.kept(starts_of_all, game)
+
+
 def of_all(game: Game, bench: Bench) -> dict[Objective, Found]:
-    if not (game.closed and is_small(game)):  # what is not closed has no table of all boards
-        solution = bench.kept(starts_of_all, game)
+    solution = solution_of_all(game, bench)
+    if not (game.closed and is_small(game)):
         starts = zip(solution.objectives, solution.start.values(), strict=True)
         return {one: Found(number_of(start)) for one, start in starts}
-    solution, folder = bench.kept(table_of_all, game)
+    _, folder = bench.kept(table_of_all, game)
     return {
         one: Found(number_of(start), all_values(folder / "values" / one.label, game, one))
         for one, start in zip(solution.objectives, solution.start.values(), strict=True)
@@ -291,7 +299,7 @@ ENGINES = (
     Engine("search", {VALUES: by_search}, lambda game: game.can_win and is_small(game)),
     Engine("certificates", {VALUES: by_certificate}, can_be_certified),
     Engine("probing", {PROBES: probes}, is_small),
-    Engine("evaluation", {POLICIES: policies}, lambda game: boards_of(game) <= 1100),
+    Engine("evaluation", {POLICIES: policies}, lambda game: boards_of(game) <= 700),
     Engine("verification", {VERIFIED: partial(verified, reachable_table)}, is_small),
     Engine(
         "verification of all boards",
