@@ -54,8 +54,10 @@ MOST_META = 1 << 20
 _WINDOW = 1 << 23
 """Bytes that zstd may keep of what it has decompressed: what RFC 8878 asks of every reader."""
 LEVEL = 3
-_OF_THREAD = threading.local()
 """Level of zstd: higher ones save a few percent and cost several times as much (docs/format.md)."""
+FAST_LEVEL = -1
+"""For files that are deleted when the run ends: half the time of `LEVEL`, and a tenth more bytes."""
+_OF_THREAD = threading.local()
 
 DTYPES = frozenset(dtype for meaning in MEANINGS.values() for dtype in meaning.types)
 """The types of values."""
@@ -109,17 +111,17 @@ def check_ascending(keys: Keys) -> None:
         raise CorruptError("the keys of a chunk are not ascending")
 
 
-def compress(first: int, count: int, data: bytes) -> Chunk:
+def compress(first: int, count: int, data: bytes, level: int = LEVEL) -> Chunk:
     """A chunk from its deltas or values; safe to call from several threads."""
-    return Chunk(first, count, _compressor().compress(data))
+    return Chunk(first, count, _compressor(level).compress(data))
 
 
-def _compressor() -> zstandard.ZstdCompressor:
+def _compressor(level: int) -> zstandard.ZstdCompressor:
     """The compressor of this thread: to make one takes as long as to compress 10 kB."""
-    found: zstandard.ZstdCompressor | None = getattr(_OF_THREAD, "compressor", None)
-    if found is None:
-        found = _OF_THREAD.compressor = zstandard.ZstdCompressor(level=LEVEL)
-    return found
+    compressors: dict[int, zstandard.ZstdCompressor] = _OF_THREAD.__dict__.setdefault("compressors", {})
+    if level not in compressors:
+        compressors[level] = zstandard.ZstdCompressor(level=level)
+    return compressors[level]
 
 
 def encode_values(values: Values, bits: bool) -> bytes:

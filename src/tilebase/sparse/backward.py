@@ -33,6 +33,8 @@ from tilebase.counting.estimates import SPREAD, afterstates
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import (
     CHUNK_KEYS,
+    FAST_LEVEL,
+    LEVEL,
     VALUE_HEADER,
     Chunk,
     LayerWriter,
@@ -385,9 +387,12 @@ class BackwardPass:
             found = fold.finish(acc, spawns)
             if here is not None:
                 fold.put(here.values[i], first, found)
-            bits = fold.objective.is_boolean
+            bits, level = fold.objective.is_boolean, FAST_LEVEL if self.release else LEVEL
             part.chunks.append(
-                [compress(int(keys[at]), end - at, encode_values(found[at:end], bits)) for at, end in cuts]
+                [
+                    compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
+                    for at, end in cuts
+                ]
             )
             part.summaries.append(
                 [piece for at, end in cuts for piece in summarise(fold.objective, found[at:end], CHUNK_KEYS)]
