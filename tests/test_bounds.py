@@ -244,7 +244,7 @@ def test_a_pair_is_won_by_the_next_slide():
 
 
 def test_a_check_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)  # a report after each step, however fast the machine is
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)  # a report after each step
     game = Game("2x4", 64, pattern="lemma1")
     whole = check_pattern(game)
 
