@@ -6,5 +6,5 @@
     resources   how much memory a run may take
     progress    how far a run is, and when it will end
 
-Nothing here knows the game.
+No module here imports a module of the game.
 """
