@@ -1,4 +1,4 @@
-"""Every error this package raises on purpose, as one small tree.
+"""The exceptions of this package, with one base class.
 
 Each class also derives from the built-in exception that a caller would expect, so that
 ``except ValueError`` works without importing anything from here.  Messages are one
@@ -8,20 +8,20 @@ sentence that says what is wrong and what to do; the command line prints them as
 from __future__ import annotations
 
 MOST_TEXT = 1000
-"""Characters of a message: what it quotes may be longer."""
+"""Characters of a message.  A quoted text could make it longer."""
 
 
 class TilebaseError(Exception):
     """Base of all errors raised on purpose.  `exit_status` is what the command line returns.
 
-    As text it is one line of at most `MOST_TEXT` characters; what is longer is cut in the middle, since
-    the end says what to do.
+    Its text is one line of about `MOST_TEXT` characters at most.  A longer text is cut in the middle,
+    since the end says what to do.
     """
 
     exit_status = 1
 
     def __str__(self) -> str:
-        text = Exception.__str__(self)  # that of KeyError quotes it
+        text = Exception.__str__(self)  # not KeyError.__str__, which adds quotation marks
         if "\n" in text:
             text = " ".join(text.split())
         if len(text) > MOST_TEXT:
@@ -30,7 +30,7 @@ class TilebaseError(Exception):
 
 
 class UsageError(TilebaseError, ValueError):
-    """The question itself is wrong: a shape, goal, limit, board or option that cannot be."""
+    """An argument is wrong: a shape, goal, limit, board or option that does not exist or fit."""
 
     exit_status = 2
 
@@ -48,7 +48,7 @@ class CorruptError(TilebaseError, ValueError):
 
 
 class MissingLayerError(TilebaseError, LookupError):
-    """A layer that is not there."""
+    """A layer that a folder does not hold."""
 
 
 class WrongGameError(TilebaseError, ValueError):
@@ -60,7 +60,7 @@ class ResourceError(TilebaseError, RuntimeError):
 
 
 class StorageError(TilebaseError, OSError):
-    """The disk refused: full, read-only, gone."""
+    """The system refused to read or write: the disk is full, read-only or removed."""
 
 
 class MissingExtraError(TilebaseError, ImportError):
@@ -68,7 +68,7 @@ class MissingExtraError(TilebaseError, ImportError):
 
 
 class MissingObjectiveError(UsageError, KeyError):
-    """An objective that was not solved for."""
+    """An objective that a table does not hold."""
 
 
 class MissingBoardError(TilebaseError, LookupError):

@@ -1,26 +1,26 @@
 """How many boards there could be, without playing: exact counts by sum and largest tile, and bounds.
 
-One cell whose limit is 2**t holds nothing or a tile to t, so its generating function is
-1 + z**2 + z**4 + ... + z**(2**t); a movable unmergeable tile is a factor y instead, which adds
+A cell whose limit is 2**t is empty or holds a tile of at most 2**t.  So its generating function is
+1 + z**2 + z**4 + ... + z**(2**t).  A movable unmergeable tile is the term y instead, which adds
 nothing to the sum.  The product over the cells counts the boards by sum: the coefficient of
 z**s y**k, k being the number of unmergeable tiles, is the size of the dense layer s.
 
-*Possible* boards are those that pass three tests that every state of a played game passes
+*Possible* boards are those that pass three tests.  Every state of a played game passes them
 (Lees-Miller, The Mathematics of 2048: Counting States with Combinatorics, 2017):
 
 * it holds at least two tiles: one that was slid, and the spawned one;
 * it holds a tile of a spawned size, the last one spawned;
-* it follows another: layer s can only hold states if layer s - 2 or s - 4 does (whichever
-  tiles are spawned).  On 2x2 to 32 no board of sum 46 or 48 passes, so none does of sum 50
-  or 52, though three 16s and a 2 or a 4 would pass the first two tests.
+* it follows another state: layer s can only hold states if layer s - 2 or s - 4 does (according
+  to the tiles that are spawned).  On 2x2 to 32 no board of sum 46 or 48 passes.  So no board of
+  sum 50 or 52 does, although three 16s and a 2 or a 4 would pass the first two tests.
 
-The states that the game starts from are possible whatever they hold, and so are their images
-under the symmetries.  A board that holds the goal is not counted; all of them together are one
-more possible state, the win.  Reachable states are possible, but not the other way round.
+The start states are always possible, and so are their images under the symmetries.  Boards that
+hold the goal are not counted one by one: together they are one more possible state, the win.
+Every reachable state is possible, but not every possible board is reachable.
 
 Boards up to symmetry are counted by Burnside's lemma: the number of orbits is the mean, over
-the symmetries, of the number of boards that a symmetry leaves as they are.  Such a board is
-constant on each cycle of cells, so a cycle of length n is one cell with n-fold weight.
+the symmetries, of the number of boards that a symmetry leaves unchanged.  Such a board is
+constant on each cycle of cells, so a cycle of length n counts as one cell with weight n.
 
 Everything is exact.  A board fits into 64 bits, so no coefficient exceeds what an unsigned
 64-bit integer holds; sums of coefficients are Python integers.
@@ -40,7 +40,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import images, symmetries
 
 Cycles: TypeAlias = tuple[tuple[int, int], ...]
-"""The cycles of a symmetry, obstacles aside: the largest exponent and the length of each, sorted."""
+"""The cycles of a symmetry without obstacles: the largest exponent and the length of each, sorted."""
 
 Ways: TypeAlias = npt.NDArray[np.uint64]
 """``ways[i]``: number of boards of sum 2 * i."""
@@ -53,12 +53,12 @@ class BoundResult:
     Attributes
     ----------
     game:
-        What was counted.
+        The game whose boards were counted.
     boards_by_sum:
         For each sum, the boards within the limits: what a dense layer holds.
     possible_by_sum:
-        For each sum, the possible boards (see the module).  Never fewer than the reachable
-        states; the win is not among them.
+        For each sum, the possible boards (see the module), without the win.  There are at
+        least as many as reachable states.
     canonical_boards_by_sum, canonical_possible_by_sum:
         The same up to symmetry: numbers of orbits.
 
@@ -76,12 +76,12 @@ class BoundResult:
 
     @property
     def wins(self) -> int:
-        """1 if the game has a goal or a goal sum: all boards that have it, taken as one state; else 0."""
+        """1 if the game has a goal or a goal sum, since all won boards count as one state; else 0."""
         return int(self.game.goal is not None or self.game.goal_sum is not None)
 
     @property
     def boards(self) -> int:
-        """All boards within the limits, the empty one included, the win not."""
+        """All boards within the limits, with the empty board and without the win."""
         return sum(self.boards_by_sum.values())
 
     @property
@@ -91,7 +91,7 @@ class BoundResult:
 
     @property
     def canonical_boards(self) -> int:
-        """All boards within the limits up to symmetry, the win not included."""
+        """All boards within the limits up to symmetry, without the win."""
         return sum(self.canonical_boards_by_sum.values())
 
     @property
@@ -103,8 +103,8 @@ class BoundResult:
 def boards_by_sum(game: Game) -> dict[int, int]:
     """For each sum, ascending, how many boards lie within the limits of a game.
 
-    Walls are empty and fixed unmergeable tiles stay where they are; movable ones may stand
-    anywhere, as many as the game has.  Sums without a board are left out, and those that win.
+    Walls are empty, and fixed unmergeable tiles stay on their cells.  Movable unmergeable tiles may be
+    on any cells, as many as the game has.  Sums without a board and sums that win are left out.
 
     >>> boards_by_sum(Game("1x2", 8))
     {0: 1, 2: 2, 4: 3, 6: 2, 8: 1}
@@ -123,7 +123,7 @@ def fillings_by_sum(game: Game) -> dict[int, int]:
 
 
 def boards_by_sum_and_max(game: Game) -> dict[int, dict[int, int]]:
-    """`boards_by_sum`, split: for each sum, the boards by their largest exponent, 0 for no tile.
+    """For each sum, how many boards there are by their largest exponent; 0 for a board without tiles.
 
     >>> boards_by_sum_and_max(Game("1x2", 8))[4]
     {1: 1, 2: 2}
@@ -140,7 +140,7 @@ def boards_by_sum_and_max(game: Game) -> dict[int, dict[int, int]]:
 
 
 def bound(game: Game) -> BoundResult:
-    """How many boards there could be, by sum, with and without symmetry.
+    """Upper bounds on how many states there are, by sum, without and with symmetry.
 
     >>> bound(Game("2x2", 32)).possible
     529
@@ -166,7 +166,7 @@ def bound(game: Game) -> BoundResult:
 
 
 def _ways(game: Game, cycles: Cycles, exponents: Iterable[int]) -> Ways:
-    """Boards that are constant on each cycle and hold tiles of these exponents only."""
+    """Counts of the boards that are constant on each cycle and hold tiles of these exponents only."""
     held = sorted(exponents)
     movable = 0 if game.fixed else len(game.unmergeable)
     # ways[k, i]: boards of sum 2 * i with k movable unmergeable tiles, on the cycles so far.
@@ -210,14 +210,18 @@ def _single_cells(game: Game) -> Cycles:
 
 
 def _orbits(fixed: Iterable[tuple[Ways, int]]) -> dict[int, int]:
-    """Burnside's lemma, from the boards that symmetries leave as they are, and how many leave those."""
+    """Numbers of orbits by Burnside's lemma.
+
+    Each item of `fixed`: the counts of the boards that a symmetry leaves unchanged, and how many
+    symmetries have these counts.
+    """
     terms = list(fixed)
-    # Halves of 32 bits, summed apart: 48 symmetries at most cannot overflow them.
-    halves = np.zeros((2, max(len(ways) for ways, _ in terms)), dtype=np.uint64)
+    # The upper and the lower 32 bits are summed apart, so that at most 48 symmetries cannot overflow them.
+    words = np.zeros((2, max(len(ways) for ways, _ in terms)), dtype=np.uint64)
     for ways, times in terms:
-        halves[0, : len(ways)] += (ways >> np.uint64(32)) * np.uint64(times)
-        halves[1, : len(ways)] += (ways & np.uint64(0xFFFFFFFF)) * np.uint64(times)
-    high, low = halves.astype(object)
+        words[0, : len(ways)] += (ways >> np.uint64(32)) * np.uint64(times)
+        words[1, : len(ways)] += (ways & np.uint64(0xFFFFFFFF)) * np.uint64(times)
+    high, low = words.astype(object)
     return _by_sum((high * 2**32 + low) // sum(times for _, times in terms))
 
 
@@ -226,7 +230,7 @@ def _orbits(fixed: Iterable[tuple[Ways, int]]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class _Test:
-    """What every state passes that is not a start."""
+    """The test that every state passes, except start states."""
 
     starts: set[Cells]  # images included
     tiles: int  # the fewest it holds, unmergeable ones aside
@@ -235,14 +239,14 @@ class _Test:
 
 def _test_of(game: Game) -> _Test:
     starts = {image for board, _ in game.starts() for image in images(game, board)}
-    # Where only unmergeable tiles stand at the start, the first slide leaves the spawned tile alone.
+    # From a start without ordinary tiles, the first spawn leads to a state with a single tile.
     tiles = 2 if all(game.sum(board) for board in starts) else 1
     least = min({game.spawn_exponents[0]} | {e for board in starts for e in board if e})
     return _Test(starts, tiles, least)
 
 
 def _passing_ways(game: Game, test: _Test, cycles: Cycles) -> Ways:
-    """Boards by sum that pass the test, bar the sums that follow no other."""
+    """Boards by sum that pass the test; `_possible_sums` removes the sums that do not follow another."""
     exponents = range(test.least, max(game.tops) + 1)
     result = _ways(game, cycles, exponents)
     unspawned = _ways(game, cycles, [e for e in exponents if e not in game.spawn_exponents])
@@ -253,7 +257,7 @@ def _passing_ways(game: Game, test: _Test, cycles: Cycles) -> Ways:
 
 
 def _lone_ways(game: Game, cycles: Cycles, exponent: int) -> np.uint64:
-    """Boards whose only tile, unmergeable ones aside, has this exponent."""
+    """How many boards have one tile of this exponent, and no others but unmergeable tiles."""
     total = np.uint64(0)
     for i, (top, length) in enumerate(cycles):
         if length == 1 and exponent <= top:
@@ -268,7 +272,7 @@ def _passes(game: Game, test: _Test, board: Cells) -> bool:
 
 
 def _possible_sums(game: Game, raw: dict[int, int], starts: set[Cells]) -> dict[int, bool]:
-    """The sums of layers that can hold states; the value tells whether one can come before it."""
+    """The sums of layers that can hold states, with whether a state can come before those of the layer."""
     started = {game.sum(board) for board in starts}
     result: dict[int, bool] = {}
     for total in sorted(raw.keys() | started):
@@ -281,7 +285,7 @@ def _possible_sums(game: Game, raw: dict[int, int], starts: set[Cells]) -> dict[
 def _possible(
     game: Game, test: _Test, counts: dict[int, int], sums: dict[int, bool], starts: set[Cells]
 ) -> dict[int, int]:
-    """The counts of the sums that follow others, and the starts that are not among them."""
+    """The counts of the sums that follow others, plus the start states that these do not include."""
     result = {total: counts.get(total, 0) if follows else 0 for total, follows in sums.items()}
     for board in starts:
         total = game.sum(board)
@@ -290,5 +294,5 @@ def _possible(
 
 
 def layers_together(sizes: dict[int, int]) -> dict[int, int]:
-    """Boards in memory while a layer is made, by its sum: two layers above, afterstates and states."""
+    """By sum, the boards in memory while a layer is made: two layers above, its afterstates and states."""
     return {s: sizes.get(s + 4, 0) + sizes.get(s + 2, 0) + 2 * size for s, size in sizes.items()}

@@ -1,6 +1,6 @@
 """The result of counting: how many states each layer holds, by largest tile.
 
-Pure data.  The arrays have one row a layer and one column an exponent, so
+Pure data.  The arrays have one row per layer and one column per exponent:
 ``states[i, e]`` counts the states of sum ``sums[i]`` whose largest tile is 2**e.
 """
 
@@ -24,7 +24,7 @@ FIELDS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "r
 """The counted quantities, in the order in which tables show them."""
 
 STORED = ("states", "live", "winning", "afterstates", "raw_states", "raw_live")
-"""Those that are kept; losing states are the states that are not live."""
+"""The quantities that are stored; losing states are computed as states minus live states."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class CountResult:
     Attributes
     ----------
     game, lookahead:
-        What was counted; with `lookahead`, states that are won or lost within one move
-        are collapsed as in Lees-Miller's partial build and count nowhere.
+        The counted game.  With `lookahead`, states that are won or lost within one move are left out,
+        as in Lees-Miller's partial build.
     sums:
         ``sums[i]`` is the tile sum of layer i, ascending.
     states:
@@ -44,7 +44,7 @@ class CountResult:
         States with an allowed slide.
     winning:
         Live states with a slide that makes the goal.  Boards that hold the goal are not
-        told apart: the game is over.
+        counted, since the game is over.
     afterstates:
         Boards after a slide, goal not reached; with an empty start, the empty board too.
     raw_states, raw_live:
@@ -84,10 +84,10 @@ class CountResult:
         return {field: self.total(field) for field in FIELDS}
 
     def rows(self, by: tuple[str, ...] = ("sum",)) -> Iterator[dict[str, int]]:
-        """One dictionary a row of the table grouped by ``sum``, ``max``, both or neither.
+        """One dictionary per row of the table, which is grouped by ``sum``, ``max``, both or neither.
 
-        Rows in which nothing was counted are left out; ``max`` is a tile, not an exponent
-        (0 for a board without tiles).
+        Rows with only zeros are left out.  ``max`` is a tile, not an exponent (0 for a board
+        without tiles).
         """
         axes = {"sum": 0, "max": 1}
         dropped = tuple(axis for name, axis in axes.items() if name not in by)
@@ -100,7 +100,7 @@ class CountResult:
             yield row | {field: int(table[layer, exponent]) for field, table in tables.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values: game, totals and the table by sum and largest tile."""
+        """The result as plain JSON values: game, totals and the table by sum and largest tile."""
         return {
             "game": self.game.identity,
             "lookahead": self.lookahead,
@@ -111,7 +111,7 @@ class CountResult:
 
     @classmethod
     def from_dict(cls, values: Any) -> CountResult:
-        """The result of which `as_dict` made these values.  Raises `CorruptError` if there is none.
+        """The result from which `as_dict` made these values.  Raises `CorruptError` for other values.
 
         >>> game = {"game": Game("2x2", 32).identity, "lookahead": False, "complete": True}
         >>> CountResult.from_dict(game | {"layers": [], "totals": dict.fromkeys(FIELDS, 0)}).total("live")
@@ -156,12 +156,12 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
     sums = sorted({index(row["sum"]) for row in rows})
     if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.max_code:
         raise ValueError(f"no board of {game} has the sum {sums[0] if sums[0] < 0 else sums[-1]}")
-    place = {total: layer for layer, total in enumerate(sums)}
+    layers = {total: layer for layer, total in enumerate(sums)}
     arrays = {name: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for name in STORED}
     cells = set()
     for row in rows:
-        tile = index(row["max"])  # 1 for a board without tiles in files of before
-        cell = place[row["sum"]], max(tile.bit_length() - 1, 0)
+        tile = index(row["max"])  # files of older versions have 1 for a board without tiles
+        cell = layers[row["sum"]], max(tile.bit_length() - 1, 0)
         if (
             tile < 0
             or tile & (tile - 1)

@@ -1,17 +1,18 @@
-"""What a question will take, before it is begun; and a refusal of what cannot end.
+"""Time, memory and disk of a query, estimated before it begins; queries that take too long are refused.
 
-How many boards lie within the limits is known exactly at once (`counting.combinatorics`).  Which share
-of them, up to symmetry, play can reach is not: it was counted for 28 games (states times symmetries,
-by boards):
+The number of boards within the limits is computed exactly, in a moment (`counting.combinatorics`).  The
+share of them, up to symmetry, that play can reach is estimated.  It was counted for 28 games (states times
+symmetries, divided by boards):
 
     3x3 to 128 0.43, 3x3 to 1024 0.23, 2x5 to 128 0.37, 3x4 to 16 0.21, 3x4 to 64 0.29   up to 13 cells: 0.3
     3x5 to 16 0.08, 4x4 to 16 0.04, 4x4 to 64 0.12                                       more: 0.1
 
-With limits the shares are alike (3x4 to 128 within 64,64,32,16/32,32,16,8/16,8,8,8: 0.31).  An estimate
-says the share of the right column, and a third of it and three times as much as its bounds.  All but those
-of one row, of 4 cells or to 8 are within them.  A pass over all boards has no such share: its size is known.
+With limits the shares are similar (3x4 to 128 within 64,64,32,16/32,32,16,8/16,8,8,8: 0.31).  An estimate
+uses the share of the right column; its bounds are 1/3 of that and 3 times as much.  The counted shares lie
+within these bounds, except for games of one row, of 4 cells or to 8.  The size of a pass over all boards is
+known and needs no share.
 
-The rates are those of docs/performance.md, for each thread.
+The rates are those of docs/performance.md, per thread.
 """
 
 from __future__ import annotations
@@ -35,36 +36,36 @@ from tilebase.runtime.resources import OVERHEAD
 LOG = logging.getLogger("tilebase")
 
 SHARES = ((13, 0.3), (32, 0.1))
-"""Up to so many cells: the share of the boards up to symmetry that play reaches."""
+"""Pairs: for up to so many cells, the share of the boards up to symmetry that play reaches."""
 SPREAD = 3.0
-"""The share may be so many times smaller or larger."""
+"""The share may be smaller or larger by this factor."""
 AFTERSTATES = 0.45
-"""Afterstates for each state: 0.2 to 0.65, the more the larger the goal."""
+"""Afterstates per state.  Measured: 0.2 to 0.65, more for larger goals."""
 COUNT_SECONDS = 8e-8
-"""For a state, one thread."""
+"""Seconds per state to count, with one thread."""
 SOLVE_SECONDS = 4e-7
-"""For an afterstate and the first objective, one thread."""
+"""Seconds per afterstate to solve the first objective, with one thread."""
 FOLD_SECONDS = 1e-7
-"""For an afterstate and each further objective."""
+"""Seconds per afterstate for each further objective."""
 THREAD_RATE = 35e6
-"""Boards a second and thread of a pass over all boards, with uint32: measured with two."""
+"""Boards per second and thread of a pass over all boards with uint32 values, measured with two threads."""
 BITS_RATE = 400e6
-"""The same, with bits."""
+"""Boards per second and thread of a pass over all boards with Boolean values as bits."""
 KEY_BYTES = 0.65
-"""On disk, for an afterstate."""
+"""Bytes on disk per key of an afterstate."""
 VALUE_SHARE = 0.55
-"""Of the bytes of a value, what a compressed one takes on disk."""
+"""Size of a compressed value on disk, as a share of the size in memory."""
 DISK_RATE = 1e9
-"""Bytes a second from and to a disk."""
+"""Bytes per second from and to a disk."""
 
 WEEK = 7 * 86400.0
-"""Seconds of this machine: what is expected to take longer is refused."""
+"""Seconds: a query that is expected to take longer on this machine is refused."""
 DAY = 86400.0
-"""What is proposed instead takes at most so long."""
+"""Seconds: the most that a query takes that is proposed instead."""
 WORTH_BYTES = 1e8
-"""Bytes: of less disk nothing is said."""
+"""Bytes: a query that needs less disk is never refused for it."""
 WORTH_TELLING = 30.0
-"""Seconds: of shorter runs nothing is said."""
+"""Seconds: the estimates of shorter runs are not logged."""
 
 
 @dataclass(frozen=True)
@@ -74,19 +75,19 @@ class Estimate:
     Attributes
     ----------
     task, game:
-        ``"counting"``, ``"solving"`` and so on, and what.
+        ``"counting"``, ``"solving"`` and so on, and the game.
     bound:
-        Boards that there are at most, up to symmetry where play is up to symmetry: exact.
+        An exact upper bound on the number of boards, up to symmetry if the engine works so.
     positions, unit:
-        How many are expected to be worked off, and what they are.
+        The expected number of positions, and what they are.
     seconds, threads:
-        Expected on this machine.
+        The expected time on this machine with so many threads.
     memory:
-        Bytes without which it certainly cannot be done.
+        Bytes without which the run is not possible.
     disk:
         Bytes expected on disk at the same time.
     spread:
-        Positions, seconds and disk may be so many times smaller or larger; 1: they are known.
+        Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
     """
 
     task: str
@@ -130,7 +131,7 @@ class Estimate:
 
 
 def duration(seconds: float, digits: int = 2) -> str:
-    """``28 minutes``, ``3.1 days`` or ``540 years``: two digits, unless more are asked for."""
+    """A time in words with so many digits: ``28 minutes``, ``3.1 days`` or ``540 years``."""
     units = (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0))
     for unit, size in units:
         if seconds >= 2 * size:
@@ -147,7 +148,7 @@ def _rounded(number: float, digits: int = 2) -> str:
 
 
 def number_in_words(number: float) -> str:
-    """``570 trillion``: two digits."""
+    """A number in words with two digits: ``570 trillion``."""
     names = (("quadrillion", 1e15), ("trillion", 1e12), ("billion", 1e9), ("million", 1e6))
     for name, size in names:
         if number >= size:
@@ -159,11 +160,11 @@ def number_in_words(number: float) -> str:
 
 
 def counting(game: Game, threads: int, *, up_to: int | None = None, keep: str = "counts") -> Estimate:
-    """What counting takes."""
+    """The estimate for counting the reachable states."""
     bound, share = _canonical(game, up_to), _share(game)
     states = share * bound
     kept = {"counts": 0.0, "afterstates": AFTERSTATES, "states": 1 + AFTERSTATES}[keep]
-    # The keys of two layers, at least, are on disk.
+    # At least the keys of two layers are on disk.
     disk = KEY_BYTES * states * max(kept, 0.04 * AFTERSTATES)
     seconds = states * COUNT_SECONDS / _used(states * COUNT_SECONDS, threads)
     return Estimate("counting", game, bound, states, "states", seconds, threads, OVERHEAD, disk, SPREAD)
@@ -172,7 +173,7 @@ def counting(game: Game, threads: int, *, up_to: int | None = None, keep: str = 
 def solving(
     game: Game, objectives: Sequence[Objective], threads: int, *, down_to: int | None = None, table: bool
 ) -> Estimate:
-    """What counting and solving take; the largest layers need a bit and a third a rank in memory."""
+    """The estimate for counting and solving; the largest layers need 4/3 bits of memory per rank."""
     before = counting(game, threads, keep="afterstates")
     done = _canonical(game, None, down_to) / max(before.bound, 1)
     afters = AFTERSTATES * before.positions * done
@@ -187,7 +188,7 @@ def solving(
 
 
 def afterstates(game: Game, total: int) -> float:
-    """The afterstates that are expected in the layer of one sum."""
+    """The expected number of afterstates in the layer of one sum."""
     return AFTERSTATES * _share(game) * boards_by_sum(game)[total] / len(symmetries(game))
 
 
@@ -203,7 +204,7 @@ def passing(
     value_bytes: int = 0,
     highest: int | None = None,
 ) -> Estimate:
-    """What a pass over all boards within the limits takes, one objective after the other."""
+    """The estimate for a pass over all boards within the limits, one objective after the other."""
     sizes = {
         s: n
         for s, n in boards_by_sum(game).items()
@@ -224,7 +225,7 @@ def passing(
 
 
 def _canonical(game: Game, up_to: int | None, down_to: int | None = None) -> int:
-    """Boards within the limits up to symmetry, at most, of sums up to one or from one on."""
+    """How many boards up to symmetry lie within the limits, about, with sums from `down_to` to `up_to`."""
     sizes = boards_by_sum(game).items()
     boards = sum(n for s, n in sizes if s >= (down_to or 0) and (up_to is None or s <= up_to))
     return -(-boards // len(symmetries(game)))
@@ -235,7 +236,7 @@ def _share(game: Game) -> float:
 
 
 def _used(seconds: float, threads: int) -> int:
-    """Threads that have something to do: layers of short runs are too small to be shared."""
+    """Threads that speed the run up: the layers of short runs are too small to be shared."""
     return threads if seconds > 10 else 1
 
 
@@ -256,8 +257,9 @@ def check(
 ) -> None:
     """Raise `ResourceError` if a run cannot end within a week, or does not fit into memory or on the disk.
 
-    `anyway` lets it begin.  `estimate` is asked about smaller games, too, for what to ask instead.  The
-    estimate of a run that begins is logged, if it takes half a minute or more.
+    With `anyway` nothing is refused.  `estimate` is also called with smaller games, since the message
+    proposes one that can be solved.  The estimate of a run that begins is logged if the run takes
+    `WORTH_TELLING` seconds or more.
     """
     found = estimate(game)
     path = Path(folder or tempfile.gettempdir())
@@ -280,7 +282,7 @@ def check(
 
 
 def _too_much(estimate: Estimate, memory: int, folder: Path) -> str | None:
-    """What is too much, in words."""
+    """Why a run is refused, in words; None if it is not."""
     if estimate.seconds > WEEK:
         return "more than a week"
     if estimate.memory > memory:
@@ -293,7 +295,7 @@ def _too_much(estimate: Estimate, memory: int, folder: Path) -> str | None:
 
 
 def _free(folder: Path) -> int | None:
-    """Bytes that a folder may grow to, its own files included; None if that cannot be told."""
+    """Bytes to which a folder can grow, its own files included; None if the system does not say."""
     try:
         there = next(path for path in [folder, *folder.absolute().parents] if path.exists())
         held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -303,7 +305,7 @@ def _free(folder: Path) -> int | None:
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:
-    """The same game with smaller goals, as far as there are such games."""
+    """The games with smaller goals, in steps of a factor 2, as far as they exist."""
     goal = game.goal or 4 << max(game.tops)
     while goal > 16:
         goal //= 2

@@ -43,7 +43,7 @@ class Board:
     Parameters
     ----------
     game:
-        The game it is a board of.
+        The game of this board.
     cells:
         The exponents in row-major order, planes first; 0 for an empty cell or a wall,
         ``game.x`` for an unmergeable tile.
@@ -51,9 +51,9 @@ class Board:
     Raises
     ------
     BoardError
-        If the game has no such board.  A board that holds the goal exists, since `slides`
-        leads to it, and can be drawn; but the game is over: it has no key and is not read back.
-        The same holds for a board with a tile that is too large for a key.
+        If the game has no such board.  A won board is accepted, since `slides` leads to it, and can
+        be drawn.  But it has no key and is not read back, since the game is over.  The same holds for
+        a board with a tile that is too large for a key.
 
     >>> Board.parse(Game("2x2", 32), "2,4/0,8").slides()["down"].text
     '0,4/2,8'
@@ -74,17 +74,17 @@ class Board:
     def parse(cls, game: Game, text: str) -> Board:
         """The board of a text, a key as ``0x...`` or a picture as `unicode` draws it.
 
-        Raises `BoardError` if this is no board of the game.
+        Raises `BoardError` if this is not a board of the game.
         """
         return cls(game, game.parse(_picture_text(text) if "│" in text else text))
 
     @classmethod
     def read(cls, game: Game, board: object) -> Board:
-        """The board meant, in the forms that people use.
+        """The board of any form in which boards are written.
 
-        A `Board`; text as `parse` reads it; the hexadecimal digits of the exponents, one a cell,
-        as 2048verse writes them; JSON, a list of tiles or of rows, or an object with such a list
-        as ``board``; a packed key; an array of tiles.  Raises `BoardError`.
+        `board` is a `Board`; text as `parse` reads it; the hexadecimal digits of the exponents, one
+        per cell, as 2048verse writes them; JSON, a list of tiles or of rows, or an object with such a
+        list as ``board``; a packed key; or an array of tiles.  Raises `BoardError`.
 
         >>> Board.read(Game("2x2", 32), "1203") == Board.read(Game("2x2", 32), "[[2, 4], [0, 8]]")
         True
@@ -146,7 +146,7 @@ class Board:
         return np.array(values, dtype=np.int64).reshape(self.game.shape)
 
     def unicode(self) -> str:
-        """A picture in box-drawing characters; the planes of a box stand one below the other."""
+        """A picture in box-drawing characters; the planes of a box are drawn one below the other."""
         words = [self._label(cell) for cell in range(self.game.cells)]
         rows, columns = self.game.shape[-2:]
         size = rows * columns
@@ -155,7 +155,7 @@ class Board:
         return "\n".join(_picture(plane, columns, width) for plane in planes)
 
     def svg(self, size: float = 240) -> str:
-        """A standalone SVG picture whose longer side has `size` pixels; planes stand side by side.
+        """A standalone SVG picture whose longer side has `size` pixels; planes are side by side.
 
         Raises `UsageError` if `size` is not positive.
         """
@@ -290,10 +290,10 @@ def _svg_plane(board: Board, plane: int) -> str:
     rows, columns = board.game.shape[-2:]
     left = plane * (width + PLANE_GAP)
     parts = [f'<rect x="{left}" width="{width}" height="{height}" rx="10" fill="{GRID}"/>']
-    for place in range(rows * columns):
-        row, column = divmod(place, columns)
+    for index_in_plane in range(rows * columns):
+        row, column = divmod(index_in_plane, columns)
         x, y = left + GAP + column * (CELL + GAP), GAP + row * (CELL + GAP)
-        parts.append(_svg_cell(board, plane * rows * columns + place, x, y))
+        parts.append(_svg_cell(board, plane * rows * columns + index_in_plane, x, y))
     return "".join(parts)
 
 
@@ -315,7 +315,7 @@ def _svg_cell(board: Board, cell: int, x: int, y: int) -> str:
 
 
 def _svg_wall(x: int, y: int) -> str:
-    """Bricks, so that it is no tile even without colours."""
+    """Bricks, so that a wall differs from a tile even without colours."""
     return (
         f'<rect x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="6" fill="{WALL}"/>'
         f'<path d="M{x} {y + 33}h100m-100 34h100M{x + 50} {y}v33m0 34v33M{x + 25} {y + 33}v34m50-34v34" '
@@ -331,7 +331,7 @@ def tile_color(exponent: int) -> str:
 
 
 def ink_color(fill: str) -> str:
-    """The colour of text that stands out from a fill."""
+    """The colour of text with more contrast to a fill."""
     return max((DARK, LIGHT), key=lambda ink: _contrast(ink, fill))
 
 

@@ -1,8 +1,7 @@
 """A game compiled to what the kernels take: `_kernels.arguments.BoardRules`.
 
-Permutations of cells become masked rotations, lines become rows of permuted boards, short lines
-become tables.  Everything here is plain Python run once per game; nothing is checked again in the
-kernels.
+Permutations of cells become masked rotations.  Lines become rows of permuted boards.  Short lines
+become tables.  This is plain Python that runs once per game.  The kernels check nothing again.
 """
 
 from __future__ import annotations
@@ -76,8 +75,8 @@ class CompiledGame:
             guards |= 1 << field * width + game.bits
             fields |= game.x << field * width
         for cell in range(game.cells):
-            place = game.cells - 1 - cell
-            ceilings[place % 2] |= game.tops[cell] << place // 2 * width
+            position = game.cells - 1 - cell  # from the low end of the key
+            ceilings[position % 2] |= game.tops[cell] << position // 2 * width
         passing = int(self._low_bits()) if game.unmergeable else 0
         return Limits(*map(np.uint64, (ceilings[0] | guards, ceilings[1] | guards, guards, fields, passing)))
 
@@ -138,8 +137,8 @@ class CompiledGame:
 def _short_path(group: tuple[Cells, ...]) -> list[Cells]:
     """Permutations that lead from each element of the group to the next, cheap ones first.
 
-    Applied one after the other to a board they give all its images.  The order is greedy in
-    the number of distances that cells travel, which is the number of masked rotations.
+    Applied one after the other to a board, they make all its images.  The order is greedy: each step
+    goes to the element that needs the fewest masked rotations.
     """
 
     def step(source: Cells, target: Cells) -> Cells:
@@ -160,7 +159,7 @@ def _short_path(group: tuple[Cells, ...]) -> list[Cells]:
 
 
 def _permutations(steps: list[dict[int, int]]) -> Permutations:
-    """Permutations as arrays, from their masks by rotation; terms in groups of four."""
+    """Permutations as arrays, from their masks by rotation; padded to a multiple of four terms."""
     longest = max(map(len, steps), default=0)
     width = (longest + 3) // 4 * 4
     found = Permutations(

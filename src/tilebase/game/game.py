@@ -1,24 +1,24 @@
-"""What is played: shape, spawn law, goal, limits, walls, start; and the rules in plain Python.
+"""A game: shape, probability of a 4, goal, limits, walls, start; and the rules in plain Python.
 
-This module is the reference semantics.  A board is a tuple of exponents, one a cell in
-row-major order (planes first for a box): 0 is an empty cell, e > 0 the tile 2**e.
+This module defines the rules; every engine must agree with it.  A board is a tuple of exponents,
+one per cell in row-major order (planes first for a box): 0 is an empty cell, e > 0 the tile 2**e.
 
 The player slides: along every line each tile moves as far as it can towards one end, two
 equal neighbours merge into one of the next exponent, and no tile merges twice.  A slide
 that changes nothing is not a move.  Then a tile, 2 or 4, is spawned in an empty cell.
 
-Four things may forbid a slide or end the game:
+Four rules may forbid a slide or end the game:
 
-* the *goal*: a slide that makes a tile of the goal wins, whatever else it does; so does a
-  slide after which the board holds a *pattern* of tiles on cells, if it breaks no limit;
-* the *goal sum*: the game is won as soon as the sum of the tiles reaches it, which a spawn does;
+* the *goal*: a slide that makes a tile of the goal wins, even if it breaks a limit; a slide
+  after which the board holds a *pattern* of tiles on cells also wins, if it breaks no limit;
+* the *goal sum*: the game is won as soon as a spawn makes the sum of the tiles reach it;
 * the *limits*: a slide whose result exceeds the limit of a cell is not allowed
   (Slizkov, arXiv:2303.07266, section 3);
-* the *largest* tile that may ever be made: the same limit on every cell (the bounded
+* the *largest* tile that a slide may make: the same limit on every cell (the bounded
   variant of Edixhoven 2019, section 3.2).
 
 *Walls* are cells that no tile enters.  *Unmergeable* tiles (written ``x``) never merge; if
-they are declared fixed they never move either and then stop the others as a wall does.
+they are declared fixed they never move either, and other tiles stop at them as at a wall.
 An unmergeable tile adds nothing to the sum of a board.
 """
 
@@ -50,19 +50,19 @@ Cells: TypeAlias = tuple[int, ...]
 """The exponents of a board in row-major order."""
 
 Pattern: TypeAlias = tuple[int | None, ...]
-"""The exponents of a pattern in row-major order; None where any will do."""
+"""The exponents of a pattern in row-major order; None on a cell where any tile or none is allowed."""
 
 _AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 MAX_CELLS = 32
 UNBOUNDED = 64
-"""The largest exponent where no rule bounds tiles: far more than a packed key holds."""
+"""Stands for the largest exponent where no rule bounds tiles; a packed key holds far less."""
 MOST_IDENTITY = 1 << 16
-"""Characters of a game's identity: one read from a file may be anything, and each cell has few."""
+"""Most characters of a game's identity that is read.  A file may be hostile; real identities are shorter."""
 
 
 @dataclass(frozen=True)
 class Game:
-    """One game, immutable and hashable.  Everything that is computed names its game.
+    """One game, immutable and hashable.  Every computed result names its game.
 
     Parameters
     ----------
@@ -74,31 +74,31 @@ class Game:
     four:
         Probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s.
     start:
-        ``"two-tiles"``: two random tiles, the real game; ``"empty"``: a spawn on the
-        empty board comes first; or a board as text, with the player to move.
+        ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
+        the empty board comes first; or a board as text, with the player to move.
     limits:
         The largest tile allowed on each cell, in row-major order, as text
         (``"16,16/16,8"``) or numbers; None for no limits.
     largest:
         The largest tile that may ever be made; None for no bound.
     pattern:
-        Tiles on cells that win as the goal does, looked for after each slide (one that a spawn
-        completes has to outlast the next): a board with
-        ``*`` for any tile or none, as ``"64,32,*/*,*,*"``; several, one of which is enough,
-        with ``|`` between them.  ``"lemma1"`` are the tiles T/2, T/4 that begin the first row and
-        T/8, T/16, T/16 that begin the second, for the goal T of 64 or more (Slizkov, lemma 1);
-        ``"pair"`` any two neighbours T/2.  None for no pattern.
+        Tiles on cells that win, as the goal does.  A pattern wins only if the board holds it after a
+        slide: one that a spawn completes must still be there after the next slide.  It is written as a
+        board with ``*`` for any tile or none, as ``"64,32,*/*,*,*"``.  Several patterns, one of which
+        is enough, have ``|`` between them.  ``"lemma1"``: the first row begins with the tiles T/2, T/4
+        and the second with T/8, T/16, T/16, for the goal T of 64 or more (Slizkov, lemma 1).
+        ``"pair"``: any two neighbouring tiles T/2.  None for no pattern.
     goal_sum:
-        The sum of the tiles that wins, an even number: a board is won as soon as its sum is as large,
-        which a spawn does, even if no slide is left.  None for no such sum.
+        The sum of the tiles that wins, an even number: a board is won as soon as a spawn makes its sum
+        that large, even if no slide is left.  None for no such sum.
     walls:
-        Indexes of cells that no tile enters.
+        Indices of cells that no tile enters.
     unmergeable:
-        Indexes of the cells that hold an unmergeable tile at the start.
+        Indices of the cells that hold an unmergeable tile at the start.
     fixed:
-        Whether unmergeable tiles are walls: they never move and stop other tiles.  This is not the
-        rule of endgame tables, where a large tile slides as any other and a slide that moves one
-        away is not allowed; values with walls are higher.
+        Whether unmergeable tiles act as walls: they never move and stop other tiles.  Endgame tables of
+        others have a different rule: there a large tile slides as any other, and a slide that moves it
+        away is not allowed.  Values with walls are higher.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class Game:
         self._check_tiles()
         self._check_start()
         self._check_sum()
-        patterns = self.patterns  # here is where a pattern is refused that cannot be
+        patterns = self.patterns  # raises GameError if a pattern cannot occur
         if self.pattern not in (None, "lemma1", "pair"):
             put("pattern", "|".join(self._pattern_text(pattern) for pattern in patterns))
 
@@ -171,7 +171,7 @@ class Game:
         return hash(tuple(self.__getstate__().values()))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields and nothing that is computed from them: hashes of texts differ between processes."""
+        """The fields alone.  What is computed from them includes a hash, which differs between processes."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     # -- checks ---------------------------------------------------------------------------
@@ -284,9 +284,8 @@ class Game:
         least = max(self.sum(board) for board, _ in self.starts())
         if self.goal_sum <= least:
             raise GameError(f"a start has the sum {least}, so the goal sum must be at least {least + 2}")
-        if (
-            self.goal_sum > self._largest_sum and self.limits is None
-        ):  # lower limits may be tried: `goal_fits`
+        # With limits too low for the sum the game exists, but cannot be won: see `goal_fits`.
+        if self.goal_sum > self._largest_sum and self.limits is None:
             raise GameError(
                 f"no board of {self} has the goal sum {self.goal_sum}: give at most {self._largest_sum}"
             )
@@ -308,7 +307,7 @@ class Game:
 
     @cached_property
     def bits(self) -> int:
-        """Bits a cell takes in a packed key."""
+        """Bits per cell in a packed key."""
         return 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
 
     @cached_property
@@ -318,7 +317,7 @@ class Game:
 
     @cached_property
     def _x_code(self) -> int:
-        """What `merge_line` takes as x: 0 without unmergeable tiles."""
+        """The argument `x` of `merge_line`: 0 without unmergeable tiles."""
         return self.x if self.unmergeable else 0
 
     @cached_property
@@ -342,7 +341,7 @@ class Game:
 
     @cached_property
     def _spawn_chances(self) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
-        """By the number of open cells: each spawned exponent, and its chance on one of these cells."""
+        """``[n]``: with n empty cells, each spawned exponent and its probability on one of these cells."""
         return tuple(
             tuple((e, self.spawn_probability(e) / max(open_cells, 1)) for e in self.spawn_exponents)
             for open_cells in range(self.cells + 1)
@@ -350,13 +349,13 @@ class Game:
 
     @cached_property
     def _buildable(self) -> int:
-        # A tile of exponent e is made from two of e - 1, and while the second is being made
-        # the first occupies a cell: each exponent above those that are given costs a cell more.
+        # A tile of exponent e is made from two of e - 1, and while the second is being made the
+        # first occupies a cell.  So each exponent above those that are given needs one more cell.
         return max(self.spawn_exponents[-1], self._start_exponent) + self.free_cells - 1
 
     @property
     def _start_exponent(self) -> int:
-        # Read loosely: what the start board may hold is checked once the limits are known.
+        # Without checks: what the start board may hold is checked later, when the limits are known.
         if re.fullmatch(r"0[xX][0-9a-fA-F]+", self.start):
             key = int(self.start, 16)
             codes = [key >> self.bits * cell & self.x for cell in range(self.cells)]
@@ -371,22 +370,22 @@ class Game:
 
     @cached_property
     def can_win(self) -> bool:
-        """Whether anything wins: a goal, a pattern or a goal sum."""
+        """Whether the game has a goal, a pattern or a goal sum."""
         return self.goal is not None or self.pattern is not None or self.goal_sum is not None
 
     @property
     def goal_fits(self) -> bool:
-        """Whether limits allow a win: a pattern, the goal sum, or two tiles of half the goal in one line."""
+        """Whether limits allow a win: a pattern, the goal sum, or two tiles of goal // 2 in one line."""
         if any(self.patterns) or (self.goal_sum is not None and self.goal_sum <= self._largest_sum):
             return True
         if self.goal_exponent is None:
             return False
-        half = self.goal_exponent - 1
-        return any(sum(self.tops[cell] >= half for cell in line) >= 2 for line in self.all_lines)
+        merging = self.goal_exponent - 1
+        return any(sum(self.tops[cell] >= merging for cell in line) >= 2 for line in self.all_lines)
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
-        """The patterns of which one is enough to win: an exponent for each cell, None for any."""
+        """The patterns, one of which is enough to win: an exponent for each cell, None for any."""
         if self.pattern is None:
             return ()
         if self.pattern == "lemma1":
@@ -395,30 +394,30 @@ class Game:
             return self._pairs()
         return tuple(self._parse_pattern(text) for text in self.pattern.split("|"))
 
-    def _half_goal(self, least: int) -> int:
-        """The exponent of half the goal.  Raises `GameError` unless the goal is at least `least`."""
+    def _merging_exponent(self, least: int) -> int:
+        """The exponent of the tile goal // 2.  Raises `GameError` unless the goal is at least `least`."""
         if self.goal_exponent is None or self.goal_exponent < exponent_of(least):
             raise GameError(f"the pattern {self.pattern} needs a goal of at least {least}")
         return self.goal_exponent - 1
 
     def _lemma(self) -> Pattern:
-        half = self._half_goal(64)
+        top = self._merging_exponent(64)
         if len(self.shape) != 2 or self.shape[0] < 2 or self.shape[1] < 3:
             raise GameError(
                 f"the pattern lemma1 needs two rows of three cells, which {self.shape_text} has not"
             )
         pattern: list[int | None] = [None] * self.cells
         second = self.shape[1]
-        pattern[:2] = half, half - 1
-        pattern[second : second + 3] = half - 2, half - 3, half - 3
+        pattern[:2] = top, top - 1
+        pattern[second : second + 3] = top - 2, top - 3, top - 3
         return self._check_pattern(tuple(pattern))
 
     def _pairs(self) -> tuple[Pattern, ...]:
-        half = self._half_goal(4)
+        paired = self._merging_exponent(4)
         return tuple(
-            tuple(half if cell in pair else None for cell in range(self.cells))
+            tuple(paired if cell in pair else None for cell in range(self.cells))
             for pair in self.neighbours
-            if all(self.tops[cell] >= half for cell in pair)
+            if all(self.tops[cell] >= paired for cell in pair)
         )
 
     def _parse_pattern(self, text: str) -> Pattern:
@@ -450,7 +449,7 @@ class Game:
 
     @property
     def limits_text(self) -> str:
-        """The limits as they are written, rows apart; empty without."""
+        """The limits as text, rows apart; empty without limits."""
         return "" if self.limits is None else self._by_rows([str(limit) for limit in self.limits])
 
     def _by_rows(self, words: Sequence[str]) -> str:
@@ -462,23 +461,23 @@ class Game:
 
     @cached_property
     def tops(self) -> tuple[int, ...]:
-        """The largest exponent each cell may hold in a board that play from the start can make.
+        """The largest exponent that each cell may hold on a board that play from the start can make.
 
-        Won and forbidden boards are not counted.  Boards that no play makes may hold more: see `highest`.
+        Won and forbidden boards do not count.  Boards that no play makes may hold more: see `highest`.
         """
         return tuple(min(self._buildable, highest) for highest in self.highest)
 
     @property
     def _largest_sum(self) -> int:
-        """No board has a larger sum."""
+        """An upper bound of the sums of all boards."""
         return sum(2**top for top in self.tops if top)
 
     @cached_property
     def highest(self) -> tuple[int, ...]:
         """The largest exponent that the rules allow on each cell of a board that is not won.
 
-        The goal, the limits and the largest tile decide, and not what play from the start can build:
-        a game that has none of the three allows every tile (`UNBOUNDED`).
+        It depends on the goal, the limits and the largest tile, and not on what play from the start can
+        build.  A game that has none of the three allows every tile (`UNBOUNDED`).
         """
         everywhere = UNBOUNDED
         if self.goal_exponent is not None:
@@ -526,7 +525,7 @@ class Game:
 
     @cached_property
     def neighbours(self) -> tuple[tuple[int, int], ...]:
-        """Every two cells beside each other once, line by line, the lower one first."""
+        """Each pair of neighbouring cells once, line by line, the lower index first."""
         return tuple(pair for line in self.all_lines for pair in itertools.pairwise(line))
 
     def _lines_along(self, axis: int) -> tuple[Cells, ...]:
@@ -538,8 +537,8 @@ class Game:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What makes this game this game, as plain JSON values; equal games, equal identities."""
-        # Entries that games of older versions have not, so that their identities stay.
+        """The parameters as plain JSON values.  Two games are equal if and only if their identities are."""
+        # Entries that older versions did not have are left out if unused: so old identities stay the same.
         newer = {"pattern": self.pattern, "goal_sum": self.goal_sum}
         return {
             "shape": self.shape_text,
@@ -556,7 +555,7 @@ class Game:
 
     @classmethod
     def from_identity(cls, identity: dict[str, Any]) -> Game:
-        """The game of an `identity`.  Raises `GameError` if it is none."""
+        """The game of an `identity`.  Raises `GameError` if this is not the identity of a game."""
         try:
             values = dict(identity)
             if len(json.dumps(values, default=str)) > MOST_IDENTITY:
@@ -568,7 +567,7 @@ class Game:
             raise GameError(f"not the identity of a game: {error}") from error
 
     def changed(self, **values: Any) -> Game:
-        """The same game but for some entries of its `identity`.  Raises `GameError` if it cannot be."""
+        """A game with some entries of its `identity` changed.  Raises `GameError` if it does not exist."""
         return Game.from_identity(self.identity | values)
 
     @property
@@ -602,14 +601,14 @@ class Game:
         if self.walls:
             text += f" with walls on the cells {', '.join(map(str, self.walls))}"
         if self.unmergeable:
-            kind = "fixed" if self.fixed else "movable"
+            movement = "fixed" if self.fixed else "movable"
             cells = ", ".join(map(str, self.unmergeable))
-            text += f" with {kind} tiles that never merge, first on the cells {cells}"
+            text += f" with {movement} tiles that never merge, first on the cells {cells}"
         return text
 
     @property
     def within_text(self) -> str:
-        """What the player has to keep to, in words with a blank in front; empty if nothing."""
+        """The limits and the largest tile, in words with a blank in front; empty without both."""
         text = "" if self.limits is None else f" within the limits {self.limits_text}"
         return text if self.largest is None else f"{text} without a tile above {self.largest}"
 
@@ -631,7 +630,7 @@ class Game:
 
         Tiles are numbers, ``.``, ``-``, ``_`` or 0 for an empty cell, ``x`` for an
         unmergeable tile, ``#`` for a wall; blanks, commas, slashes and semicolons separate.
-        Raises `BoardError` if this is no board of the game.
+        Raises `BoardError` if this is not a board of the game.
         """
         stripped = text.strip().lower()
         if re.fullmatch(r"0x[0-9a-f]+", stripped):
@@ -665,7 +664,8 @@ class Game:
     def exponent(self, tile: int) -> int:
         """The exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
 
-        The code of x has the number of a tile, which no board with unmergeable tiles can hold.
+        The code of x is also the exponent of a tile.  A board of a game with unmergeable tiles cannot
+        hold that tile.
         """
         try:
             found = exponent_of(tile) if tile else 0
@@ -679,7 +679,7 @@ class Game:
         return found
 
     def check(self, cells: Sequence[int]) -> Cells:
-        """`cells` as a tuple.  Raises `BoardError` if a tile is where none of its size may be.
+        """`cells` as a tuple.  Raises `BoardError` if a tile is too large for its cell.
 
         Won boards are refused, and so is a tile too large for a packed key.
         """
@@ -693,14 +693,14 @@ class Game:
 
     @cached_property
     def _readable(self) -> tuple[int, ...]:
-        """The largest exponent on each cell of a board that is read: allowed, and with a packed key."""
+        """The largest exponent on each cell that the rules allow and that fits into a packed key."""
         return tuple(min(top, self.max_code) for top in self.highest)
 
     def check_after(self, cells: Sequence[int]) -> Cells:
-        """As `check`, but boards that only a slide makes are accepted too.
+        """As `check`, but accepts all boards after a slide.
 
-        These are won boards, on which any tile may exceed its limit, and boards with a tile that is
-        too large for a packed key.
+        These include won boards, on which any tile may exceed its limit, and boards with a tile that
+        is too large for a packed key.
         """
         if not self.holds_goal(cells):
             return self._check_cells(cells, self.highest)
@@ -739,16 +739,16 @@ class Game:
         return board
 
     def format(self, cells: Sequence[int]) -> str:
-        """A board as text that `parse` reads: ``2,4/0,8``; a box has a slash between planes too."""
+        """A board as text that `parse` reads: ``2,4/0,8``; a slash also separates the planes of a box."""
         return self._by_rows(
             ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
         )
 
     def word(self, exponent: int) -> str:
-        """A tile as it is written: its number, ``x`` if it is unmergeable, 0 for none."""
+        """A tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
         if self._is_x(exponent):
             return "x"
-        # No tile exceeds the goal, but `merge_line` may have stepped over the code of x.
+        # A merge that would make the code of x makes the next exponent instead (`merge_line`).
         most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
         return tile_text(most) if most else "0"
 
@@ -756,7 +756,7 @@ class Game:
         return bool(self.unmergeable) and exponent == self.x
 
     def pack(self, cells: Sequence[int]) -> int:
-        """The packed key: `bits` bits a cell, the first cell in the highest place."""
+        """The packed key: `bits` bits per cell, the first cell in the highest bits."""
         key = 0
         for exponent in cells:
             key = key << self.bits | exponent
@@ -784,7 +784,7 @@ class Game:
     # -- rules -------------------------------------------------------------------------------
 
     def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
-        """The board after a slide, by the bare rules: no goal, no limits; may be unchanged."""
+        """The board after a slide, without regard to goal and limits; it may be unchanged."""
         board, x = list(cells), self._x_code
         for segment in self._segments[direction]:
             merged = _merged(tuple([board[c] for c in segment]), x)
@@ -835,9 +835,9 @@ class Game:
         return all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
-        """The allowed slides and the afterstates they lead to, won ones included.
+        """The allowed slides and the afterstates that they lead to, won ones included.
 
-        None on a board whose sum has won.
+        Empty on a board that has the goal sum.
         """
         board, result = tuple(cells), {}
         if self.has_goal_sum(board):
@@ -857,7 +857,7 @@ class Game:
 
     @property
     def start_board(self) -> Cells | None:
-        """The board that the game starts from, if it is one."""
+        """The board that the game starts from; None if the start is empty or two random tiles."""
         return None if self.start in ("empty", "two-tiles") else self.parse(self.start)
 
     @property
@@ -891,7 +891,8 @@ def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
         if not exponent:
             continue
         if mergeable and result[-1] == exponent and exponent != x:
-            # The code of x is no exponent: a merge steps over it, to one that no limit allows.
+            # The code of x is not an exponent.  A merge that would make it makes the next exponent
+            # instead, which no limit allows.
             result[-1] += 2 if exponent + 1 == x else 1
             mergeable = False
         else:
@@ -902,5 +903,5 @@ def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
 
 @lru_cache(maxsize=1 << 14)
 def _merged(line: Cells, x: int) -> Cells:
-    """`merge_line`, remembered: boards have few different lines."""
+    """`merge_line` with a cache, since boards have few different lines."""
     return tuple(merge_line(line, x))

@@ -1,4 +1,4 @@
-"""How shapes, tiles, probabilities and boards are written, and what is said where they cannot be read."""
+"""How shapes, tiles, probabilities and boards are written and read, and the messages about wrong ones."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def integer_of(value: Any, what: str) -> int:
 
 
 MOST_DIGITS = 1000
-"""Characters of an exact number, and its decimal exponent: the proved bounds that we write have 200."""
+"""Most characters of an exact number, and its largest decimal exponent; proved bounds have about 200."""
 
 
 def fraction_of(value: Any) -> Fraction:
     """An exact number: text as ``0.1``, ``1/10`` or ``1e-9``, a float as it is printed, or a number.
 
-    ``Fraction("1e-999999999")`` would take all memory, so long texts and large exponents are refused
-    before.  Raises ValueError, also for a denominator of 0, or TypeError.
+    Long texts and large exponents are refused first, since ``Fraction("1e-999999999")`` would take all
+    memory.  Raises ValueError, also for a denominator of 0, or TypeError.
     """
     if isinstance(value, float | Decimal):
         value = str(value)

@@ -1,9 +1,9 @@
 """The symmetries of a board that keep its limits, pattern, walls and fixed tiles.
 
 A symmetry is a permutation p of cells: it maps board b to the board whose cell i holds
-b[p[i]].  The group is found, not listed: all reflections of axes and exchanges of equally
-long axes are tried, and those that change what is allowed on a cell are dropped.  The
-canonical board of an orbit is the one with the least packed key, which is the least tuple.
+b[p[i]].  To find the group, all reflections of axes and exchanges of equally long axes are
+tried, and those that change what is allowed on a cell are left out.  The canonical board of
+an orbit is the one with the least packed key.  It is also the least tuple of exponents.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from tilebase.game.game import Cells, Game
 
 @lru_cache(maxsize=256)
 def symmetries(game: Game) -> tuple[Cells, ...]:
-    """The symmetry group of a game, identity first; each a tuple of source cells."""
+    """The symmetry group of a game, the identity first; each symmetry is a tuple of source cells."""
     found = {p for p in _box_symmetries(game.shape) if _keeps(game, p)}
     identity = tuple(range(game.cells))
     return (identity, *sorted(found - {identity}))
 
 
 def start_symmetries(game: Game) -> tuple[Cells, ...]:
-    """The symmetries of a game that leave the board it starts from as it is; all if it starts from none."""
+    """The symmetries that leave the start board unchanged; all symmetries if there is no start board."""
     start = game.start_board
     if start is None:
         return symmetries(game)
@@ -58,11 +58,11 @@ def _box_symmetries(shape: tuple[int, ...]) -> set[Cells]:
                 tuple(
                     index[
                         tuple(
-                            shape[axis] - 1 - place[order[axis]] if flips[axis] else place[order[axis]]
+                            shape[axis] - 1 - source[order[axis]] if flips[axis] else source[order[axis]]
                             for axis in axes
                         )
                     ]
-                    for place in coordinates
+                    for source in coordinates
                 )
             )
     return found
@@ -74,7 +74,7 @@ def _permuters(game: Game) -> tuple[Callable[[Sequence[int]], Cells], ...]:
 
 
 def permuter(permutation: Sequence[int]) -> Callable[[Sequence[int]], Cells]:
-    """``b -> tuple(b[source] for source in permutation)``, by compiled code; also for a single cell."""
+    """``b -> tuple(b[source] for source in permutation)``, made of `itemgetter`, which is fast."""
     if len(permutation) == 1:
         only = permutation[0]
         return lambda board: (board[only],)
@@ -83,7 +83,7 @@ def permuter(permutation: Sequence[int]) -> Callable[[Sequence[int]], Cells]:
 
 
 def images(game: Game, cells: Sequence[int]) -> list[Cells]:
-    """The boards that the symmetries make of this one, one a symmetry, repeats included."""
+    """The boards that the symmetries make of this one: one for each symmetry, repeats included."""
     return [permute(cells) for permute in _permuters(game)]
 
 
@@ -97,7 +97,7 @@ def canonical(game: Game, cells: Sequence[int]) -> Cells:
 
 
 def canonical_starts(game: Game) -> list[Cells]:
-    """The states that a game starts from, one of each orbit, ascending."""
+    """The start states of a game, one of each orbit, ascending."""
     return sorted({canonical(game, board) for board, _ in game.starts()})
 
 

@@ -1,7 +1,7 @@
-"""Objectives: what a value means, how it is folded, stored, read back and printed.
+"""Objectives: what a value means, how it is computed, stored, read back and printed.
 
 objective   an objective and all that depends on its name
 encoding    values as arrays: sentinels, stored types, summaries
 values      exact values, bounds and intervals as different types
-results     what each layer and the start are worth
+results     the results of solving: the value of the start, and summaries of layers
 """

@@ -16,11 +16,11 @@ NONE, WON, FIRST = backward.NONE, backward.WON, backward.FIRST
 
 
 def sentinels(objective: Objective) -> tuple[float, float]:
-    """What a slide that is not allowed and one that wins are worth, so that the best is a plain maximum."""
+    """The values of a slide that is not allowed and of one that wins: then the best is a plain maximum."""
     meaning = objective.meaning
     if meaning.win:
         return 0.0, float(meaning.win)
-    # A slide adds what it earns afterwards: without one nothing must remain.
+    # What a slide adds is added to these, too: for a slide that is not allowed, the sum must not exceed 0.
     return (-np.inf if meaning.merge else -float(meaning.slide)), 0.0
 
 
@@ -35,7 +35,7 @@ def as_floats(objective: Objective, stored: Array) -> Array:
 
 
 def summarise(objective: Objective, stored: Array, size: int) -> list[Piece]:
-    """The summary of each `size` stored values; of chunks, so that no partition shows."""
+    """The summaries of chunks of `size` stored values.  They do not depend on how the work was divided."""
     if objective.dtype == "float16":
         bits, stored = stored, np.empty(len(stored), dtype=np.float32)
         half.from_halves(bits, stored)

@@ -1,11 +1,11 @@
-"""What a value means, and how it is folded from the values that follow it.
+"""What a value means, and how it is computed from the values that follow it.
 
-An objective is worth something when the game is won, adds something with each slide or each merge,
-and is folded over spawns.  All share one recurrence (see `small.oracle`): the value of an afterstate is
-the mean, the least or the largest of the values of the states that a spawn leads to, and the
-value of a state is the largest over its slides.
+An objective says what a win is worth, what each slide or merge adds, and how values are combined over
+spawns.  All objectives share one recurrence (see `small.oracle`): the value of an afterstate is the mean,
+the least or the largest of the values of the states that a spawn leads to, and the value of a state is
+the largest over its slides.
 
-    name         a win is worth   a slide adds    over spawns   kind
+    name         a win is worth   a slide adds    over spawns   type
     win          1                                mean          exact
     lower        1                                mean          a bound from below
     upper        1                                mean          a bound from above
@@ -16,14 +16,14 @@ value of a state is the largest over its slides.
     survival                      1               least         exact
     longest                       1               largest       exact
 
-`lower` and `upper` are proved: fixed-point integers, the spawn law as exact rationals, each step
-rounded down or up.  The others computed as floats are exact up to the rounding of their type;
-`guaranteed`, `survival` and `longest` are exact.
+`lower` and `upper` are proved: they are computed with fixed-point integers and exact rational
+probabilities, and each step is rounded down or up.  Objectives computed with floats are exact up to the
+rounding of their type.  `guaranteed`, `survival` and `longest` are exact.
 
-With a discount d, the value of a state is d times the largest over its slides, so `win` is the
-expectation of d to the number of slides.
+With a discount d, the value of a state is d times the largest over its slides.  So `win` is then the
+expectation of d to the power of the number of slides.
 
-A new objective is a line of `MEANINGS`: engines, probes, files and commands read what they need from it.
+A new objective is one line of `MEANINGS`: engines, probes, files and commands read what they need from it.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class Meaning:
     text:
         What a value means, in words.
     types:
-        How values can be kept; the first is used unless another is asked for.
+        The types in which values can be stored; the first is the default.
     spawns:
-        How values are folded over spawns: the mean with the probabilities, the least or the largest.
+        How values are combined over spawns: the mean with the probabilities, the least or the largest.
     win:
-        What winning is worth.
+        The value of a win.
     slide:
         What each slide adds.
     merge:
@@ -94,7 +94,7 @@ DISCOUNTED = tuple(name for name, meaning in MEANINGS.items() if meaning.spawns 
 """The objectives that take a discount."""
 
 MOST_DENOMINATOR = 10**12
-"""Of a discount; it is part of the name of a folder."""
+"""Largest denominator of a discount, since the discount is part of the name of a folder."""
 
 ONE = {"uint16": 1 << 16, "uint32": 1 << 32, "uint64": 1 << 52}
 """The integer that stands for 1 in the proved bounds.  A uint16 or uint32 holds at most ``ONE - 1``."""
@@ -109,9 +109,9 @@ def merge_worth(merge: str, exponent: int) -> int:
 
 @cache
 def potentials(merge: str) -> tuple[int, ...]:
-    """``table[e]``: what merging 2s into one tile 2**e earns in all, merges adding what `Meaning.merge` says.
+    """``table[e]``: what all merges that make one tile 2**e from 2s earn, as `Meaning.merge` says.
 
-    A slide earns the difference between the sums over the tiles after and before it.
+    A slide earns the sum of the potentials of the tiles after it, minus the sum before it.
     """
     table = [0, 0]
     while len(table) < 64:
@@ -121,21 +121,21 @@ def potentials(merge: str) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Objective:
-    """One question to the backward pass.
+    """What the backward pass computes: the meaning, the stored type and the discount of values.
 
     Parameters
     ----------
     name:
         One of `MEANINGS`.
     dtype:
-        How values are kept; None for the first that the objective has.
+        The type in which values are stored; empty for the first type of the objective.
     discount:
-        In (0, 1], exact; only where values are means.
+        In (0, 1], exact; other than 1 only for objectives whose values are means.
 
     Raises
     ------
     UsageError
-        If there is no such objective, or the type or the discount do not fit it.
+        If the objective does not exist, or the type or the discount does not fit it.
 
     >>> Objective("win").label
     'win'
@@ -184,7 +184,7 @@ class Objective:
 
     @property
     def value_bytes(self) -> float:
-        """Bytes of a value, not compressed: an eighth for a Boolean value."""
+        """Bytes per value, not compressed: 1/8 for a Boolean value."""
         return 0.125 if self.is_boolean else int(self.dtype.lstrip("floatuin")) / 8
 
     @property
@@ -204,7 +204,7 @@ class Objective:
 
     @property
     def is_win(self) -> bool:
-        """Whether the goal is what counts."""
+        """Whether a win is worth 1; otherwise it is worth 0."""
         return self.meaning.win == 1
 
     @property
@@ -224,17 +224,17 @@ class Objective:
 
     @property
     def most(self) -> int:
-        """The largest integer that a value of a proved bound is stored as; 1 for other objectives.
+        """The largest integer that is stored for a proved bound; 1 for other objectives.
 
-        Where the type cannot hold `one`, this is ``one - 1``.  As a lower bound it is right as it stands;
-        as an upper bound it is read as `one`.
+        If the type cannot hold `one`, this is ``one - 1``.  A lower bound may be too small, so
+        ``one - 1`` is right for 1.  As an upper bound ``one - 1`` is read as `one`.
         """
         return min(self.one, (1 << int(self.dtype[4:])) - 1) if self.is_bound else 1
 
     # -- arithmetic on single values, as exact as the type --------------------------------------
 
     def number(self, worth: Any) -> Number:
-        """A number as values of this objective are: a Fraction, a Boolean, an integer or a float."""
+        """A number in the Python type of this objective: Fraction, bool, int or float."""
         if self.is_bound:
             return Fraction(worth)
         if self.is_boolean:
@@ -242,42 +242,45 @@ class Objective:
         return float(worth) if self.is_float else int(worth)
 
     def read(self, stored: Any) -> Number:
-        """What a stored value, a NumPy scalar, means."""
+        """The number that a stored value, a NumPy scalar, stands for."""
         if not self.is_bound:
             return self.number(stored)
         whole = int(stored)
         return Fraction(self.one if self.rounds_up and whole == self.most else whole, self.one)
 
     def earned(self, before: Iterable[int], after: Iterable[int], x: int = -1) -> int:
-        """What the merges of a slide add, from the exponents of both boards; `x` is no tile's exponent."""
+        """What the merges of a slide add, from the exponents of both boards; `x` is the unmergeable tile."""
         if not self.meaning.merge:
             return 0
         table = potentials(self.meaning.merge)
         return sum(table[e] for e in after if e != x) - sum(table[e] for e in before if e != x)
 
     def slide_value(self, earned: int, follows: Number | None) -> Number:
-        """What a slide is worth that earned this and leads to an afterstate of this value, None if it wins.
+        """The value of a slide that earns `earned` and leads to an afterstate of the value `follows`.
 
-        Not discounted.
+        `follows` is None if the slide wins.  The result is not discounted.
         """
         ends = self.meaning.win if follows is None else follows
         return self.number(earned + self.meaning.slide + ends)
 
     def discounted(self, worth: Number) -> Number:
-        """The value of a state whose best slide is worth this."""
+        """The value of a state whose best slide has the value `worth`."""
         if self.discount == 1:
             return worth
         return worth * (self.discount if self.is_bound else float(self.discount))
 
     def over_spawns(self, worths: Iterable[tuple[Number, Fraction]]) -> Number:
-        """The mean with these probabilities, the least or the largest: over spawns, and over starts."""
+        """The values combined over spawns or over starts: their mean, the least or the largest.
+
+        Each item is a value and its probability.
+        """
         if not self.is_mean:
             pick = min if self.meaning.spawns == "least" else max
             return pick(worth for worth, _ in worths)
         return self.number(sum((Fraction(worth) * p for worth, p in worths), Fraction(0)))
 
     def value(self, number: Number) -> Value:
-        """A number as the type that says how far it can be trusted."""
+        """A number as an `Exact` value or a proved bound."""
         if self.is_bound:
             return (Upper if self.rounds_up else Lower)(Fraction(number))
         assert not isinstance(number, Fraction)
@@ -300,12 +303,12 @@ class Objective:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """The parameters as plain JSON values."""
         return {"name": self.name, "dtype": self.dtype, "discount": str(self.discount)}
 
     @classmethod
     def from_identity(cls, identity: Any) -> Objective:
-        """The objective of an `identity`.  Raises `UsageError` if it is none."""
+        """The objective of an `identity`.  Raises `UsageError` if this is not one."""
         try:
             return cls(identity["name"], identity["dtype"], identity["discount"])
         except (KeyError, TypeError, ValueError) as error:
@@ -360,7 +363,7 @@ def parse_discount(value: Any) -> Fraction:
 
 
 def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
-    """``"win,lower"`` or ``"win:float32"`` as objectives; the discount goes to those that take one.
+    """``"win,lower"`` or ``"win:float32"`` as objectives, with the discount where they take one.
 
     Raises `UsageError`.
 

@@ -1,4 +1,4 @@
-"""The result of solving: the start's value, and what each layer is worth.  Pure data."""
+"""The result of solving: the value of the start, and a summary of each layer.  Pure data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tilebase.objectives.values import Lower, Upper, Value, join_bounds
 from tilebase.runtime.documents import shown, whole
 
 Piece = tuple[float, float, float, int, int]
-"""Least, largest, sum, won for certain, lost for certain: of some positions."""
+"""Of some positions: least, largest and sum of their values, how many are stored as 1, and as 0."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,8 @@ class LayerSummary:
     least, mean, largest:
         Of their values, as floats.
     won, lost:
-        How many have the value 1 and 0, after rounding to the type of the values: ask for
-        `guaranteed` to have wins that are certain counted exactly.  `won` is 0 where winning
-        is not the objective.
+        How many have the value 1, and the value 0, after rounding to the type of the values.  The
+        objective `guaranteed` counts forced wins exactly.  `won` is 0 for objectives without a win.
     """
 
     sum: int
@@ -73,9 +72,9 @@ class LayerSummary:
 
 
 class StartValues(Mapping[str, Value]):
-    """What the start is worth, by the labels of the objectives; read only.
+    """The values of the start, by the labels of the objectives; read only.
 
-    A name, as ``"win"``, finds the first objective with that name where it is no label.
+    A name that is not a label, as ``"win"``, finds the first objective with that name.
 
     >>> from tilebase.objectives.values import Exact
     >>> start = StartValues((Objective("win", "float32"),), (Exact(0.5),))
@@ -110,18 +109,18 @@ class StartValues(Mapping[str, Value]):
 
 @dataclass(frozen=True)
 class Solution:
-    """What the backward pass found.
+    """The result of the backward pass.
 
     Attributes
     ----------
     game, objectives:
-        What was asked.
+        The game that was solved, and the objectives.
     layers:
         ``layers[i]``: summaries under the i-th objective, by ascending sum.
     start:
-        ``start[label]``: the value of the start under the objective with this label, as
-        ``start["win"]``: averaged over the starts with their probabilities (the least or largest of
-        them where the objective is).  Empty if the pass stopped before.
+        ``start[label]``, as ``start["win"]``: the value of the start under the objective with this
+        label.  It is the mean over the start states with their probabilities, or the least or the
+        largest of their values, as the objective says.  Empty if the pass stopped before the start.
     positions:
         Afterstates solved.
     """
@@ -156,7 +155,7 @@ class Solution:
         return next(iter(self.start.values()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dictionary a layer and objective, by ascending sum."""
+        """One dictionary per layer and objective, by ascending sum."""
         for objective, layers in zip(self.objectives, self.layers, strict=True):
             for layer in layers:
                 yield {"objective": objective.label} | layer.as_dict()

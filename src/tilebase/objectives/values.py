@@ -1,7 +1,7 @@
-"""Values that say how far they can be trusted: a bound never poses as a value.
+"""Exact values, bounds and intervals as different types, so that a bound cannot be taken for a value.
 
-An `Exact` value is the optimum, up to the rounding of the type it was computed in; a `Lower`
-or `Upper` bound is proved; an `Interval` holds the optimum for certain.
+An `Exact` value is the optimum, up to the rounding of the type in which it was computed.  A
+`Lower` or `Upper` bound is proved.  An `Interval` is proved to hold the optimum.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Number: TypeAlias = float | int | bool | Fraction
 
 @dataclass(frozen=True)
 class Exact:
-    """The value itself: a float up to its rounding, an integer, or a Boolean value."""
+    """The optimum: a float up to its rounding, an integer, or a Boolean value."""
 
     value: float | int | bool
     kind = "exact"
@@ -82,7 +82,7 @@ class Upper:
 
 @dataclass(frozen=True)
 class Interval:
-    """The optimum is proved to lie between the two, ends included."""
+    """The optimum is proved to be at least `low` and at most `high`."""
 
     low: Fraction
     high: Fraction
@@ -96,7 +96,7 @@ class Interval:
 
     @property
     def width(self) -> Fraction:
-        """How far apart the ends are."""
+        """The difference of the ends."""
         return self.high - self.low
 
     def __str__(self) -> str:
@@ -137,7 +137,7 @@ def join_bounds(low: Value, high: Value) -> Interval:
 
 
 def number_text(number: float) -> str:
-    """A number in twelve digits, or in all that it has if it would look like 1 and is not.
+    """A number with twelve digits; with all its digits if twelve would show 1 for a number that is not 1.
 
     >>> number_text(2 / 3), number_text(1 - 2**-50)
     ('0.666666666667', '0.9999999999999991')
@@ -147,7 +147,7 @@ def number_text(number: float) -> str:
 
 
 def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
-    """A proved number in decimals, rounded the safe way.
+    """A proved bound in decimals; a lower bound is rounded down, an upper bound up (`up`).
 
     >>> cut(Fraction(2, 3), up=False, digits=3), cut(Fraction(2, 3), up=True, digits=3)
     ('0.666', '0.667')
@@ -159,7 +159,7 @@ def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
 
 
 def byte_text(count: float) -> str:
-    """A number of bytes in the unit that suits it: ``1.65 GB``."""
+    """A number of bytes with three digits and a unit: ``1.65 GB``."""
     for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
         if count < 1000:
             return f"{count:.3g} {unit}"

@@ -7,5 +7,5 @@
     progress    how far a run is, and when it will end
     threads     work shared out to threads, with the results in order
 
-Nothing here knows the game.
+No module here imports a module of the game.
 """

@@ -1,8 +1,8 @@
-"""JSON that a stranger may have written: read with bounds, and never trusted to have the expected shape.
+"""Reading JSON that a stranger may have written: with bounds, and without trust in its shape.
 
-Manifests, meta, journals and ``run.json`` carry checksums, but a checksum only shows that a file is as
-it was written, not that its author meant well.  So sizes, depth and numbers are bounded here before
-anything believes them, and whatever else is wrong becomes one `CorruptError`.
+Manifests, meta, journals and ``run.json`` carry checksums.  But a checksum only shows that a file is as its
+author wrote it.  The author may be an attacker.  So these functions bound sizes, depth and numbers before
+other code uses them, and every other fault raises `CorruptError`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from typing import Any
 from tilebase.errors import CorruptError, WrongGameError
 
 MOST_DEPTH = 16
-"""Levels of nesting; what tilebase writes has at most seven."""
+"""Levels of nesting; documents of tilebase have at most seven."""
 MOST_BYTES = 1 << 26
-"""Of one document; the manifest of a million layers would be that large."""
+"""Bytes of one document; the manifest of a million layers would be that large."""
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
-"""What a document of another shape raises where it is read."""
+"""The exceptions that reading a document of unexpected shape can raise."""
 
 
 def shown(thing: object, most: int = 200) -> str:
-    """A text of others as part of one sentence: printable, on one line, and not long."""
+    """A foreign text as part of a message: printable, on one line, at most `most` characters and dots."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(thing)[: 4 * most]).split())
     return text if len(text) <= most else f"{text[:most]}..."
 
 
 @contextmanager
 def understood(what: str) -> Iterator[None]:
-    """Within it, whatever a document of another shape raises is a `CorruptError` about `what`.
+    """Turn every error that an unexpected document causes inside the block into a `CorruptError`.
 
-    A document that cannot be read, or is of another game, is not damaged: those errors pass.
+    Errors of a document that cannot be read (`OSError`) or belongs to another game (`WrongGameError`)
+    pass unchanged, since they do not show damage.
     """
     try:
         yield
@@ -51,7 +52,7 @@ def understood(what: str) -> Iterator[None]:
 
 
 def parse_json(data: bytes | str, what: str) -> Any:
-    """What a document holds.  Raises `CorruptError`.
+    """The parsed document.  Raises `CorruptError` if it is too long, nested too deeply, or not JSON.
 
     >>> parse_json('{"sum": 8}', "meta")
     {'sum': 8}

@@ -1,4 +1,4 @@
-"""Where files that nobody named go."""
+"""The default folders, for files whose place the user does not name."""
 
 from __future__ import annotations
 

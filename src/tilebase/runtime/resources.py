@@ -5,10 +5,10 @@ Available memory is the least of
 * what the kernel says the machine can give (``MemAvailable``);
 * what each control group around this process leaves: its limit (``memory.max`` and ``memory.high`` in
   version 2, ``memory.limit_in_bytes`` in version 1) minus what the group uses.  Pages of files are not
-  counted as used, since the kernel drops them when memory is needed;
+  counted as used, since the kernel releases them when memory is needed;
 * what the limits of the process leave (``ulimit -v`` and ``ulimit -d``).
 
-A limit that cannot be read counts as none.
+A limit that cannot be read is ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from tilebase.errors import ResourceError, UsageError
 
 MOST_THREADS = 256
-"""More help nobody, and each takes a megabyte or two."""
+"""More threads make no run faster, and each takes one or two megabytes."""
 OVERHEAD = 400 << 20
 """Bytes for Python, the libraries, compiled code and buffers of a run."""
 LEAST_ADDRESSES = 800 << 20
@@ -36,16 +36,16 @@ def available_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int:
 
 
 def most_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int | None:
-    """Bytes beyond which this process is killed or refused memory for certain; None if nothing limits it."""
+    """Bytes beyond which the system kills this process or refuses memory; None without such a limit."""
     hard = [limit for limit, _ in _groups(proc, groups)]
     return min([*hard, *_process_memory(proc)], default=None)
 
 
 def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
-    """Bytes and threads to use: those asked for, else three quarters of what there is.
+    """Bytes and threads to use: those asked for; by default 3/4 of the available memory, and all cores.
 
-    More than the limits of this process or its container is never used.  Raises `UsageError` or
-    `ResourceError`.
+    The memory never exceeds the limits of this process and its container.  Raises `UsageError` if
+    what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory.
     """
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
@@ -85,17 +85,17 @@ def _machine_memory(proc: Path) -> int:
 
 
 def _group_memory(proc: Path, groups: Path) -> list[int]:
-    """What each limited group around this process leaves."""
+    """The bytes that each limited control group around this process leaves."""
     return [max(0, limit - used) for limit, used in _groups(proc, groups)]
 
 
 def _process_memory(proc: Path) -> list[int]:
-    """What the limits of this process leave."""
+    """The bytes that the limits of this process leave."""
     sizes = _words(proc / "self" / "statm")
     page = os.sysconf("SC_PAGE_SIZE")
     found = []
-    for kind, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
-        limit, _ = resource.getrlimit(kind)
+    for limited, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        limit, _ = resource.getrlimit(limited)
         if limit != resource.RLIM_INFINITY:
             used = int(sizes[column]) * page if len(sizes) > column else 0
             found.append(max(0, limit - used))
@@ -118,7 +118,10 @@ def _groups(proc: Path, groups: Path) -> Iterator[tuple[int, int]]:
 def _walk(
     root: Path, path: str, limits: tuple[str, ...], usage: str, prefix: str
 ) -> Iterator[tuple[int, int]]:
-    """The group of a path and those around it.  A container may see its own group as the root."""
+    """``(limit, used)`` of the group of a path and of its parents, up to `root`.
+
+    A container may see its own group as the root.
+    """
     inner = root / path.strip("/")
     for folder in [inner, *inner.parents]:
         if not folder.is_relative_to(root):
@@ -130,7 +133,7 @@ def _walk(
 
 
 def _file_pages(stat: Path, prefix: str) -> int:
-    """Bytes of files that are in memory and can be dropped."""
+    """Bytes of cached files in memory; the kernel can release them."""
     wanted = {f"{prefix}active_file", f"{prefix}inactive_file"}
     pairs = (line.split() for line in _lines(stat))
     return sum(int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in wanted and pair[1].isdecimal())

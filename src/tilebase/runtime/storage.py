@@ -1,8 +1,8 @@
-"""Files that are there whole or not at all, locks, and what is flushed to disk before what.
+"""Atomic files, locks, and the order in which files are flushed to disk.
 
-A file is written as ``.NAME.part`` beside its place and renamed when it is complete.  Whoever writes the part
-holds a lock (`flock`) on it, so that what a killed process left is told from what another process is writing:
-the same command takes a left part over, and removes it if it fails itself.
+A file is written as ``.NAME.part`` in its own folder and renamed when it is complete.  The process that
+writes the part file holds a lock (`flock`) on it.  So a part file without a lock is left from a killed
+process.  The next command that writes this file takes such a part file over, and deletes it if it fails.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tilebase.errors import StorageError
 from tilebase.runtime.threads import map_in_threads
 
 SYNC_THREADS = 16
-"""Threads that flush files: the file system serves several at once with one write of its own journal."""
+"""Threads that flush files.  A file system serves several flushes with one write of its journal."""
 
 
 @contextmanager
 def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
-    """Raise what the system refuses inside as `StorageError`: ``cannot ACTION PATH: ...``."""
+    """Turn an `OSError` inside the block into a `StorageError`: ``cannot ACTION PATH: ...``."""
     try:
         yield
     except StorageError:
@@ -39,7 +39,7 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
 class FileLock:
     """An exclusive lock on a file that is made if it does not exist.  The end of a process releases it.
 
-    The file may be deleted by who holds the lock: who waited for it then takes the lock of a new file.
+    The holder of the lock may delete the file.  Then `take` in another process makes and locks a new file.
     """
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
@@ -49,7 +49,7 @@ class FileLock:
     def take(cls, path: Path) -> Self | None:
         """The lock, or None if another process, or another part of this one, holds it.
 
-        It is tried for 30 ms, since a process that only asks (`is_locked`) holds it for a moment.
+        This tries for 30 ms, since `is_locked` in another process also holds the lock for a moment.
         """
         tries = 4
         while True:
@@ -72,14 +72,14 @@ class FileLock:
             file.close()  # deleted or renamed between opening and locking
 
     def release(self, *, delete: bool = False) -> None:
-        """Let others take the lock; with `delete` its file goes first."""
+        """Let others take the lock; with `delete` its file is deleted first."""
         if delete:
             self.path.unlink(missing_ok=True)
         self.file.close()
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of a file; nothing is made or changed."""
+    """Whether a process holds the lock of a file.  Neither makes nor changes the file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -94,7 +94,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is still the one of this name."""
+    """Whether an open file still has this path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -102,10 +102,11 @@ def _is_at(descriptor: int, path: Path) -> bool:
 
 
 class PartFile:
-    """A file in the making: `file` is open for writing; `finish` gives it its name, `discard` removes it.
+    """A file that is being written: `finish` renames it to `path`, `discard` deletes it.
 
-    A link is followed, so that it stays one.  What is no regular file, as ``/dev/stdout``, is written
-    directly.  Raises `StorageError` if the file cannot be made, or another process is writing it.
+    `file` is open for writing.  If `path` is a link, its target is written and the link stays.  A file
+    that is not regular, such as ``/dev/stdout``, is written directly.  Raises `StorageError` if the file
+    cannot be made, or another process is writing it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -121,12 +122,12 @@ class PartFile:
             if self._lock is None:
                 raise StorageError(f"cannot write {path}: another process is writing it")
             self.file = self._lock.file
-            # Not a new file: file systems write a truncated one to disk as soon as it is closed.
+            # Only if it is not empty: file systems write a truncated file to disk as soon as it is closed.
             if os.fstat(self.file.fileno()).st_size:
                 self.file.truncate()
 
     def finish(self, *, durable: bool = True) -> None:
-        """Give the file its name, in place of an older one; with `durable` it lasts if the power fails."""
+        """Rename the file to `path`, replacing an older one; with `durable` it lasts if the power fails."""
         with storage_errors(self.path):
             self.file.flush()
             if self._lock is not None:
@@ -141,8 +142,8 @@ class PartFile:
             self.file.close()
 
     def discard(self) -> None:
-        """Remove what is not finished; what is finished stays."""
-        with contextlib.suppress(OSError):  # that it cannot be written has been said
+        """Delete the file unless it is finished."""
+        with contextlib.suppress(OSError):  # the failed write has raised its own error before
             if self._lock is not None:
                 self._lock.path.unlink(missing_ok=True)
                 self._lock = None
@@ -150,7 +151,7 @@ class PartFile:
 
 
 def _is_stream(path: Path, mode: int | None) -> bool:
-    """Whether a file is to be written where it is, since another one cannot take its place."""
+    """Whether a file must be written directly, since a rename cannot replace it (a device or a pipe)."""
     direct = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
     return mode is not None and (direct or not stat.S_ISREG(mode))
 
@@ -163,15 +164,15 @@ def _mode(path: Path) -> int | None:
 
 
 def part_path(path: Path) -> Path:
-    """Where a file lies until it is complete."""
+    """The name of a file until it is complete."""
     return path.with_name(f".{path.name}.part")
 
 
 @contextmanager
 def atomic_file(path: Path | str, *, durable: bool = True) -> Iterator[BinaryIO]:
-    """Write a file whole or not at all: what an error, a kill or a full disk ends leaves the older file.
+    """Write a file whole or not at all.  After an error, a kill or a full disk the older file is unchanged.
 
-    Raises `StorageError` if the system refuses.
+    Raises `StorageError` if the system refuses to write.
     """
     part = PartFile(Path(path))
     try:
@@ -189,16 +190,16 @@ def write_whole(path: Path, text: str, *, durable: bool = True) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raise `StorageError` if a file of this name cannot be written, before work is done for it.
+    """Raise `StorageError` if a file of this name cannot be written; to be called before a long computation.
 
-    It is written beside itself first, so that its folder has to be writable, too.
+    Its folder must be writable, too, since the part file is made there.
     """
     target = Path(os.path.realpath(path))
     reason = ""
     if not path.name or path.is_dir():
         reason = "it is a folder"
     elif target.exists() and not target.is_file():
-        return  # a device takes what is written
+        return  # a device is written directly
     elif not target.parent.is_dir():
         reason = f"the folder {path.parent} does not exist"
     elif target.exists() and not os.access(target, os.W_OK):
@@ -210,7 +211,7 @@ def check_writable(path: Path) -> None:
 
 
 def publish(part: Path, path: Path) -> None:
-    """Flush a finished file to disk and give it its name, which lasts then.  Raises `StorageError`."""
+    """Flush a finished file to disk, rename it to `path` and flush the folder.  Raises `StorageError`."""
     with storage_errors(path):
         _sync(part)
         part.replace(path)
@@ -245,7 +246,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A new folder that is deleted at the end, for calls that name none.  Raises `StorageError`."""
+    """A new folder that is deleted at the end, for calls that name no folder.  Raises `StorageError`."""
     with storage_errors(Path(tempfile.gettempdir()), "make a folder in"):
         folder = tempfile.TemporaryDirectory(prefix="tilebase-")
     with folder as name:
@@ -253,7 +254,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def remove_parts(folder: Path) -> None:
-    """Delete what a killed process left unfinished in a folder that this one holds, and below."""
+    """Delete the unfinished files of a killed process in a folder and below.  The caller holds its lock."""
     for pattern in (".*.part", ".*.spill"):
         for leftover in folder.rglob(pattern):
             leftover.unlink(missing_ok=True)
