@@ -1,6 +1,8 @@
 """Counting: how many boards there are, by formula or by enumeration, and what a query will take.
 
-combinatorics   how many boards there could be, without playing
-counts          the result of counting reachable states
-estimates       time, memory and disk of a query, before it begins
+Modules, those that the others import first:
+
+    combinatorics   how many boards there could be, without playing
+    counts          the result of counting reachable states
+    estimates       time, memory and disk of a query, before it begins
 """

@@ -1,13 +1,15 @@
 """The dense engine: every board within the limits, reachable or not, in the order of the perfect index.
 
-index        the perfect index: rank and unrank without gaps
-pieces       the work of a layer as plain values, and how a layer is cut into batches
-tables       tables of half boards, layers in memory, and jobs for threads
-executors    who works the pieces: threads, bits, a CUDA device
-stores       layers in files
-plan         what a pass will take
-workspace    the layers of a pass while it runs, in memory or in files
-values       what is kept of afterstates: summaries and value files
-checkpoints  the journal of a pass, and the states from which it goes on
-passes       the pass itself
+Modules, those that the others import first:
+
+    index        the perfect index: rank and unrank without gaps
+    pieces       the work of a layer as plain values, and how a layer is cut into batches
+    tables       tables of half boards, layers in memory, and jobs for threads
+    executors    who works the pieces: threads, bits, a CUDA device
+    stores       layers in files
+    plan         what a pass will take
+    workspace    the layers of a pass while it runs, in memory or in files
+    values       what is kept of afterstates: summaries and value files
+    checkpoints  the journal of a pass, and the states from which it goes on
+    passes       the pass itself
 """

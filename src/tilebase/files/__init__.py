@@ -1,5 +1,7 @@
 """Files: formats, folders and servers, each read as if a stranger had written it.
 
+Modules, those that the others import first:
+
     format        layer files and value files: compressed chunks with an index and checksums
     source        where files are: a folder, a zip file, a URL
     remote        files that a server holds

@@ -1,8 +1,13 @@
 """The game: its rules in plain Python, boards, symmetries, and the arrays that kernels take.
 
-notation    how shapes, tiles, probabilities and boards are written
-game        the parameters and rules of a game; every engine must agree with them
-symmetry    the permutations of cells that keep a game the same
-board       one board as a value, drawn and written
-compiled    a game as arrays for the kernels on packed keys
+Modules, those that the others import first:
+
+    notation    how shapes, tiles, probabilities and boards are written
+    checks      what is refused when a game is made
+    patterns    tiles on cells that win
+    game        the parameters and rules of a game; every engine must agree with them
+    symmetry    the permutations of cells that keep a game the same
+    statements  a game in words, for statements that can be cited
+    board       one board as a value, drawn and written
+    compiled    a game as arrays for the kernels on packed keys
 """

@@ -36,6 +36,7 @@ from operator import index, le
 from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
+from tilebase.game import checks
 from tilebase.game.notation import (
     count_of,
     exponent_of,
@@ -45,15 +46,13 @@ from tilebase.game.notation import (
     split_cells,
     tile_text,
 )
+from tilebase.game.patterns import Pattern as Pattern
+from tilebase.game.patterns import patterns_of
 
 Cells: TypeAlias = tuple[int, ...]
 """The exponents of a board in row-major order."""
 
-Pattern: TypeAlias = tuple[int | None, ...]
-"""The exponents of a pattern in row-major order; None on a cell where any tile or none is allowed."""
-
 _AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
-MAX_CELLS = 32
 UNBOUNDED = 64
 """Stands for the largest exponent where no rule bounds tiles; a packed key holds far less."""
 MOST_IDENTITY = 1 << 16
@@ -144,19 +143,19 @@ class Game:
         put("goal", None if goal is None else integer_of(goal, "goal"))
         put("four", probability_of(four))
         put("largest", None if largest is None else integer_of(largest, "largest tile"))
-        put("walls", self._cell_set(walls, "wall"))
-        put("unmergeable", self._cell_set(unmergeable, "unmergeable tile"))
+        put("walls", checks.cell_set(self, walls, "wall"))
+        put("unmergeable", checks.cell_set(self, unmergeable, "unmergeable tile"))
         if not isinstance(fixed, bool):
             raise GameError(f"fixed is {fixed!r}, but must be true or false")
         put("fixed", fixed)
-        put("limits", self._parse_limits(limits))
+        put("limits", checks.parse_limits(self, limits))
         put("start", str(start).strip())
         put("pattern", None if pattern is None else str(pattern).strip().lower())
         put("goal_sum", None if goal_sum is None else integer_of(goal_sum, "goal sum"))
-        self._check_fit()
-        self._check_tiles()
-        self._check_start()
-        self._check_sum()
+        checks.check_fit(self)
+        checks.check_tiles(self)
+        checks.check_start(self)
+        checks.check_sum(self)
         patterns = self.patterns  # raises GameError if a pattern cannot occur
         if self.pattern not in (None, "lemma1", "pair"):
             put("pattern", "|".join(self._pattern_text(pattern) for pattern in patterns))
@@ -184,111 +183,6 @@ class Game:
         changed = [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
         words += [f"{name}={texts.get(name, getattr(self, name))!r}" for name in changed]
         return f"Game({', '.join(words)})"
-
-    def _cell_set(self, cells: str | Iterable[int], what: str) -> tuple[int, ...]:
-        try:
-            chosen = tuple(
-                sorted({*map(int, split_cells(cells))} if isinstance(cells, str) else {*map(index, cells)})
-            )
-        except (TypeError, ValueError) as error:
-            raise GameError(f"{what}s {cells!r} are not cells: give their numbers, from 0 on") from error
-        if chosen and not 0 <= chosen[0] <= chosen[-1] < self.cells:
-            raise GameError(
-                f"{what} at cell {chosen[-1] if chosen[0] >= 0 else chosen[0]}: "
-                f"a {self.shape_text} board has cells 0 to {self.cells - 1}"
-            )
-        return chosen
-
-    def _parse_limits(self, limits: str | Sequence[int] | None) -> tuple[int, ...] | None:
-        if limits is None:
-            return None
-        try:
-            words = split_cells(limits) if isinstance(limits, str) else [str(limit) for limit in limits]
-        except TypeError as error:
-            raise GameError(f"{limits!r} are not limits: give one for each cell") from error
-        if len(words) != self.cells:
-            raise GameError(
-                f"{count_of(len(words), 'limit')} for a {self.shape_text} board: "
-                f"give one for each cell, {self.cells} in all"
-            )
-        try:
-            values = tuple(int(word) for word in words)
-        except ValueError as error:
-            raise GameError(f"limits {limits!r} hold something that is not a number") from error
-        spawned = self.spawn_exponents[-1]
-        for cell, value in enumerate(values):
-            if cell not in self.walls and exponent_of(value, "limit") < spawned:
-                raise GameError(
-                    f"limit {value} on cell {cell} is below the spawned tile {2**spawned}: "
-                    "give a higher limit, or make the cell a wall"
-                )
-        return values
-
-    def _check_fit(self) -> None:
-        if self.cells > MAX_CELLS:
-            raise GameError(
-                f"a {self.shape_text} board has {self.cells:,} cells: choose one of at most {MAX_CELLS}, as "
-                "the others do not fit into 64 bits"
-            )
-        if self.fixed and not self.unmergeable:
-            raise GameError(
-                "fixed says that unmergeable tiles never move, but there are none: name their cells"
-            )
-        if set(self.walls) & set(self.unmergeable):
-            raise GameError("a cell is listed as a wall and as an unmergeable tile: list it once")
-        if self.free_cells < 1:
-            raise GameError("no cell is left for a tile: take away walls or unmergeable tiles")
-
-    def _check_tiles(self) -> None:
-        highest, spawned = self._buildable, self.spawn_exponents[-1]
-        if self.goal is not None:
-            goal = exponent_of(self.goal, "goal")
-            if goal <= spawned:
-                raise GameError(
-                    f"goal {self.goal} is spawned, not made: choose at least {2 ** (spawned + 1)}"
-                )
-            if goal > highest:
-                raise GameError(
-                    f"goal {self.goal} cannot be made on {self.shape_text}: "
-                    f"{self.free_cells} cells make at most {2**highest}"
-                )
-        if self.largest is not None and exponent_of(self.largest, "largest tile") < spawned:
-            raise GameError(
-                f"largest tile {self.largest} is below the spawned {2**spawned}: give at least that"
-            )
-        if max(self.tops) > self.max_code:
-            raise GameError(
-                f"tiles to {2 ** max(self.tops)} can be made on {self.shape_text} and do not fit into "
-                f"{self.bits} bits a cell, which hold tiles to {2**self.max_code}: name a goal of at most "
-                f"{2 ** (self.max_code + 1)}, or a largest tile of {2**self.max_code}"
-            )
-
-    def _check_start(self) -> None:
-        if self.start == "two-tiles":
-            if self.free_cells < 2:
-                raise GameError(f"{self.shape_text} has too few cells for two tiles: choose the start empty")
-        elif self.start != "empty":
-            try:
-                cells = self.parse(self.start)
-            except BoardError as error:
-                raise GameError(f"the start is not a board of this game: {error}") from error
-            if any(self._is_x(cells[cell]) != (cell in self.unmergeable) for cell in range(self.cells)):
-                raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
-            object.__setattr__(self, "start", self.format(cells))
-
-    def _check_sum(self) -> None:
-        if self.goal_sum is None:
-            return
-        if self.goal_sum % 2:
-            raise GameError(f"the goal sum {self.goal_sum} is odd, but all sums are even: give an even one")
-        least = max(self.sum(board) for board, _ in self.starts())
-        if self.goal_sum <= least:
-            raise GameError(f"a start has the sum {least}, so the goal sum must be at least {least + 2}")
-        # With limits too low for the sum the game exists, but cannot be won: see `goal_fits`.
-        if self.goal_sum > self._largest_sum and self.limits is None:
-            raise GameError(
-                f"no board of {self} has the goal sum {self.goal_sum}: give at most {self._largest_sum}"
-            )
 
     # -- derived ---------------------------------------------------------------------------
 
@@ -348,7 +242,8 @@ class Game:
         )
 
     @cached_property
-    def _buildable(self) -> int:
+    def buildable(self) -> int:
+        """The largest exponent that play from the start can make."""
         # A tile of exponent e is made from two of e - 1, and while the second is being made the
         # first occupies a cell.  So each exponent above those that are given needs one more cell.
         return max(self.spawn_exponents[-1], self._start_exponent) + self.free_cells - 1
@@ -359,7 +254,7 @@ class Game:
         if re.fullmatch(r"0[xX][0-9a-fA-F]+", self.start):
             key = int(self.start, 16)
             codes = [key >> self.bits * cell & self.x for cell in range(self.cells)]
-            return max((code for code in codes if not self._is_x(code)), default=0)
+            return max((code for code in codes if not self.is_x(code)), default=0)
         tiles = [int(word) for word in split_cells(self.start) if word.isdecimal() and len(word) < 30]
         return max(max(tiles, default=0).bit_length() - 1, 0)
 
@@ -376,7 +271,7 @@ class Game:
     @property
     def goal_fits(self) -> bool:
         """Whether limits allow a win: a pattern, the goal sum, or two tiles of goal // 2 in one line."""
-        if any(self.patterns) or (self.goal_sum is not None and self.goal_sum <= self._largest_sum):
+        if any(self.patterns) or (self.goal_sum is not None and self.goal_sum <= self.largest_sum):
             return True
         if self.goal_exponent is None:
             return False
@@ -386,66 +281,7 @@ class Game:
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """The patterns, one of which is enough to win: an exponent for each cell, None for any."""
-        if self.pattern is None:
-            return ()
-        if self.pattern == "lemma1":
-            return (self._lemma(),)
-        if self.pattern == "pair":
-            return self._pairs()
-        return tuple(self._parse_pattern(text) for text in self.pattern.split("|"))
-
-    def _merging_exponent(self, least: int) -> int:
-        """The exponent of the tile goal // 2.  Raises `GameError` unless the goal is at least `least`."""
-        if self.goal_exponent is None or self.goal_exponent < exponent_of(least):
-            raise GameError(f"the pattern {self.pattern} needs a goal of at least {least}")
-        return self.goal_exponent - 1
-
-    def _lemma(self) -> Pattern:
-        top = self._merging_exponent(64)
-        if len(self.shape) != 2 or self.shape[0] < 2 or self.shape[1] < 3:
-            raise GameError(
-                f"the pattern lemma1 needs two rows of three cells, which {self.shape_text} has not"
-            )
-        pattern: list[int | None] = [None] * self.cells
-        second = self.shape[1]
-        pattern[:2] = top, top - 1
-        pattern[second : second + 3] = top - 2, top - 3, top - 3
-        return self._check_pattern(tuple(pattern))
-
-    def _pairs(self) -> tuple[Pattern, ...]:
-        paired = self._merging_exponent(4)
-        return tuple(
-            tuple(paired if cell in pair else None for cell in range(self.cells))
-            for pair in self.neighbours
-            if all(self.tops[cell] >= paired for cell in pair)
-        )
-
-    def _parse_pattern(self, text: str) -> Pattern:
-        words = split_cells(text)
-        if len(words) != self.cells:
-            raise GameError(
-                f"the pattern {text!r} has {count_of(len(words), 'cell')}; "
-                f"a {self.shape_text} board has {self.cells}: "
-                "write * where any tile may be"
-            )
-        try:
-            pattern = tuple(
-                None if word == "*" else self._parse_cell(word, cell) for cell, word in enumerate(words)
-            )
-        except BoardError as error:
-            raise GameError(f"{text!r} is not a pattern: {error}") from error
-        return self._check_pattern(pattern)
-
-    def _check_pattern(self, pattern: Pattern) -> Pattern:
-        for cell, exponent in enumerate(pattern):
-            if exponent is not None and not self._is_x(exponent) and exponent > self.tops[cell]:
-                raise GameError(
-                    f"the pattern needs {2**exponent} on cell {cell}, where {self} allows "
-                    f"{f'at most {2 ** self.tops[cell]}' if self.tops[cell] else 'no tile'}"
-                )
-        if not any(pattern):
-            raise GameError("the pattern holds no tile: name at least one")
-        return pattern
+        return patterns_of(self)
 
     @property
     def limits_text(self) -> str:
@@ -465,10 +301,10 @@ class Game:
 
         Won and forbidden boards do not count.  Boards that no play makes may hold more: see `highest`.
         """
-        return tuple(min(self._buildable, highest) for highest in self.highest)
+        return tuple(min(self.buildable, highest) for highest in self.highest)
 
     @property
-    def _largest_sum(self) -> int:
+    def largest_sum(self) -> int:
         """An upper bound of the sums of all boards."""
         return sum(2**top for top in self.tops if top)
 
@@ -594,30 +430,6 @@ class Game:
             words.append("fixed")
         return ", ".join(words)
 
-    @property
-    def board_text(self) -> str:
-        """The board in words, for statements: ``3x3 with walls on the cells 1, 2``."""
-        text = self.shape_text
-        if self.walls:
-            text += f" with walls on the cells {', '.join(map(str, self.walls))}"
-        if self.unmergeable:
-            movement = "fixed" if self.fixed else "movable"
-            cells = ", ".join(map(str, self.unmergeable))
-            text += f" with {movement} tiles that never merge, first on the cells {cells}"
-        return text
-
-    @property
-    def within_text(self) -> str:
-        """The limits and the largest tile, in words with a blank in front; empty without both."""
-        text = "" if self.limits is None else f" within the limits {self.limits_text}"
-        return text if self.largest is None else f"{text} without a tile above {self.largest}"
-
-    @property
-    def winning_text(self) -> str:
-        """What wins, in words: ``the tile 64 or the pattern pair``."""
-        ways = {"the tile": self.goal, "the pattern": self.pattern, "the sum": self.goal_sum}
-        return " or ".join(f"{name} {value}" for name, value in ways.items() if value is not None)
-
     # -- boards ------------------------------------------------------------------------------
 
     @cached_property
@@ -641,9 +453,10 @@ class Game:
                 f"{text!r} has {count_of(len(words), 'cell')}; a {self.shape_text} board has {self.cells}: "
                 "separate cells by blanks or commas and rows by /"
             )
-        return self.check(tuple(self._parse_cell(word, cell) for cell, word in enumerate(words)))
+        return self.check(tuple(self.parse_cell(word, cell) for cell, word in enumerate(words)))
 
-    def _parse_cell(self, word: str, cell: int) -> int:
+    def parse_cell(self, word: str, cell: int) -> int:
+        """The exponent on a cell from text.  Raises `BoardError`."""
         if word in (".", "-", "_", "0") or (word == "#" and cell in self.walls):
             return 0
         if word == "x" and self.unmergeable:
@@ -671,7 +484,7 @@ class Game:
             found = exponent_of(tile) if tile else 0
         except GameError as error:
             raise BoardError(str(error)) from error
-        if self._is_x(found):
+        if self.is_x(found):
             raise BoardError(
                 f"tile {tile} does not fit beside unmergeable tiles: write x for those, or tiles up to "
                 f"{2**self.max_code}"
@@ -722,7 +535,7 @@ class Game:
         if not self.unmergeable and min(board) >= 0 and all(map(le, board, most)):
             return board
         for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
-            is_x = self._is_x(exponent)
+            is_x = self.is_x(exponent)
             if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
                 continue
             if cell in self.unmergeable and self.fixed:
@@ -746,13 +559,14 @@ class Game:
 
     def word(self, exponent: int) -> str:
         """A tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
-        if self._is_x(exponent):
+        if self.is_x(exponent):
             return "x"
         # A merge that would make the code of x makes the next exponent instead (`merge_line`).
         most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
         return tile_text(most) if most else "0"
 
-    def _is_x(self, exponent: int) -> bool:
+    def is_x(self, exponent: int) -> bool:
+        """Whether this is the code of an unmergeable tile."""
         return bool(self.unmergeable) and exponent == self.x
 
     def pack(self, cells: Sequence[int]) -> int:
@@ -775,11 +589,11 @@ class Game:
         """The sum of all tiles; unmergeable tiles add nothing."""
         if not self.unmergeable:
             return sum([1 << e for e in cells if e])
-        return sum(2**e for e in cells if e and not self._is_x(e))
+        return sum(2**e for e in cells if e and not self.is_x(e))
 
     def max_exponent(self, cells: Sequence[int]) -> int:
         """The largest exponent on the board, unmergeable tiles aside; 0 on an empty board."""
-        return max((e for e in cells if not self._is_x(e)), default=0)
+        return max((e for e in cells if not self.is_x(e)), default=0)
 
     # -- rules -------------------------------------------------------------------------------
 
@@ -863,7 +677,7 @@ class Game:
     @property
     def start_tiles(self) -> Cells:
         """The exponents on the start board, unmergeable tiles aside; 0 everywhere without such a board."""
-        return tuple(0 if self._is_x(code) else code for code in self.start_board or (0,) * self.cells)
+        return tuple(0 if self.is_x(code) else code for code in self.start_board or (0,) * self.cells)
 
     def starts(self) -> list[tuple[Cells, Fraction]]:
         """The states the game starts from, with probabilities that sum to 1, without symmetry."""

@@ -31,6 +31,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import parse_shape
+from tilebase.game.statements import board_words, winning_words, within_words
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Solution
@@ -94,7 +95,7 @@ class Forced:
             None: "it is undecided whether the player can force",
         }[self.forced]
         return (
-            f"2048 on {game.board_text}, from {start}: {verdict} {game.winning_text}{game.within_text} "
+            f"2048 on {board_words(game)}, from {start}: {verdict} {winning_words(game)}{within_words(game)} "
             f"against every spawn of {spawns}"
         )
 

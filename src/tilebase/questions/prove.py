@@ -26,6 +26,7 @@ from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
+from tilebase.game.statements import board_words, winning_words, within_words
 from tilebase.objectives.objective import ONE, Objective
 from tilebase.objectives.results import Solution
 from tilebase.objectives.values import Lower, Upper, cut
@@ -96,8 +97,9 @@ class ProvedBound:
         who = "no strategy makes" if up else "there is a strategy that makes"
         power = self.one.bit_length() - 1
         return (
-            f"2048 on {game.board_text} from {start}, spawns of {law}: "
-            f"{who} {game.winning_text}{game.within_text} with probability {'above' if up else 'at least'} "
+            f"2048 on {board_words(game)} from {start}, spawns of {law}: "
+            f"{who} {winning_words(game)}{within_words(game)} "
+            f"with probability {'above' if up else 'at least'} "
             f"{self.value} / 2^{power}, which is {cut(self.bound, up=up, digits=12)} "
             f"(proved in integers, rounded {'up' if up else 'down'})."
         )

@@ -1,5 +1,7 @@
 """What a run needs of the system: files that are whole or absent, memory, progress, bounded JSON.
 
+Modules, those that the others import first:
+
     paths       where files that nobody named go
     storage     files written whole or not at all, locks, flushing
     documents   JSON that a stranger may have written, read with bounds

@@ -1,5 +1,7 @@
 """The search for forced wins, and the certificates that prove them.
 
-search          depth first over afterstates on all threads
-certificates    strategies and refutations as files; `tilebase.check` verifies them alone
+Modules, those that the others import first:
+
+    search          depth first over afterstates on all threads
+    certificates    strategies and refutations as files; `tilebase.check` verifies them alone
 """

@@ -1,10 +1,12 @@
 """The sparse engine: reachable states only, layer by layer, stored as sorted canonical keys.
 
-index       ranks of canonical boards within a layer
-bitset      sets of boards as one bit per rank, larger than memory if need be
-maps        the two maps of the forward pass, cut into tasks for threads
-forward     the forward pass: every reachable state
-folds       objectives as arrays and kernels
-backward    the backward pass: what every reachable position is worth
-reading     solved layers brought back from disk
+Modules, those that the others import first:
+
+    index       ranks of canonical boards within a layer
+    bitset      sets of boards as one bit per rank, larger than memory if need be
+    maps        the two maps of the forward pass, cut into tasks for threads
+    forward     the forward pass: every reachable state
+    folds       objectives as arrays and kernels
+    backward    the backward pass: what every reachable position is worth
+    reading     solved layers brought back from disk
 """

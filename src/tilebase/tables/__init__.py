@@ -1,7 +1,9 @@
 """Tables: what a position is worth, and whether a table is right; no solver is needed.
 
-slides    the rules for single boards, with remembered lines
-probe     what a position is worth, and which slides are best
-verify    every byte against its checksum, every value against those that follow
-sums      SHA-256 sums of the files of a table
+Modules, those that the others import first:
+
+    slides    the rules for single boards, with remembered lines
+    probe     what a position is worth, and which slides are best
+    verify    every byte against its checksum, every value against those that follow
+    sums      SHA-256 sums of the files of a table
 """

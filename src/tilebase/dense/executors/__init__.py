@@ -1,7 +1,9 @@
 """Executors: who works the pieces of a dense pass.
 
-protocol    what an executor is, and what it cost
-threads     values in memory, on all threads
-bits        Boolean values, 64 boards at a time
-cuda        values on a CUDA device, one thread per board
+Modules, those that the others import first:
+
+    protocol    what an executor is, and what it cost
+    threads     values in memory, on all threads
+    bits        Boolean values, 64 boards at a time
+    cuda        values on a CUDA device, one thread per board
 """
