@@ -52,8 +52,17 @@ def main() -> int:
         keys = sum(path.stat().st_size for path in Path(folder).glob("afterstates/*.tbl"))
         values = sum(path.stat().st_size for path in Path(folder).glob("values/win/*.val"))
     median = statistics.median(cold)
-    print(f"warm {warm * 1e6:.0f} µs (goal {WARM_GOAL * 1e6:.0f}), over {len(boards)} positions of a game")
-    print(f"cold {median * 1e3:.2f} ms, at most {max(cold) * 1e3:.2f} (goal {COLD_GOAL * 1e3:.0f})")
+    hot, fresh = (
+        "reached" if found <= goal else "MISSED" for found, goal in ((warm, WARM_GOAL), (median, COLD_GOAL))
+    )
+    print(
+        f"{'probe, warm':18} {warm * 1e6:8.0f} µs (goal {WARM_GOAL * 1e6:g} µs: {hot}), "
+        f"over {len(boards)} positions of a game"
+    )
+    print(
+        f"{'probe, cold':18} {median * 1e3:8.2f} ms (goal {COLD_GOAL * 1e3:g} ms: {fresh}), "
+        f"at most {max(cold) * 1e3:.2f} ms"
+    )
     print(f"{keys:,} bytes of keys, {values:,} bytes of values")
     return 0 if warm <= WARM_GOAL and median <= COLD_GOAL else 1
 

@@ -3,6 +3,7 @@
     scripts/bench                 the quick ones
     scripts/bench --all           4x4 to 64 too (half an hour, 16 GiB)
     scripts/bench --only 3x3      those whose name contains a word
+    scripts/bench --kernels       each compiled kernel instead (benchmarks/kernels.py); --only as above
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
 compare ratios within one run, and quote the counts of work, which do not vary.
@@ -39,13 +40,13 @@ def solve(*arguments: str) -> list[str]:
     return [*TILEBASE, "solve", *arguments, "--quiet"]
 
 
-def bound(limits: str) -> list[str]:
+def prove(limits: str) -> list[str]:
     options = ["--pattern", "lemma1", "--start", "empty", "--type", "uint32", "--stats", "--quiet"]
     return [*TILEBASE, "prove", "3x4", "512", "--limits", limits, *options]
 
 
 def force(*arguments: str) -> list[str]:
-    return [*TILEBASE, "force", *arguments, "--start", "empty", "--engine", "dense", "--quiet"]
+    return [*TILEBASE, "force", *arguments, "--start", "empty", "--quiet"]
 
 
 BENCHMARKS = [
@@ -56,13 +57,16 @@ BENCHMARKS = [
     Benchmark("count 4x4 32", count("4x4", "32", "--memory", "4GiB"), 60, 4 * 2**30),
     Benchmark("solve 3x3 1024", solve("3x3", "1024"), 5),
     Benchmark("solve 3x3 score", solve("3x3", "--objective", "score"), 12),
+    Benchmark("solve 4x4 16 score", solve("4x4", "16", "--objective", "score"), 7.5),
     Benchmark("solve 4x4 32", solve("4x4", "32", "--memory", "8GiB"), 300, 8 * 2**30),
     # 1.65e9 boards; the goal of the line below it at the same rate.
-    Benchmark("bound 3x4 512", bound("256,128,16,16/64,64,32,16/16,16,16,16"), 98),
-    Benchmark("bound 3x4 512 wide", bound("256,128,64,64/64,64,64,64/64,64,64,64"), 1200, slow=True),
+    Benchmark("prove 3x4 512", prove("256,128,16,16/64,64,32,16/16,16,16,16"), 98),
+    Benchmark("prove 3x4 512 wide", prove("256,128,64,64/64,64,64,64/64,64,64,64"), 1200, slow=True),
+    # 8.5 million afterstates; one thread, since several open different ones in each run.
+    Benchmark("force 3x4 64", force("3x4", "64", "--engine", "search", "--threads", "1"), 16),
     # 1.38e10 and 2.82e11 boards, a bit each; all published lines to 12 cells are to take ten minutes.
-    Benchmark("force 2x6 128", force("2x6", "128"), 30),
-    Benchmark("force 2x2x3 512", force("2x2x3", "512"), 330, slow=True),
+    Benchmark("force 2x6 128", force("2x6", "128", "--engine", "dense"), 30),
+    Benchmark("force 2x2x3 512", force("2x2x3", "512", "--engine", "dense"), 330, slow=True),
     Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
 ]
 
@@ -118,7 +122,17 @@ def main() -> int:
     )
     parser.add_argument("--all", action="store_true", help="run the slow ones too")
     parser.add_argument("--only", default="", help="run those whose name contains this")
+    parser.add_argument("--kernels", action="store_true", help="run the kernels, not whole commands")
+    parser.add_argument(
+        "--signatures", action="store_true", help="with --kernels: print the lines of tests/signatures.tsv"
+    )
     chosen = parser.parse_args()
+    if chosen.signatures and not chosen.kernels:
+        parser.error("--signatures are those of kernels: add --kernels")
+    if chosen.kernels:
+        import kernels  # which loads Numba
+
+        return kernels.main(chosen.only, signatures=chosen.signatures)
     bare = min(measure([sys.executable, "-c", "pass"]).wall for _ in range(5))
     reached = []
     for benchmark in BENCHMARKS:
@@ -126,6 +140,10 @@ def main() -> int:
             if not benchmark.slow:
                 measure(benchmark.command)
             reached.append(report(benchmark, measure(benchmark.command), bare))
+    if chosen.only in "probe":
+        import probe  # last: what this process holds in memory would count as the commands'
+
+        reached.append(probe.main() == 0)
     return 0 if all(reached) else 1
 
 

@@ -22,7 +22,7 @@ class Fact:
         return f"{self.place}: " + ", ".join(f"{name} {value}" for name, value in self.row if value)
 
 
-def facts(file: str, **wanted: str | set[str]) -> list[Fact]:
+def facts(file: str, folder: Path = FOLDER, **wanted: str | set[str]) -> list[Fact]:
     """The rows of a file whose columns hold what is wanted: a text, or one of a set.
 
     Lines that begin with # are comments; the first other line names the columns.  Raises
@@ -30,7 +30,7 @@ def facts(file: str, **wanted: str | set[str]) -> list[Fact]:
     """
     columns: list[str] = []
     found = []
-    for number, line in enumerate((FOLDER / file).read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate((folder / file).read_text("utf-8").splitlines(), 1):
         if line.startswith("#") or not line.strip():
             continue
         words = line.split("\t")
@@ -39,7 +39,9 @@ def facts(file: str, **wanted: str | set[str]) -> list[Fact]:
             continue
         row = dict(zip(columns, words + [""] * (len(columns) - len(words)), strict=True))
         if all(row[name] in ({value} if isinstance(value, str) else value) for name, value in wanted.items()):
-            found.append(Fact(f"tests/facts/{file}:{number}", tuple(row.items())))
+            found.append(
+                Fact(f"tests/{folder.relative_to(FOLDER.parent) / file}:{number}", tuple(row.items()))
+            )
     if not found:
         raise LookupError(f"no row of {file} has {wanted}")
     return found

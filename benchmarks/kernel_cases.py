@@ -1,0 +1,611 @@
+"""The inputs of the kernel benchmarks: layers of real games, and each kernel called on one of them.
+
+`Inputs` makes what several kernels share, once and only if it is asked for.  Each function below makes
+a `Case` of it: one kernel on one input.  `benchmarks/kernels.py` times the cases on the large inputs, and
+tests/test_signatures.py runs them on the small ones.
+
+Afterstates come from a forward pass, and the states that a dense pass reads come from that pass.  The values
+that `sparse.folds` reads are not those of a game: they are spread over the range of their type, since no kernel
+there branches on a value.  Everything uses one thread.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import backward, boards, codec, forward, half, rank
+from tilebase._kernels.arguments import Links, Scratch, Target
+from tilebase.dense.executors.bits import BitLayer, Bits, Words
+from tilebase.dense.executors.protocol import DenseWork
+from tilebase.dense.executors.threads import Threads
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.pieces import Source, Step, whole_pieces
+from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, make_law, masks
+from tilebase.dense.workspace import InMemory
+from tilebase.files.keys import BoardCheck, StoredLayer
+from tilebase.files.run import Question, RunFolder
+from tilebase.game.compiled import CompiledGame
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import FIRST
+from tilebase.objectives.objective import parse_objectives
+from tilebase.runtime.storage import temporary_folder
+from tilebase.search.search import Search
+from tilebase.sparse.backward import records
+from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
+from tilebase.sparse.folds import Spawned, make_fold
+from tilebase.sparse.forward import count_in
+from tilebase.sparse.maps import Layout, Layouts, Worker
+from tilebase.sparse.reading import word_potentials
+
+Array = npt.NDArray[Any]
+MEMORY = 1 << 30
+SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""Multiples of it modulo 2**64 are spread evenly."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel on one input.
+
+    Attributes
+    ----------
+    run:
+        Calls the kernel; returns how many boards, keys, ... it worked on.
+    written:
+        The arrays that the kernel wrote.
+    clear:
+        Makes the arrays as they were before the kernel; called before each run.
+    """
+
+    run: Callable[[], int]
+    written: Callable[[], Sequence[Array]]
+    clear: Callable[[], None] = lambda: None
+
+    def signature(self) -> str:
+        """The work of one run, and the CRC-32 of all that the kernel wrote, least significant byte first."""
+        self.clear()
+        work, crc = self.run(), 0
+        for array in self.written():
+            crc = zlib.crc32(array.astype(array.dtype.newbyteorder("<")).tobytes(), crc)
+        return f"{work} {crc:08x}"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The games whose layers are the inputs; no board of the dense games is larger than its limits.
+
+    Attributes
+    ----------
+    sparse, total:
+        A game for the kernels of the forward and the backward pass, and the sum of its layer.
+    dense, dense_total:
+        A game for the passes over all boards within limits, and the sum of its layer.
+    alike, alike_total:
+        The same where a board and its mirror image, its parts B and C exchanged, are worth the same.
+    tabulated:
+        A game of two dimensions for the tables of half boards.
+    forced:
+        A game for the search.
+    halves:
+        How often all float16s from 0 to 1 are converted.
+    """
+
+    sparse: Game
+    total: int
+    dense: Game
+    dense_total: int
+    alike: Game
+    alike_total: int
+    tabulated: Game
+    forced: Game
+    halves: int
+
+    def text(self, of: str) -> str:
+        """An input in words: "sparse", "dense", "alike", "tabulated", "forced" or "halves"."""
+        game = getattr(self, of)
+        if of == "halves":
+            return f"numbers from 0 to 1, {game} times"
+        total = {"sparse": self.total, "dense": self.dense_total, "alike": self.alike_total}.get(of)
+        return str(game) if total is None else f"{game}, sum {total}"
+
+    @cached_property
+    def layers(self) -> Layers:
+        """The layers of the sparse game."""
+        return Layers(self.sparse, self.total)
+
+    @cache  # noqa: B019 - inputs live as long as the process
+    def values(self, objective: str) -> DenseLayers:
+        """A dense pass down to the layer, one value per board."""
+        return DenseLayers(self.dense, self.dense_total, objective, bits=False)
+
+    @cached_property
+    def bits(self) -> DenseLayers:
+        """A dense pass down to the layer, one bit per board."""
+        return DenseLayers(self.dense, self.dense_total, "guaranteed", bits=True)
+
+    @cached_property
+    def alike_bits(self) -> DenseLayers:
+        """The same for the game whose mirror images are worth the same."""
+        return DenseLayers(self.alike, self.alike_total, "guaranteed", bits=True)
+
+
+LARGE = Inputs(
+    sparse=Game("3x3", 1024),
+    total=500,
+    dense=Game("3x4", 32, limits="16,16,16,8/16,16,8,8/8,8,8,4"),
+    dense_total=60,
+    alike=Game("2x2x3", 32, limits="16,16,16,16,16,16,8,8,8,8,8,8"),
+    alike_total=60,
+    tabulated=Game("3x4", 256),
+    forced=Game("3x4", 32, start="empty"),
+    halves=100,
+)
+SMALL = Inputs(
+    sparse=Game("3x3", 64),
+    total=60,
+    dense=Game("2x3", 32),
+    dense_total=40,
+    alike=Game("2x2x2", 16),
+    alike_total=30,
+    tabulated=Game("2x3", 32),
+    forced=Game("2x4", 32, start="empty"),
+    halves=1,
+)
+
+
+# -- the forward and the backward pass -----------------------------------------------------------
+
+
+class Layers:
+    """The afterstates around one layer of a game, and what kernels take with them."""
+
+    def __init__(self, game: Game, total: int) -> None:
+        self.game, self.total, self.compiled = game, total, CompiledGame(game)
+        self.rules = self.compiled.rules
+        layouts = Layouts(game)
+        self.layouts = {s: layouts.at(s) for s in range(total, total + 5, 2)}
+        self.afters = {}  # by sum: canonical keys, ascending
+        with (
+            temporary_folder() as folder,
+            RunFolder(folder / "run", Question(game, False, "afterstates")) as run,
+        ):
+            count_in(run, memory=MEMORY, threads=1, up_to=total + 4)
+            for s in range(total - 4, total + 5, 2):
+                self.afters[s] = StoredLayer(run.layer_path("afterstates", s)).read(0)
+
+    def empty_set(self) -> BitSet:
+        """A set of boards of the layer."""
+        size = self.layouts[self.total].layer.size
+        bits = block_bits_for(size)
+        words = -(-size >> bits) << bits - 6
+        return BitSet(size, np.zeros(words, dtype=np.uint64), Path(), "")
+
+    def target(self, boards: BitSet, arena: Arena | None) -> Target:
+        """A set that is filled, at once or through an arena."""
+        pages = (arena or Arena(0)).pages_for(boards.block_bits)
+        return Target(self.layouts[self.total].ranking, arena is None, boards.bits, pages)
+
+    def spawn(self, target: Target, scratch: Scratch) -> int:
+        """Put the states of the layer into a set: what spawns make of earlier afterstates."""
+        for exponent in self.game.spawn_exponents:
+            keys = self.afters[self.total - 2**exponent]
+            place = forward.spawn_map(keys, 0, exponent, self.rules, target, scratch)
+            assert place == len(keys)
+        return sum(len(self.spawned(self.total - 2**e, e)) for e in self.game.spawn_exponents)
+
+    @cache  # noqa: B019 - as above
+    def spawned(self, total: int, exponent: int) -> Array:
+        """What the spawns of one exponent make of the afterstates of a sum: keys, not canonical."""
+        keys, none = self.afters[total], np.zeros(0, dtype=np.uint64)
+        n = backward.spawn_all(keys, exponent, self.rules, none, none.astype(np.int64))
+        states, source = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.int64)
+        backward.spawn_all(keys, exponent, self.rules, states, source)
+        return states
+
+    @cached_property
+    def states(self) -> BitSet:
+        """The states of the layer."""
+        found = self.empty_set()
+        self.spawn(self.target(found, None), Scratch.of(forward.BATCH))
+        return found
+
+    @cache  # noqa: B019 - as above
+    def directory(self, total: int) -> Array:
+        """The directory of the afterstates of a sum above the layer."""
+        keys, layout = self.afters[total], self.layouts[total]
+        found, edge = np.zeros((records(layout.layer.size), 2), dtype=np.uint64), np.zeros(3, dtype=np.uint64)
+        backward.index_keys(layout.index.rank(layout.layer, keys), len(keys), FIRST, found, edge)
+        found[edge[0]] = edge[1:]
+        return found
+
+    def link(self, exponent: int, merges: Sequence[str], out: Links, spawns: Array, scratch: Scratch) -> int:
+        """Link the layer to what follows a spawn; return the number of spawns."""
+        layout: Layout = self.layouts[self.total + 2**exponent]
+        count, n, sound = backward.link(
+            self.afters[self.total], 0, exponent, self.rules, layout.ranking,
+            self.directory(self.total + 2**exponent), word_potentials(self.game, merges), scratch, spawns,
+            out,
+        )  # fmt: skip
+        assert sound
+        assert count == len(self.afters[self.total])
+        return int(n)
+
+    def new_links(self, exponent: int, merges: Sequence[str]) -> tuple[Links, Array]:
+        """Memory for all links of the layer, and for the number of spawns on each afterstate."""
+        axes, width = len(self.game.shape), len(self.spawned(self.total, exponent)) + backward.BATCH
+        links = Links(
+            np.zeros((2 * axes, width), dtype=np.uint32),
+            np.zeros((len(merges), axes, width), dtype=np.int32),
+            np.zeros((1, 0), dtype=np.uint64),
+        )
+        return links, np.zeros(len(self.afters[self.total]), dtype=np.uint8)
+
+
+def spawn_map(inputs: Inputs) -> Case:
+    """Mark the states of a small layer: bits are set at once."""
+    layers, scratch = inputs.layers, Scratch.of(forward.BATCH)
+    states = layers.empty_set()
+    target = layers.target(states, None)
+    return Case(lambda: layers.spawn(target, scratch), lambda: [states.bits], lambda: states.bits.fill(0))
+
+
+def _spawned_arena(layers: Layers, states: BitSet) -> Arena:
+    """An arena with the ranks of all states of the layer, each as often as it is reached."""
+    boards = sum(len(layers.spawned(layers.total - 2**e, e)) for e in layers.game.spawn_exponents)
+    pages = boards // forward.PAGE + 3 * states.blocks + 64
+    arena = Arena(pages * PAGE_BYTES)
+    arena.reset(states.blocks)
+    return arena
+
+
+def push(inputs: Inputs) -> Case:
+    """The same with pages of offsets, as large layers have them; bits are set by `flush`."""
+    layers, scratch = inputs.layers, Scratch.of(forward.BATCH)
+    states = layers.empty_set()
+    arena = _spawned_arena(layers, states)
+
+    def run() -> int:
+        return layers.spawn(layers.target(states, arena), scratch)
+
+    def written() -> list[Array]:
+        _, order, length = arena.by_block(states.blocks)
+        return [arena.offsets(page, length) for page in order.tolist()]
+
+    return Case(run, written, lambda: arena.reset(states.blocks))
+
+
+def flush(inputs: Inputs) -> Case:
+    """Set the bits of all offsets in an arena, duplicates included."""
+    layers = inputs.layers
+    states = layers.empty_set()
+    arena = _spawned_arena(layers, states)
+    offsets = layers.spawn(layers.target(states, arena), Scratch.of(forward.BATCH))
+    start, order, length = arena.by_block(states.blocks)
+
+    def run() -> int:
+        bits = np.uint64(states.block_bits)
+        forward.flush(0, states.blocks, 0, bits, arena.data, start, order, length, states.bits)
+        return offsets
+
+    return Case(run, lambda: [states.bits], lambda: states.bits.fill(0))
+
+
+def slide_map(inputs: Inputs) -> Case:
+    """Slide the states of the layer, mark the afterstates and count."""
+    layers, worker = inputs.layers, Worker()
+    afters, layout = layers.empty_set(), layers.layouts[layers.total]
+    counts = np.zeros((layers.game.max_code + 1, 5), dtype=np.int64)
+    source, target = layout.source(layers.states), layers.target(afters, None)
+    end = np.uint64(layout.layer.size)
+
+    def run() -> int:
+        forward.slide_map(
+            source, np.uint64(0), end, layers.rules, False, target, worker.recent, worker.scratch,
+            worker.marks, worker.single, counts,
+        )  # fmt: skip
+        return int(counts[:, forward.STATE].sum())
+
+    def clear() -> None:
+        worker.forget(layout.layer.size)
+        afters.bits.fill(0)
+        counts.fill(0)
+
+    return Case(run, lambda: [afters.bits, counts], clear)
+
+
+def list_layer(inputs: Inputs) -> Case:
+    """List the states of the layer and count them by largest tile."""
+    layers = inputs.layers
+    layout, states = layers.layouts[layers.total], layers.states
+    n = states.count(0, states.size)
+    keys, counts = np.zeros(n + 64, dtype=np.uint64), np.zeros(layers.game.max_code + 1, dtype=np.int64)
+    maxima = np.empty(forward.BATCH, dtype=np.uint8)
+
+    def run() -> int:
+        end = np.uint64(states.size)
+        return int(forward.list_layer(layout.source(states), np.uint64(0), end, keys, maxima, counts))
+
+    return Case(run, lambda: [keys[:n], counts], lambda: counts.fill(0))
+
+
+def link(inputs: Inputs) -> Case:
+    """Link the layer to the afterstates that follow spawns of a 2."""
+    layers, scratch = inputs.layers, Scratch.of(2 * backward.BATCH + 2)
+    links, spawns = layers.new_links(1, ())
+    n = layers.link(1, (), links, spawns, scratch)
+    return Case(lambda: layers.link(1, (), links, spawns, scratch), lambda: [links.slots[:, :n], spawns])
+
+
+def index_keys(inputs: Inputs) -> Case:
+    """Enter the afterstates of the layer into its directory."""
+    layers = inputs.layers
+    layout, keys = layers.layouts[layers.total], layers.afters[layers.total]
+    ranks = layout.index.rank(layout.layer, keys)
+    out, edge = np.zeros((records(layout.layer.size), 2), dtype=np.uint64), np.zeros(3, dtype=np.uint64)
+
+    def run() -> int:
+        backward.index_keys(ranks, len(ranks), FIRST, out, edge)
+        return len(ranks)
+
+    return Case(run, lambda: [out, edge])
+
+
+def _spread(n: int, most: int) -> Array:
+    """``n`` integers from 0 to ``most - 1``."""
+    high = (np.arange(1, n + 1, dtype=np.uint64) * SPREAD) >> np.uint64(33)
+    return high % np.uint64(most)
+
+
+def fold(objective: str) -> Callable[[Inputs], Case]:
+    """The best over slides, then the fold over spawns, then the values: all kernels of one objective."""
+
+    def make(inputs: Inputs) -> Case:
+        layers = inputs.layers
+        (one,) = parse_objectives(objective)
+        folds, scratch = make_fold(layers.game, one), Scratch.of(2 * backward.BATCH + 2)
+        jobs, boards = [], len(layers.afters[layers.total])
+        for exponent in sorted(layers.game.spawn_exponents, reverse=True):
+            links, spawns = layers.new_links(exponent, folds.merges)
+            n = layers.link(exponent, folds.merges, links, spawns, scratch)
+            above = layers.total + 2**exponent
+            values = folds.values(len(layers.afters[above]), above)
+            found = _spread(len(layers.afters[above]), 0x3C00 if one.dtype == "float16" else 1 << 14)
+            if one.is_boolean:
+                found &= np.uint64(1)
+            elif one.is_mean and one.dtype != "float16":
+                found = found / 2.0**14
+            folds.put(values, 0, found.astype(np.uint8) if one.is_boolean else found)
+            gains = dict(zip(folds.merges, links.gains, strict=True))
+            jobs.append((Spawned(exponent, links.slots, n, gains, spawns), values))
+        out: list[Array] = []
+
+        def run() -> int:
+            acc = folds.start(boards)
+            for spawned, values in jobs:
+                folds.add(acc, spawned, values)
+            out[:] = [folds.finish(acc, jobs[0][0].spawns)]
+            return sum(spawned.n for spawned, _ in jobs)
+
+        return Case(run, lambda: out)
+
+    return make
+
+
+def rank_keys(inputs: Inputs) -> Case:
+    """Rank the states that spawns of a 2 make of the layer below."""
+    layers = inputs.layers
+    keys = layers.compiled.canonical(layers.spawned(layers.total - 2, 1))
+    ranking, out = layers.layouts[layers.total].ranking, np.zeros(len(keys), dtype=np.uint64)
+
+    def run() -> int:
+        rank.rank_keys(keys, len(keys), ranking, out)
+        return len(keys)
+
+    return Case(run, lambda: [out])
+
+
+def canonicalise(inputs: Inputs) -> Case:
+    """Make these states canonical, in batches as the passes do."""
+    layers = inputs.layers
+    source, images = layers.spawned(layers.total - 2, 1), Scratch.of(forward.BATCH).images
+    keys = source.copy()
+
+    def run() -> int:
+        for at in range(0, len(keys), forward.BATCH):
+            batch = keys[at : at + forward.BATCH]
+            boards.canonicalise(batch, len(batch), layers.rules.symmetries, images)
+        return len(keys)
+
+    return Case(run, lambda: [keys], lambda: np.copyto(keys, source))
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def encode(inputs: Inputs) -> Case:
+    """Encode the keys of the layer, without compressing them."""
+    keys = inputs.layers.afters[inputs.total]
+    out = np.zeros(10 * len(keys), dtype=np.uint8)
+    size = codec.encode_deltas(keys, out)
+
+    def run() -> int:
+        assert codec.encode_deltas(keys, out) == size
+        return len(keys)
+
+    return Case(run, lambda: [out[:size]])
+
+
+def decode(inputs: Inputs) -> Case:
+    """Decode them."""
+    keys = inputs.layers.afters[inputs.total]
+    data, out = np.zeros(10 * len(keys), dtype=np.uint8), np.zeros_like(keys)
+    size = codec.encode_deltas(keys, data)
+    return Case(lambda: int(codec.decode_deltas(keys[0], data[:size], out)), lambda: [out])
+
+
+def check_boards(inputs: Inputs) -> Case:
+    """Check that the keys of the layer are boards of its sum; a key of another sum must be refused."""
+    keys, check = inputs.layers.afters[inputs.total], BoardCheck(inputs.sparse)
+    wrong = np.concatenate([keys[:-1], inputs.layers.afters[inputs.total + 2][-1:]])
+
+    def run() -> int:
+        check.demand(keys, inputs.total, "the layer")
+        return len(keys)
+
+    def refused() -> list[Array]:
+        try:
+            check.demand(wrong, inputs.total, "the layer")
+        except ValueError:
+            return [np.ones(1, dtype=np.uint8)]
+        return [np.zeros(1, dtype=np.uint8)]
+
+    return Case(run, refused)
+
+
+# -- the dense passes ----------------------------------------------------------------------------
+
+
+class DenseLayers:
+    """A dense pass in memory from the largest sum down to a layer, which is not made yet."""
+
+    def __init__(self, game: Game, total: int, objective: str, *, bits: bool) -> None:
+        self.game, self.total, index = game, total, PerfectIndex(game)
+        (one,) = parse_objectives(objective)
+        law, pool, sizes = make_law(game, one), ThreadPoolExecutor(1), index.sizes()
+        rules = DenseRules(index, pool, merge=one.meaning.merge)
+        self.executor: Any = (
+            Bits(rules, pool, 1, Words.of(index, sizes))
+            if bits
+            else Threads(rules, law, pool, 1, largest=None)
+        )
+        self.work, self.boards = DenseWork(), sizes[total]
+
+        def above(s: int) -> Any:
+            return law.won if game.reached(s) and one.is_win else law.none
+
+        self.memory: InMemory[Any] = InMemory(self.executor, index, Path(), above, self.work)
+        for s in sorted((s for s in sizes if s > total), reverse=True):
+            self.memory.release_above(s + 4)
+            self.memory.solve(s, lambda _: None, lambda _: None)
+
+    def case(self, step: Step) -> Case:
+        """One step of the layer, after the steps before it."""
+        afters, states = (self._layer(kind) for kind in ("afterstates", "states"))
+        pieces = list(whole_pieces(self.executor.steps, self.game.spawn_exponents, self.total))
+        for piece in itertools.takewhile(lambda piece: piece.step is not step, pieces):
+            self._do(piece, afters, states)
+        (piece,) = (piece for piece in pieces if piece.step is step)
+        before = [_buffer(layer).copy() for layer in (afters, states)]
+
+        def run() -> int:
+            self._do(piece, afters, states)
+            return self.boards
+
+        def clear() -> None:
+            for layer, values in zip((afters, states), before, strict=True):
+                np.copyto(_buffer(layer), values)
+
+        return Case(run, lambda: [_buffer(afters if step is Step.FOLD else states)], clear)
+
+    def _layer(self, kind: Any) -> Any:
+        layer = self.executor.layer(Source(kind, self.total))
+        _buffer(layer)[-len(layer.data) :] = 0  # bits that no kernel writes are in the signature, too
+        return layer
+
+    def _do(self, piece: Any, afters: Any, states: Any) -> None:
+        fold = piece.step is Step.FOLD
+        reads = [self.memory.layer(source.total) for source in piece.reads] if fold else [afters]
+        self.executor.do(piece, reads, afters if fold else states, self.work, lambda _: None)
+
+
+def _buffer(layer: Any) -> Array:
+    """All memory of a layer: words of bits, or values with the sentinels before them."""
+    found: Array = layer.words if isinstance(layer, BitLayer) else layer.values
+    return found
+
+
+def dense(objective: str, step: Step) -> Callable[[Inputs], Case]:
+    """A step of the dense pass with values."""
+    return lambda inputs: inputs.values(objective).case(step)
+
+
+def bits(step: Step) -> Callable[[Inputs], Case]:
+    """A step of the dense pass with one bit per board."""
+    return lambda inputs: inputs.bits.case(step)
+
+
+def alike_bits(step: Step) -> Callable[[Inputs], Case]:
+    """The same where a board and its mirror image are worth the same."""
+    return lambda inputs: inputs.alike_bits.case(step)
+
+
+def tabulate(inputs: Inputs) -> Case:
+    """Fill the tables of slides to the left and right in the top half, what merges score included."""
+    game = inputs.tabulated
+    first, second = PerfectIndex(game).parts[:2]
+    parts = [kernel_part(part, masks(game, part), free_cells(game, part)) for part in (first, second)]
+    top = HalfTables(game, first, second, (parts[0], parts[1]), ["left", "right"], "tile")
+
+    def run() -> int:
+        for job in top.jobs():
+            job()
+        return int(top.arrays.table.size)
+
+    def clear() -> None:
+        top.arrays.table.fill(0)
+        top.arrays.earned.fill(0)
+
+    return Case(run, lambda: [top.arrays.table, top.arrays.earned], clear)
+
+
+# -- the rest ------------------------------------------------------------------------------------
+
+
+def search(inputs: Inputs) -> Case:
+    """Decide a game from nothing; written are the verdict and the table of what is decided."""
+    done: list[Array] = []
+
+    def run() -> int:
+        found = Search(inputs.forced, memory=MEMORY, threads=1)
+        try:
+            won = found.decide(0)
+        finally:
+            found.close()
+        done[:] = [np.array([won], dtype=np.uint8), found.facts.table]
+        return found.opened
+
+    return Case(run, lambda: done)
+
+
+def from_halves(inputs: Inputs) -> Case:
+    """All float16s from 0 to 1 as numbers."""
+    codes = np.tile(np.arange(0x3C01, dtype=np.uint16), inputs.halves)
+    out = np.zeros(len(codes))
+
+    def run() -> int:
+        half.from_halves(codes, out)
+        return len(codes)
+
+    return Case(run, lambda: [out])
+
+
+def to_halves(inputs: Inputs) -> Case:
+    """Numbers from 0 to 1 as float16s: all multiples of 2^-14, of which some lie between two float16s."""
+    values = np.tile(np.arange((1 << 14) + 1) / 2.0**14, inputs.halves)
+    out = np.zeros(len(values), dtype=np.uint16)
+
+    def run() -> int:
+        half.to_halves(values, out)
+        return len(values)
+
+    return Case(run, lambda: [out])
