@@ -5,8 +5,8 @@ a `Case` of it: one kernel on one input.  `benchmarks/kernels.py` times the case
 tests/test_signatures.py runs them on the small ones.
 
 Afterstates come from a forward pass, and the states that a dense pass reads come from that pass.  The values
-that `sparse.folds` reads are not those of a game: they are spread over the range of their type, since no kernel
-there branches on a value.  Everything uses one thread.
+that `sparse.folds` reads are not those of a game: they are spread over the range of their type, since no
+kernel there branches on a value.  Everything uses one thread.
 """
 
 from __future__ import annotations
