@@ -2,9 +2,9 @@
 
 index       ranks of canonical boards within a layer
 bitset      sets of boards as one bit per rank, larger than memory if need be
-maps        the two maps of the forward pass, cut into tasks for threads
+maps        the two maps of the forward pass, divided into tasks for threads
 forward     the forward pass: every reachable state
 folds       objectives as arrays and kernels
-backward    the backward pass: what every reachable position is worth
-reading     solved layers brought back from disk
+backward    the backward pass: the value of every reachable afterstate
+reading     solved layers, read from disk
 """
