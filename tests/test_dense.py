@@ -156,7 +156,7 @@ def dense_table(tmp_path: Path) -> Path:
 def test_a_dense_table_is_probed_played_and_verified(dense_table, tmp_path, capsys):
     solve(LIMITED, "win,lower,upper,guaranteed", table=tmp_path / "sparse")
     with open_table(dense_table) as everything, open_table(tmp_path / "sparse") as sparse:
-        assert everything.start() == sparse.start()
+        assert everything.start == sparse.start
         for state in list(oracle.values(LIMITED).states)[::7]:
             text = LIMITED.format(state)
             for label in ("lower", "upper", "guaranteed"):

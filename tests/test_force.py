@@ -527,7 +527,7 @@ def test_bad_questions(ask, error, sentence):
     ("words", "sentence"),
     [
         (["force"], "force needs a SHAPE"),
-        (["force", "2x2"], "force needs a GOAL: The tile to force; tilebase force largest finds the largest"),
+        (["force", "2x2"], "give a tile or a goal sum; tilebase force largest 2x2 finds the largest tile"),
         (["force", "largest"], "force largest needs a SHAPE"),
         (["force", "largest", "2x2", "8"], "'8' is more than force largest takes"),
         (["force", "largest", "2x2", "-c", "x.cert"], "Unknown option"),

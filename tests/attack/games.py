@@ -102,7 +102,8 @@ def check_bound(case: Case, question: Question) -> None:
     if found is REFUSED:
         return
     tops = [1 << top if top else 0 for top in game.tops]
-    boards = [b for b in rules.boards() if all(tile <= top for tile, top in zip(b, tops, strict=True))]
+    boards = [b for b in rules.boards() if not rules.has_sum(b)]
+    boards = [b for b in boards if all(tile <= top for tile, top in zip(b, tops, strict=True))]
     orbits = {rules.least(board) for board in boards}
     numbers = (len(boards), len(orbits))
     case.done["bounds"] += 1
@@ -122,6 +123,8 @@ def check_slides(case: Case, question: Question, boards: int = 20) -> None:
     rules, game, slider = question.rules, question.game, Slider(question.game)
     for _ in range(boards):
         plain = random_board(case.rng, question)
+        if rules.has_sum(plain):
+            continue
         text = rules.text(plain)
         lines = f"{question.lines}; Board.parse(game, {text!r}).slides()"
         board = case.call("Board.parse", lines, Board.parse, game, text)
@@ -206,7 +209,7 @@ def check_force(case: Case, question: Question) -> None:
     game = question.game
     if not game.can_win:
         return
-    wanted = bool(question.rules.value[MEASURES.index("guaranteed")])
+    wanted = bool(question.rules.value[list(MEASURES).index("guaranteed")])
     for engine in ("search", "dense", "reachable"):
         lines = f"{question.lines}; force(game, engine={engine!r}, threads=1)"
         found = case.call(f"force {engine}", lines, force, game, engine=engine, threads=1)

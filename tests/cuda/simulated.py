@@ -68,7 +68,7 @@ def test_means_are_those_of_threads(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["win:float16", "score"])
 def test_what_cuda_cannot_do_is_refused(text: str, tmp_path: Path) -> None:
     (objective,) = parse_objectives(text)
-    with pytest.raises(UsageError, match="cuda takes win in float32 or float64, bounds, and guaranteed"):
+    with pytest.raises(UsageError, match="cuda solves win in float32 or float64"):
         start(tmp_path, objective, "cuda")
 
 

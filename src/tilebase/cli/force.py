@@ -92,6 +92,8 @@ def decide(
 
     tilebase force 3x4 64 --limits 32,32,32,16/16,32,32,16/16,16,16,16
     """
+    if goal is None and goal_sum is None:
+        raise UsageError(f"give a tile or a goal sum; tilebase force largest {shape} finds the largest tile")
     chosen = choose_format(form, output)
     if certificate is not None and output is not None and certificate.absolute() == output.absolute():
         raise UsageError(f"{output} cannot be both the certificate and the answer: name two files")

@@ -1,19 +1,19 @@
-"""Files: formats, folders and servers, each read as if a stranger had written it.
+"""Files: formats, folders and servers.  Nothing that is read is trusted: a stranger may have written it.
 
 Modules, those that the others import first:
 
     format        layer files and value files: compressed chunks with an index and checksums
     source        where files are: a folder, a zip file, a URL
     remote        files that a server holds
-    recent        the most recently used of some things, within a budget
+    recent        a cache that keeps the most recently used objects, within a budget
     manifest      what a table holds, with a checksum of every layer
-    findings      what a check of files found
+    findings      the results of a check of files
     run           the folder of a run: its journal, and how to continue after a kill
     keys          layers of keys, encoded by compiled code
-    reachable     the layers of keys that the forward pass left
+    reachable     the layers of keys that the forward pass wrote
     solved        the values of one objective beside those layers
-    work_folders  folders of runs that nobody named
-    parquet       layers as Parquet, out and in
+    work_folders  folders of runs for which the user named no folder
+    parquet       layers exported to Parquet and imported from it
 
 Docs: docs/format.md.
 """

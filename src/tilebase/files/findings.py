@@ -1,4 +1,4 @@
-"""What a check of many files finds."""
+"""The results of a check of many files."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from tilebase.errors import StorageError, TilebaseError
 
 MOST_UNREAD = 3
-"""Files that cannot be read before the check stops: a server that hangs would hang at each."""
+"""A check stops after so many files that cannot be read, since each may take a time limit of a server."""
 
 
 class Findings:
-    """What a check of many files finds, one sentence each."""
+    """The results of a check of many files, one sentence for each fault."""
 
     def __init__(self) -> None:
         self.wrong: list[str] = []
@@ -25,7 +25,7 @@ class Findings:
 
     @contextmanager
     def checking(self) -> Iterator[None]:
-        """Within it an error is a sentence: of a file that cannot be read, or of one that is wrong.
+        """Inside the block, errors of a file become sentences: it cannot be read, or it is wrong.
 
         Raises `StopCheckError` at the third file that cannot be read.
         """

@@ -1,18 +1,18 @@
 """Layer files and value files: compressed chunks with an index and checksums.
 
-docs/format.md is the specification; this is its reference implementation, in NumPy and
-without Numba.  All integers are little-endian.
+docs/format.md is the specification.  This is its reference implementation, in NumPy without
+Numba.  All integers are little-endian.
 
     header   16 bytes  "tilebase", "LAYER" or "VALUE", version, two zero bytes
     chunks             zstd frames: LEB128 deltas between neighbouring ascending keys, or values
-    index    20 bytes a chunk: first key u64, keys u32, bytes u32, CRC-32 of the frame u32
-    meta               JSON, UTF-8: game, sum, kind, and what the values are
+    index    20 bytes per chunk: first key u64, keys u32, bytes u32, CRC-32 of the frame u32
+    meta               JSON, UTF-8: game, sum, kind, and the objective of values
     trailer  48 bytes  offset of the index u64, keys u64, chunks u64, bytes of meta u32,
                        CRC-32 of index u32, of meta u32, of the trailer so far u32, "LAYEREND"
 
-A value file has a chunk for each of the layer file whose boards it values, and the same first
-keys in its index.  Every byte is covered by a checksum or a fixed value.  A file appears under its name only
-when it is complete: it is written beside its place and renamed.
+A value file has one chunk for each chunk of its layer file, with the same first keys in its index.  Every
+byte is covered by a checksum or a fixed value.  A file gets its name only when it is complete: it is written
+under another name and renamed.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ HEADER = b"tilebaseLAYER\x01\x00\x00"
 VALUE_HEADER = b"tilebaseVALUE\x01\x00\x00"
 END = b"LAYEREND"
 CHUNK_KEYS = 1 << 14
-"""Keys in a chunk that we write, the last one of a file aside: one ranged read of about 10 kB a probe."""
+"""Keys in each chunk that is written, except the last of a file: a probe reads one chunk, about 10 kB."""
 MOST_CHUNK_KEYS = 1 << 20
-"""Keys in a chunk that we read: the index of another program's file may say so many (docs/format.md)."""
+"""Most keys in a chunk that is read; files of other programs may have larger chunks (docs/format.md)."""
 MOST_CHUNKS = 1 << 22
-"""Of one file: 70,000,000,000 keys in chunks of ours, and an index of 84 MB."""
+"""Most chunks of one file: 70,000,000,000 keys in chunks of `CHUNK_KEYS`, with an index of 84 MB."""
 MOST_META = 1 << 20
-"""Bytes of meta."""
+"""Most bytes of meta."""
 _WINDOW = 1 << 23
-"""Bytes that zstd may keep of what it has decompressed: what RFC 8878 asks of every reader."""
+"""Bytes of the window of zstd, at most: RFC 8878 asks every reader to support so much."""
 LEVEL = 3
 """Level of zstd: higher ones save a few percent and cost several times as much (docs/format.md)."""
 FAST_LEVEL = -1
@@ -76,7 +76,7 @@ class Chunk:
 
 
 def encode_keys(keys: Keys) -> bytes:
-    """LEB128 deltas of ascending keys, the first key left out (NumPy; slow but plain)."""
+    """LEB128 deltas of ascending keys, without the first key (NumPy; slow, but easy to read)."""
     out = bytearray()
     for delta in np.diff(keys).tolist():
         while delta > 0x7F:
@@ -87,7 +87,7 @@ def encode_keys(keys: Keys) -> bytes:
 
 
 def decode_keys(first: int, data: bytes, count: int) -> Keys:
-    """The keys of a chunk from its first key and deltas.  Raises `CorruptError`."""
+    """The keys of a chunk, from its first key and the deltas.  Raises `CorruptError`."""
     raw = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero(raw < 0x80).astype(np.int32)
     if len(ends) != count - 1 or (len(raw) and raw[-1] >= 0x80):
@@ -98,15 +98,15 @@ def decode_keys(first: int, data: bytes, count: int) -> Keys:
         starts = np.concatenate([np.zeros(1, dtype=np.int32), ends[:-1] + 1], dtype=np.int32)
         if (ends - starts).max() > 9:
             raise CorruptError("a chunk holds a difference of more than 10 bytes")
-        place = np.arange(len(raw), dtype=np.int32) - np.repeat(starts, ends - starts + 1)
-        pieces = (raw & 0x7F).astype(np.uint64) << (7 * place).astype(np.uint64)
+        position = np.arange(len(raw), dtype=np.int32) - np.repeat(starts, ends - starts + 1)
+        pieces = (raw & 0x7F).astype(np.uint64) << (7 * position).astype(np.uint64)
         keys[1:] = np.uint64(first) + np.cumsum(np.add.reduceat(pieces, starts), dtype=np.uint64)
     check_ascending(keys)
     return keys
 
 
 def check_ascending(keys: Keys) -> None:
-    """Raise `CorruptError` unless keys are strictly ascending: differences may be 0, or too large to add."""
+    """Raise `CorruptError` unless keys are strictly ascending; wrong deltas may be 0, or overflow."""
     if (keys[1:] <= keys[:-1]).any():
         raise CorruptError("the keys of a chunk are not ascending")
 
@@ -125,17 +125,17 @@ def _compressor(level: int) -> zstandard.ZstdCompressor:
 
 
 def encode_values(values: Values, bits: bool) -> bytes:
-    """Values as a chunk holds them: the bytes of the array, or one bit each, lowest first."""
+    """Values as bytes of a chunk: those of the array, or one bit per value, the lowest bit first."""
     if bits:
         return np.packbits(values, bitorder="little").tobytes()
     return values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 class LayerWriter:
-    """A layer or value file in the making: beside its place, then renamed.
+    """Writes a layer or value file under another name; `finish` renames it.
 
-    Errors of the disk are raised as `StorageError`.  Used as a context manager, it leaves no
-    part of a file behind unless `finish` was reached.
+    Errors of the disk raise `StorageError`.  As a context manager, it deletes the unfinished file if
+    `finish` was not called.
     """
 
     def __init__(self, path: Path, header: bytes = HEADER) -> None:
@@ -156,12 +156,12 @@ class LayerWriter:
         self._part.discard()
 
     def add(self, chunk: Chunk) -> None:
-        """Append a chunk; they come in ascending order of keys."""
+        """Append a chunk.  Chunks must come in ascending order of keys."""
         self._write(chunk.frame)
         self._rows.append((chunk.first, chunk.keys, len(chunk.frame), zlib.crc32(chunk.frame)))
 
     def finish(self, meta: dict[str, Any], *, durable: bool) -> int:
-        """Complete the file and rename it into place; return its bytes, and have its `checksum`.
+        """Complete and rename the file, set `checksum`, and return the size of the file in bytes.
 
         With `durable`, file and folder are flushed to disk before the call returns.
         """
@@ -173,7 +173,7 @@ class LayerWriter:
 
 
 def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tuple[bytes, str]:
-    """All that follows the chunks, and the checksum of the file."""
+    """The bytes after the chunks (index, meta, trailer), and the checksum of the file."""
     index = np.array(rows, dtype=_INDEX).tobytes()
     text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
     offset = len(HEADER) + sum(row[2] for row in rows)
@@ -188,8 +188,8 @@ def write_layer(
 ) -> tuple[int, str]:
     """Write a layer file by atomic rename; return its size in bytes and its checksum.
 
-    `chunks` come in ascending order.  Raises `StorageError` if the disk refuses; then no file
-    and no part of one is left.
+    `chunks` must be in ascending order.  Raises `StorageError` if the system refuses to write; then no
+    new file is left.
     """
     with LayerWriter(path) as writer:
         for chunk in chunks:
@@ -198,15 +198,15 @@ def write_layer(
 
 
 def _sums(lengths: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    """Where each piece begins if these are their lengths, and where the last one ends."""
+    """From the lengths of pieces: where each piece begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(lengths, dtype=np.int64)])
 
 
 class _ChunkFile:
-    """An open file of chunks.  Thread-safe: each read is one positioned read.
+    """An open file of chunks.  Thread-safe: each read names its offset.
 
-    `checksum` covers the whole file: it is that of the trailer, which holds that of the
-    index, which holds those of the chunks.
+    `checksum` is the CRC-32 of the trailer.  It covers the whole file, since the trailer holds the
+    checksum of the index, and the index holds those of the chunks.
     """
 
     header = HEADER
@@ -257,7 +257,7 @@ class _ChunkFile:
         return f"<{type(self).__name__} {self.path}: {self.keys_total:,} boards>"
 
     def _check_index(self) -> None:
-        """Bound what the index says of each chunk before memory is taken for it."""
+        """Check the sizes of all chunks in the index, before memory is allocated for a chunk."""
         first, keys = self.index["first"], self.index["keys"]
         if (first[1:] <= first[:-1]).any():
             raise CorruptError(f"{self.path} is damaged: the first keys of its chunks are not ascending")
@@ -270,7 +270,7 @@ class _ChunkFile:
             raise CorruptError(f"{self.path} says that a chunk takes more bytes than its keys could")
 
     def close(self) -> None:
-        """Close the file; reads fail from then on."""
+        """Close the file.  Later reads fail."""
         self._source.close()
 
     def __enter__(self) -> Self:
@@ -288,11 +288,11 @@ class _ChunkFile:
         return len(self.index)
 
     def chunk_of(self, key: int) -> int:
-        """The chunk that holds a key if any does; -1 if the key is below all."""
+        """The only chunk that can hold a key; -1 if the key is below all keys."""
         return int(self.index["first"].searchsorted(np.uint64(key), side="right")) - 1
 
     def frame(self, chunk: int) -> bytes:
-        """A chunk as it is stored, checked.  Raises `CorruptError`."""
+        """The zstd frame of a chunk, after comparing its checksum.  Raises `CorruptError`."""
         row = self.index[chunk]
         frame = self._source.read(int(self._offsets[chunk]), int(row["bytes"]))
         if zlib.crc32(frame) != row["crc"]:
@@ -300,15 +300,15 @@ class _ChunkFile:
         return frame
 
     def check_bytes(self) -> None:
-        """Compare every byte with its checksum, and decompress nothing.  Raises `CorruptError`."""
+        """Compare every byte with its checksum, without decompressing.  Raises `CorruptError`."""
         for chunk in range(self.chunks):
             self.frame(chunk)
 
     def data(self, chunk: int, most: int) -> bytes:
-        """A chunk's content, at most `most` bytes, by one ranged read.  Raises `CorruptError`."""
+        """The decompressed bytes of a chunk, at most `most`, by one ranged read.  Raises `CorruptError`."""
         frame = self.frame(chunk)
         try:
-            # zstd would take memory for all that a frame declares, whatever `max_output_size` is.
+            # zstd allocates the size that a frame declares, even if it exceeds `max_output_size`.
             declared = zstandard.frame_content_size(frame)
             if declared > most:
                 raise CorruptError(
@@ -322,7 +322,7 @@ class _ChunkFile:
 
     @contextlib.contextmanager
     def _named(self, chunk: int) -> Iterator[None]:
-        """Within it, what is wrong with a chunk is said with the names of file and chunk."""
+        """Inside the block, errors get the names of file and chunk."""
         try:
             yield
         except CorruptError as error:
@@ -332,14 +332,14 @@ class _ChunkFile:
 
 
 class LayerFile(_ChunkFile):
-    """An open layer file: ascending keys.  Thread-safe: each read is one positioned read.
+    """An open layer file: ascending keys.  Thread-safe: each read names its offset.
 
     Raises
     ------
     MissingLayerError
-        If the file is not there.
+        If the file does not exist.
     CorruptError
-        If header, index, meta or trailer are damaged; chunks are checked as they are read.
+        If header, index, meta or trailer are damaged; each chunk is checked when it is read.
     """
 
     def deltas(self, chunk: int) -> bytes:
@@ -347,7 +347,7 @@ class LayerFile(_ChunkFile):
         return self.data(chunk, 10 * int(self.index[chunk]["keys"]) + 1)
 
     def keys(self, chunk: int, decode: Callable[[int, bytes, int], Keys] = decode_keys) -> Keys:
-        """The keys of a chunk, ascending; `decode` may be a faster twin of `decode_keys`."""
+        """The keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
         row = self.index[chunk]
         with self._named(chunk):
             return decode(int(row["first"]), self.deltas(chunk), int(row["keys"]))
@@ -365,7 +365,7 @@ class LayerFile(_ChunkFile):
         return at < len(keys) and int(keys[at]) == key
 
     def verify(self) -> None:
-        """Read everything.  Raises `CorruptError` at the first byte that is wrong."""
+        """Read and check the whole file.  Raises `CorruptError` at the first fault."""
         last = -1
         for chunk in range(self.chunks):
             keys = self.keys(chunk)
@@ -375,9 +375,9 @@ class LayerFile(_ChunkFile):
 
 
 class ValueFile(_ChunkFile):
-    """An open value file: what the boards of a layer file are worth, chunk by chunk.
+    """An open value file: the values of the boards of a layer file, in chunks.
 
-    ``meta["objective"]`` says what the values mean.  Raises as `LayerFile` does.
+    ``meta["objective"]`` says what the values mean.  Raises the same errors as `LayerFile`.
     """
 
     header = VALUE_HEADER
@@ -393,7 +393,7 @@ class ValueFile(_ChunkFile):
         return str(dtype)
 
     def values(self, chunk: int) -> Values:
-        """The values of a chunk; bits come as uint8.  Raises `CorruptError`."""
+        """The values of a chunk; Boolean values are returned as uint8.  Raises `CorruptError`."""
         count = int(self.index[chunk]["keys"])
         if self.dtype == "bit":
             expected = (count + 7) // 8
@@ -410,7 +410,7 @@ class ValueFile(_ChunkFile):
         return values
 
     def check_pair(self, layer: LayerFile) -> None:
-        """Raise `CorruptError` unless these are the values of that layer's boards."""
+        """Raise `CorruptError` unless these are the values of the boards of `layer`."""
         same = len(self.index) == len(layer.index) and all(
             np.array_equal(self.index[name], layer.index[name]) for name in ("first", "keys")
         )
@@ -420,18 +420,18 @@ class ValueFile(_ChunkFile):
             )
 
     def check_objective(self, objective: Objective) -> None:
-        """Raise `CorruptError` unless the file says that its values are those of this objective."""
+        """Raise `CorruptError` unless the meta names this objective."""
         if self.meta.get("objective") != objective.identity:
             raise CorruptError(
                 f"{self.path} does not hold values of {objective}: files of different runs are mixed"
             )
 
     def check_ranks(self) -> None:
-        """Raise `CorruptError` unless the first board of each chunk is the one after the last chunk's."""
+        """Raise `CorruptError` unless the chunks hold all ranks in order, without gaps."""
         if not np.array_equal(self.index["first"], self.starts[:-1].astype(np.uint64)):
             raise CorruptError(f"{self.path} is damaged: its chunks are not those of boards by rank")
 
     def verify(self) -> None:
-        """Read everything.  Raises `CorruptError` at the first chunk that is wrong."""
+        """Read and check the whole file.  Raises `CorruptError` at the first damaged chunk."""
         for chunk in range(self.chunks):
             self.values(chunk)

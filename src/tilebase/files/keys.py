@@ -1,4 +1,4 @@
-"""Layers of keys going to and coming from layer files, with the compiled codec."""
+"""Writing and reading layers of keys as layer files, with the compiled codec."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def encode(keys: Keys) -> list[Chunk]:
 
 
 def decode(first: int, data: bytes, count: int) -> Keys:
-    """Twin of `files.format.decode_keys`, compiled.  Raises `CorruptError`."""
+    """The compiled counterpart of `files.format.decode_keys`.  Raises `CorruptError`."""
     keys = np.empty(count, dtype=np.uint64)
-    # A writable copy: a read-only array is another type to Numba and would compile again.
+    # A writable copy, since a read-only array has another type in Numba, which would compile again.
     raw = np.frombuffer(bytearray(data), dtype=np.uint8)
     found = codec.decode_deltas(np.uint64(first), raw, keys)
     if found == -2:
@@ -48,13 +48,13 @@ def decode(first: int, data: bytes, count: int) -> Keys:
 
 
 class BoardCheck:
-    """Whether keys are boards of a game with one sum.
+    """Checks that keys are boards of a game with one sum.
 
-    Ranks of other keys would lead kernels beyond their arrays, and a file that somebody else made may
-    hold any keys.
+    A file from a stranger may hold any keys.  Keys of other boards have ranks beyond the arrays of the
+    kernels, which do not check them.
     """
 
-    _WRONG, _X = 1 << 28, 1 << 21  # what a forbidden code and an x that moves add to a sum
+    _WRONG, _X = 1 << 28, 1 << 21  # what a forbidden code and a movable x add to a sum
 
     def __init__(self, game: Game) -> None:
         self.game = game
@@ -64,7 +64,7 @@ class BoardCheck:
         ]  # of the last cells first
         sizes = np.array([len(table) for table in tables], dtype=np.uint64)
         used = game.bits * game.cells
-        # What the kernel takes: sums, starts, masks, width, unused.
+        # The arguments of the kernel: sums, starts, masks, width, unused.
         self._arguments = (
             np.concatenate(tables),
             np.cumsum(sizes, dtype=np.uint64) - sizes,
@@ -75,7 +75,7 @@ class BoardCheck:
         self._moving = 0 if game.fixed else len(game.unmergeable)
 
     def _sums(self, cells: range) -> npt.NDArray[np.int32]:
-        """By packed cells what they add to the sum of the board."""
+        """``[packed]``: what these cells add to the sum of the board."""
         found = np.zeros(1, dtype=np.int64)
         for cell in cells:
             found = (found[:, None] + np.array(self._codes(cell), dtype=np.int64)).ravel()
@@ -98,7 +98,7 @@ class BoardCheck:
 
 
 def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
-    """Cut ascending parts at multiples of `size`, whatever the sizes of the parts."""
+    """Join ascending parts and cut them into pieces of `size` keys."""
     held: list[Keys] = []
     count = 0
     for part in parts:
@@ -117,8 +117,8 @@ def write_keys(
 ) -> tuple[int, str]:
     """Write ascending `parts` as one layer file; return its bytes and its checksum.
 
-    The file depends on the keys and `meta` only, not on how the parts were cut or on threads.
-    Without a pool everything happens in this thread (small layers).
+    The file depends only on the keys and `meta`, not on the sizes of the parts or on threads.
+    Without a pool, this thread does all the work, which is best for small layers.
     """
     if pool is None:
         chunks: Iterable[Chunk] = encode(np.concatenate([np.empty(0, dtype=np.uint64), *parts]))
@@ -129,7 +129,7 @@ def write_keys(
 
 
 class StoredLayer:
-    """One finished layer: its file, and its keys too while it is small."""
+    """One finished layer: its file, and also its keys if they are few."""
 
     def __init__(self, path: Path, keys: Keys | None = None) -> None:
         self.path = path
@@ -145,7 +145,7 @@ class StoredLayer:
 
     @property
     def jobs(self) -> int:
-        """Number of pieces that `read` gives."""
+        """Number of pieces that `read` can return."""
         return 1 if self._keys is not None else -(-self.file.chunks // JOB_CHUNKS)
 
     def read(self, job: int) -> Keys:
@@ -156,7 +156,7 @@ class StoredLayer:
         return np.concatenate([self.file.keys(chunk, decode) for chunk in chunks])
 
     def close(self) -> None:
-        """Close the file; the layer stays where it is."""
+        """Close the file.  The layer stays on disk."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,6 +1,6 @@
 """The manifest of a table: what was solved, how large it is, and a checksum of every layer.
 
-``manifest.json`` is written last, so that a folder with one is a whole table.
+``manifest.json`` is written last, so that a folder with a manifest is a complete table.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from tilebase.runtime.documents import mapping, parse_json, shown, text, underst
 
 VERSION = 1
 MOST_COUNT = 10**30
-"""Of boards: those without symmetry may be more than 64 bits hold."""
+"""Largest count of boards; counts without symmetry may need more than 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What a table holds.
+    """The contents of a table.
 
     Attributes
     ----------
     game:
         The game.
     counts:
-        States, afterstates and so on, in total.
+        The total numbers of states, afterstates and so on.
     objectives:
-        Those with values; ``starts[label]`` is the value of the start.
+        The objectives with values; ``starts[label]`` is the value of the start.
     layers:
         ``layers[s]``: checksums of the files of sum s by folder: ``afterstates``, then labels.
     thinned:
-        What was left out, if anything was.
+        Which boards or values were left out; None for a full table.
     space:
-        ``"reachable"``: the afterstates that occur, with files of keys; ``"all"``: all boards within
-        the limits, by perfect index, without.
+        ``"reachable"``: the reachable afterstates, with files of keys; ``"all"``: all boards within
+        the limits, in the order of the perfect index, without files of keys.
     """
 
     game: Game
@@ -60,7 +60,7 @@ class Manifest:
 
     @property
     def text(self) -> str:
-        """The file."""
+        """The content of the file."""
         values: dict[str, Any] = {
             "format": "tilebase table",
             "version": VERSION,
@@ -99,7 +99,7 @@ class Manifest:
 
     @classmethod
     def _from_values(cls, values: dict[str, Any]) -> Manifest:
-        """The manifest of a JSON object, every member of which is checked."""
+        """The manifest in a JSON object.  Every member is checked."""
         labels = mapping(values["objectives"], "objectives")
         objectives = tuple(Objective.from_identity(identity) for identity in labels.values())
         if list(labels) != [one.label for one in objectives] or not objectives:
@@ -137,7 +137,7 @@ class Manifest:
 
 
 def file_name(label: str, total: int) -> str:
-    """The file that the checksum of a label and a sum belongs to, as a path in the folder of the table."""
+    """The path, in the folder of the table, of the file of a label and a sum."""
     if label == "afterstates":
         return f"afterstates/{total:06d}.tbl"
     return f"values/{label}/{total:06d}.val"
@@ -148,9 +148,9 @@ def _check(values: Mapping[str, Any]) -> str:
 
 
 def _start(objective: Objective, value: Value) -> Value:
-    """The value of the start, if it is of the kind that the objective has."""
-    kind = (Upper if objective.rounds_up else Lower) if objective.is_bound else Exact
-    if not isinstance(value, kind):
+    """`value`, checked.  Raises `CorruptError` unless it has the type and range of the objective."""
+    expected = (Upper if objective.rounds_up else Lower) if objective.is_bound else Exact
+    if not isinstance(value, expected):
         raise CorruptError(f"the value of the start under {objective.label} has the wrong type, {value.kind}")
     if isinstance(value, Exact) and isinstance(value.value, bool) != objective.is_boolean:
         raise CorruptError(

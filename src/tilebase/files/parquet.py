@@ -1,9 +1,9 @@
-"""Layers in the ecosystem's format: Parquet out and in.
+"""Layers as Parquet files: export and import.
 
-Columns: ``key`` (uint64, ascending) and ``cell_0`` ... (uint8 exponents, row-major; 0 is
-empty).  The file's metadata holds, under the name ``tilebase``, the layer's own as JSON (game, kind
-and sum among it), and under ``tilebase.sha256`` a checksum of that text and all keys: Parquet's own
-checksums cover neither the metadata nor, as most programs write them, the pages.
+The columns are ``key`` (uint64, ascending) and ``cell_0`` ... (uint8 exponents, row-major; 0 is
+empty).  The metadata of the file holds two entries.  ``tilebase`` is the meta of the layer as JSON,
+with game, kind and sum.  ``tilebase.sha256`` is a checksum of that text and all keys, since the
+checksums of Parquet cover neither the metadata nor, in the files of most programs, the pages.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def cells_of(game: Game, keys: Keys) -> npt.NDArray[np.uint8]:
 
 
 def export_parquet(layer: Path, output: Path) -> int:
-    """Write a layer file as Parquet, one row group a chunk; return the number of boards.
+    """Write a layer file as Parquet, one row group per chunk; return the number of boards.
 
     Raises `CorruptError`, `MissingLayerError`, `StorageError` or `MissingExtraError`.
     """
@@ -70,17 +70,17 @@ def export_parquet(layer: Path, output: Path) -> int:
 
 
 def import_parquet(source: Path, layer: Path, *, unchecked: bool = False) -> int:
-    """Write the boards of a Parquet file that `export_parquet` made as a layer file again.
+    """Write the boards of a Parquet file that `export_parquet` made as a layer file.
 
-    The layer file has the bytes of the one that was exported.  Of the file the column ``key`` and the
-    metadata are read.  With `unchecked` a file without the checksum is taken, too: one that another
-    program wrote, or tilebase 0.1.  Then only this is known: its keys are ascending, and boards of the game
-    and the sum that its metadata names.
+    The layer file has the same bytes as the one that was exported.  Only the column ``key`` and the
+    metadata are read.  With `unchecked`, a file without the checksum is accepted, too: one of another
+    program or of tilebase 0.1.  Then only this is checked: the keys are ascending, and they are boards of
+    the game and the sum that the metadata names.
 
     Raises
     ------
     CorruptError
-        If the file is damaged, or has no checksum and is not to be taken without.
+        If the file is damaged, or has no checksum and `unchecked` is false.
     MissingLayerError, StorageError
         If it does not exist or cannot be read, or the layer cannot be written.
     """
@@ -104,7 +104,7 @@ def import_parquet(source: Path, layer: Path, *, unchecked: bool = False) -> int
 
 
 def _read_parquet(source: Path) -> tuple[bytes, bytes | None, Keys]:
-    """Metadata, checksum if there is one, and keys of a Parquet file."""
+    """Metadata, checksum (None without one) and keys of a Parquet file."""
     pa, pq = _pyarrow()
     LocalFile(source).close()  # raises if it does not exist or cannot be read
     try:
@@ -119,7 +119,7 @@ def _read_parquet(source: Path) -> tuple[bytes, bytes | None, Keys]:
     except CorruptError:
         raise
     except OSError as error:
-        if error.errno is not None:  # of the system; Arrow's own have none
+        if error.errno is not None:  # an error of the system; Arrow's own errors have no number
             raise StorageError(f"cannot read {source}: {error.strerror}") from error
         raise CorruptError(f"{source} is not an exported layer: {shown(error)}") from error
     except (pa.ArrowException, LookupError, TypeError, ValueError, OverflowError) as error:

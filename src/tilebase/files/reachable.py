@@ -1,6 +1,6 @@
-"""The boards that a layer of the backward pass holds: the afterstates that the forward pass stored.
+"""The boards of the sparse backward pass: the afterstates that the forward pass stored.
 
-All boards within the limits are for `tilebase.dense.passes`, which needs no keys.
+The dense pass (`tilebase.dense.passes`) works on all boards within the limits and needs no keys.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class StoredBoards:
 
 
 class Reachable:
-    """The afterstates in a folder that the forward pass filled; `game` is whose they are."""
+    """The afterstates of a game, in a folder that the forward pass filled."""
 
     def __init__(self, path: Path, sizes: dict[int, int], game: Game) -> None:
         self.path, self.sizes, self.game = path, sizes, game
 
     def meta(self, total: int) -> dict[str, Any]:
-        """What the files of one sum say that they hold, keys and values alike."""
+        """The part of the meta that the files of keys and of values of one sum share."""
         return {"game": self.game.identity, "kind": "afterstates", "sum": total}
 
     def boards(self, total: int) -> StoredBoards:

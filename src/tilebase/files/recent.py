@@ -1,4 +1,4 @@
-"""The most recently used of some things, as many as a budget allows."""
+"""A cache that keeps the most recently used objects, within a budget."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ T = TypeVar("T")
 
 
 class Recent:
-    """Things by key, made on demand; safe to share between threads.
+    """Objects by key, made on demand; safe to share between threads.
 
-    `weigh` says what a thing counts towards `most`; left out, each counts 1.  A thing that is
-    forgotten stays alive as long as somebody uses it.
+    `weigh` returns the weight of an object.  The weights add up to at most `most`; by default each
+    object weighs 1.  An object that is no longer kept stays alive as long as a caller uses it.
     """
 
     def __init__(self, most: int, weigh: Callable[[Any], int] = lambda _: 1) -> None:
@@ -24,12 +24,12 @@ class Recent:
         self._lock = threading.Lock()
 
     def get(self, key: Any, make: Callable[..., T], *arguments: Any) -> T:
-        """The thing of this key, made by ``make(*arguments)`` if it is not there."""
+        """The object of this key, made by ``make(*arguments)`` if it is not kept."""
         found: T | None = self.find(key)
         return found if found is not None else self.keep(key, make(*arguments))
 
     def find(self, key: Any) -> Any:
-        """The thing of this key, or None."""
+        """The object of this key, or None."""
         with self._lock:
             found = self._things.get(key)
             if found is not None:
@@ -37,7 +37,7 @@ class Recent:
             return found
 
     def keep(self, key: Any, made: T) -> T:
-        """Remember a thing; return it, or the one that another thread was faster to make."""
+        """Keep an object and return it; if another thread has kept one for this key before, return that."""
         with self._lock:
             if key in self._things:
                 kept: T = self._things[key]
@@ -49,7 +49,7 @@ class Recent:
         return made
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget all objects."""
         with self._lock:
             self._things.clear()
             self._weight = 0

@@ -1,10 +1,10 @@
-"""Files that a server holds: over HTTP by Python's own client, elsewhere by fsspec.
+"""Files on a server: over HTTP by Python's own client, over other protocols by fsspec.
 
-A file is read in blocks, several neighbouring ones by one request, and recent blocks are kept.  The
-first request brings the size and the first blocks, so that a small file takes one request; who
-reads on where the last request ended gets ever larger pieces.  Every request has a time limit, and no
-more is taken from a server than was asked for.  What a server says wrong is a `StorageError`, never a
-damaged file: the file may be sound.
+A file is read in blocks.  One request reads several neighbouring blocks, and recent blocks are kept.  The
+first request returns the size and the first blocks, so that a small file needs one request.  If a reader
+continues where the last request ended, the next request is larger.  Every request has a time limit, and
+never takes more bytes from the server than it asked for.  A wrong reply of a server raises `StorageError`
+and not `CorruptError`, since the file itself may be undamaged.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ T = TypeVar("T")
 BLOCK = 1 << 14
 """Bytes of a block."""
 FIRST = 1 << 16
-"""Bytes of the first request, and of one for the end of a file."""
+"""Bytes of the first request, and of a request for the end of a file."""
 MOST_AT_ONCE = 1 << 20
-"""Bytes of the largest request: whoever reads a file from end to end asks for so much."""
+"""Bytes of the largest request, which reading a whole file leads to."""
 WHOLE = 1 << 24
-"""Bytes of a file that is read as a whole from a server that does not send ranges."""
+"""Most bytes of a file that is read from a server without support for ranges."""
 KEPT = 1 << 26
 """Bytes of recent blocks that one location keeps."""
 TIMEOUT = 30.0
@@ -45,7 +45,7 @@ REFUSED_RANGE = 416
 
 
 def time_limit() -> float:
-    """Seconds that one request may take.  Raises `UsageError` if TILEBASE_TIMEOUT is no such number."""
+    """Seconds that one request may take.  Raises `UsageError` if TILEBASE_TIMEOUT is not a valid number."""
     text = os.environ.get("TILEBASE_TIMEOUT") or str(TIMEOUT)
     try:
         seconds = float(text)
@@ -57,10 +57,10 @@ def time_limit() -> float:
 
 
 def limited(name: str, call: Callable[[], T]) -> T:
-    """What a call returns, or a `StorageError` when the time is over or for whatever else it raises.
+    """The result of a call.  Raises `StorageError` if the call raises, or after the time limit.
 
-    It runs in a thread of its own: a server may send a byte now and then, so that no wait of the
-    connection is long, or the library that is called may have no limit at all.
+    The call runs in its own thread, since a time limit of the connection is not enough: a server may
+    send single bytes forever, and the called library may have no time limit at all.
     """
     seconds = time_limit()
     found: list[T] = []
@@ -87,10 +87,10 @@ def limited(name: str, call: Callable[[], T]) -> T:
 
 
 def _in_words(error: BaseException) -> str:
-    """What went wrong, in the words of whoever noticed."""
+    """The message of an error."""
     if isinstance(error, TimeoutError):
         return "the server does not answer in time"
-    reason = getattr(error, "reason", None)  # of urllib's URLError
+    reason = getattr(error, "reason", None)  # URLError has one
     if isinstance(reason, BaseException):
         return _in_words(reason)
     if isinstance(error, urllib.error.URLError):
@@ -99,18 +99,18 @@ def _in_words(error: BaseException) -> str:
 
 
 class Server(Protocol):
-    """What brings bytes of files."""
+    """A protocol that reads bytes of files."""
 
     def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
-        """Bytes of a file from `begin` to `end`, as many as it has, and its size.
+        """The bytes of a file from `begin` to `end` or to its end, and the size of the file.
 
         A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it
-        says that there is no such file, `StorageError` for everything else.
+        says that the file does not exist, `StorageError` for all other faults.
         """
 
 
 class RemoteLocation:
-    """A folder of files that a server holds."""
+    """A folder of files on a server."""
 
     def __init__(self, name: str, server: Server) -> None:
         self.name = name
@@ -119,24 +119,24 @@ class RemoteLocation:
         self._sizes: dict[str, int] = {}
 
     def open(self, name: str) -> RemoteFile:
-        """The file of this name.  Raises `MissingLayerError` if it is not there, `StorageError`."""
+        """The file of this name.  Raises `MissingLayerError` if it does not exist, or `StorageError`."""
         return RemoteFile(self, name)
 
     def size(self, name: str) -> int:
-        """The size of a file; the first time, its first blocks are read too."""
+        """The size of a file.  The first call reads its first blocks, too."""
         if name not in self._sizes:
             self.read(name, 0, FIRST)
         return self._sizes[name]
 
     def read(self, name: str, begin: int, end: int) -> dict[int, bytes]:
-        """The blocks from `begin`, where one begins, to `end`, by one request: by offset."""
+        """The blocks from `begin`, the offset of a block, to `end`, as ``{offset: bytes}``; one request."""
         full = self.full(name)
         data, size = limited(full, lambda: self.server.fetch(name, begin, end))
         if self._sizes.setdefault(name, size) != size:
             raise StorageError(
                 f"cannot read {full}: it had {self._sizes[name]} bytes at the server before, and {size} now"
             )
-        if len(data) == size:  # a server without ranges sends all of it
+        if len(data) == size:  # a server without support for ranges sends the whole file
             begin, end = 0, size
         if len(data) != max(min(end, size) - begin, 0):
             raise StorageError(
@@ -164,7 +164,7 @@ class RemoteFile:
         self.name = location.full(name)
         self._location, self._name = location, name
         self.size = location.size(name)
-        self._last = 0, FIRST  # what the last request began and ended with
+        self._last = 0, FIRST  # begin and end of the last request
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes.  Raises `CorruptError` if the file is shorter, or `StorageError`."""
@@ -182,19 +182,19 @@ class RemoteFile:
         return bytes(data[offset - begin : end - begin])
 
     def _fetch(self, at: int, end: int) -> dict[int, bytes]:
-        """Read blocks from `at` on, at least one and at most those up to `end` or a little beyond."""
+        """Read blocks from `at` on: at least one, and at most those to `end` or a little beyond."""
         begin, until = self._last
         first = at
-        if end == self.size:  # index and meta are before the trailer, and will be wanted next
+        if end == self.size:  # index and meta are before the trailer, and are needed next
             first = min(at, max(0, self.size - FIRST) // BLOCK * BLOCK)
-        elif at == until:  # whoever reads on will read all of it
+        elif at == until:  # this continues the last request: probably the whole file is read
             end = max(end, at + 2 * (until - begin))
         end = min(-(-end // BLOCK) * BLOCK, first + MOST_AT_ONCE, self.size)
         self._last = first, end
         return self._location.read(self._name, first, end)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the location keeps the blocks."""
 
 
 # -- over HTTP -------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class HttpServer:
 
 
 def _body(answer: Any, where: str, begin: int, end: int) -> tuple[bytes, int]:
-    """What an answer to a request for a range brings, and the size of the file.  Raises `StorageError`."""
+    """The bytes of a reply to a request for a range, and the size of the file.  Raises `StorageError`."""
     if answer.headers.get("Content-Encoding", "identity") != "identity":
         raise StorageError(f"cannot read {where}: the server compresses it")
     if answer.status == http.client.PARTIAL_CONTENT:
@@ -281,7 +281,7 @@ def _body(answer: Any, where: str, begin: int, end: int) -> tuple[bytes, int]:
 
 
 def _take(answer: Any, where: str, size: int) -> bytes:
-    """Exactly `size` bytes of an answer."""
+    """Exactly `size` bytes of a reply."""
     data = bytearray()
     while len(data) < size and (more := answer.read1(min(size - len(data), FIRST))):
         data += more
@@ -294,7 +294,7 @@ def _take(answer: Any, where: str, size: int) -> bytes:
 
 
 class FsspecServer:
-    """A folder behind a URL that fsspec knows."""
+    """A folder behind a URL that fsspec can read."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -325,7 +325,7 @@ class FsspecServer:
 
 
 def _is_gone(error: FileNotFoundError) -> bool:
-    """Whether there is no such file: fsspec says so of servers that fail, too, and names the cause."""
+    """Whether the file does not exist.  fsspec raises this error for failing servers, too, with a cause."""
     cause = error.__cause__
     return (
         cause is None or isinstance(cause, LookupError | FileNotFoundError)
@@ -334,7 +334,7 @@ def _is_gone(error: FileNotFoundError) -> bool:
 
 
 def open_url(url: str) -> RemoteLocation:
-    """The folder behind a URL.  Nothing is requested yet, except by fsspec.  Raises `StorageError`."""
+    """The folder behind a URL.  This makes no request yet, except by fsspec.  Raises `StorageError`."""
     if url.lower().startswith(("http://", "https://")):
         server: Any = HttpServer(url)
     else:

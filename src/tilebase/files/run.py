@@ -1,17 +1,17 @@
-"""The folder of a run: what was asked, which layers are done, and how to go on after a kill.
+"""The folder of a run: its query, its finished layers, and how a run continues after a kill.
 
-    run.json            the question: game, lookahead, what is kept, format, checksum
-    counts.jsonl        one line a finished layer, with a checksum; the order of truth
+    run.json            the query: game, lookahead, what is kept, format, checksum
+    counts.jsonl        one line per finished layer, with a checksum; this decides what is finished
     afterstates/S.tbl   afterstates of sum S (docs/format.md)
     states/S.tbl        states of sum S, if they are kept
     lock                held by the process that writes here
 
-A layer counts as finished when its line in counts.jsonl is complete; its files were
-renamed into place before.  A line names the question that it answers and the checksums of its files,
-and who continues compares them: what is damaged or missing is made again, with the same bytes,
-and what belongs to another game or objective is refused.
+A layer is finished when its line in counts.jsonl is complete; its files are renamed before.  A line
+names the digest of its query and the checksums of its files.  A run that continues compares them: it
+makes damaged and missing layers again, with the same bytes, and refuses layers of another game or
+objective.
 
-A folder is deleted under its lock.  First run.json gets another name, at once and for good: whoever
+A folder is deleted under its lock.  First run.json gets another name, by one rename.  A process that
 finds a folder in this state, after a kill, finishes the deletion.
 """
 
@@ -41,28 +41,28 @@ T = TypeVar("T")
 
 VERSION = 1
 MOST_JOURNAL = 1 << 28
-"""Bytes of a journal; a layer has a line of less than 1 kB."""
+"""Most bytes of a journal; the line of a layer has less than 1 kB."""
 MOST_SUM = 1 << 31
-"""No board has so large a sum."""
+"""A sum that no board reaches."""
 KEEP = ("counts", "afterstates", "states")
-"""What stays when a run is done; each holds what those before it hold."""
+"""What a run keeps when it ends; each entry includes the entries before it."""
 DECIDED = "decided.npz"
-"""What a search has decided (`search.search`)."""
+"""The file of the boards that a search has decided (`search.search`)."""
 DELETED = ".run.json.deleted"
-"""What run.json is called while its folder is deleted."""
+"""The name of run.json while its folder is being deleted."""
 BEFORE_MANIFEST = ("lock", ".run.json.part")
-"""What a run that was killed at once may leave in a folder without a manifest."""
+"""Names that a run killed at its beginning may leave in a folder without a manifest."""
 KNOWN = re.compile(
     rf"lock|run\.json|counts\.jsonl|{re.escape(DECIDED)}|{re.escape(DELETED)}|\..*\.(part|spill)"
     r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
     r"|values(/[^/]+(/(\d+\.val|\d+\.states|layers\.jsonl|\..*\.part))?)?"
 )
-"""Whatever a run writes, as a path in its folder: nothing else is ever deleted."""
+"""Matches the files that runs write, as paths in the folder.  Other files are never deleted."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a run computes.  Two runs with equal questions give identical files."""
+    """The query of a run: what it computes.  Two runs with equal queries write identical files."""
 
     game: Game
     lookahead: bool = False
@@ -80,21 +80,21 @@ class Question:
 
     @property
     def text(self) -> str:
-        """What run.json holds: the question and its checksum."""
+        """The content of run.json: the query and its checksum."""
         question = self.as_dict()
         check = zlib.crc32(json.dumps(question, sort_keys=True).encode())
         return json.dumps(question | {"check": f"{check:08x}"}, indent=1, sort_keys=True) + "\n"
 
 
 def digest_of(identity: Mapping[str, Any]) -> str:
-    """Eight hexadecimal digits that stand for a question, in the lines that answer it."""
+    """The digest of a query, eight hexadecimal digits, that the lines of its journals hold."""
     return f"{zlib.crc32(json.dumps(identity, sort_keys=True).encode()):08x}"
 
 
 class Journal:
-    """Lines of JSON with checksums, appended one by one: what is finished, in order.
+    """The file that lists what is finished, in order: lines of JSON with checksums, appended one by one.
 
-    `identity` is the question that the lines belong to; each has its digest as ``of``.
+    `identity` is the query that the lines belong to.  Each line has its digest as ``of``.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]) -> None:
@@ -103,16 +103,16 @@ class Journal:
         self._file: Any = None
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def read(self) -> list[dict[str, Any]]:
-        """All lines, in order, without ``of``; a torn last line is cut off.
+        """All lines, in order, without ``of``.  An incomplete last line is removed from the file.
 
-        Raises `CorruptError` if an earlier line is damaged, `WrongGameError` if one belongs to another
-        question.  Lines that an older version wrote name none: their files have to be checked.
+        Raises `CorruptError` if an earlier line is damaged, `WrongGameError` if a line belongs to another
+        query.  Lines of older versions have no ``of``; the caller must check their files.
         """
         if not self.path.exists():
             return []
@@ -129,7 +129,7 @@ class Journal:
         return lines
 
     def rewrite(self, lines: Iterable[dict[str, Any]]) -> None:
-        """Replace all lines, unless these are the ones that are there.  Raises `StorageError`."""
+        """Replace all lines, unless the file holds these lines already.  Raises `StorageError`."""
         self.close()
         text = "".join(self._text(line) for line in lines)
         if text:
@@ -139,12 +139,12 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
     def append(self, line: dict[str, Any], *, durable: bool) -> None:
-        """Declare something finished.  Raises `StorageError`."""
+        """Add a line for something that is finished.  Raises `StorageError`."""
         with storage_errors(self.path):
             if self._file is None:
                 self._file = self.path.open("ab", buffering=0)
             data = self._text(line).encode()
-            while data:  # a disk that becomes full may take a part first
+            while data:  # on a disk that becomes full, a write may write only a part
                 data = data[self._file.write(data) :]
             if durable:
                 os.fsync(self._file.fileno())
@@ -160,7 +160,7 @@ class RunFolder:
     Raises
     ------
     WrongGameError
-        If the folder holds the answer to another question, or files that are no run.
+        If the folder holds a run of another query, or other files.
     StorageError
         If it cannot be written, or another process is writing it.
     """
@@ -178,7 +178,7 @@ class RunFolder:
                 raise
 
     def _take(self) -> FileLock:
-        """The lock of the folder, which is made if it does not exist."""
+        """The lock of the folder; the folder is made if it does not exist."""
         while True:
             self.path.mkdir(parents=True, exist_ok=True)
             self._refuse_others()
@@ -191,7 +191,7 @@ class RunFolder:
             return lock
 
     def _refuse_others(self) -> None:
-        """Raise `WrongGameError` if the folder holds anything but this run, or one that is deleted."""
+        """Raise `WrongGameError` unless the folder is empty, or holds this run or a partly deleted run."""
         manifest = self.path / "run.json"
         names = {entry.name for entry in self.path.iterdir()}
         if manifest.name in names:
@@ -200,7 +200,7 @@ class RunFolder:
             raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
 
     def _prepare(self) -> None:
-        """Finish what a kill left, and have all that a run needs."""
+        """Finish an interrupted deletion, and make the files and folders that a run needs."""
         if (self.path / DELETED).exists():
             _delete_contents(self.path)
         self._refuse_others()
@@ -211,7 +211,7 @@ class RunFolder:
         remove_parts(self.path)
 
     def close(self) -> None:
-        """Let others write here."""
+        """Release the lock, so that other processes can write here."""
         self.journal.close()
         self._lock.release()
 
@@ -222,23 +222,23 @@ class RunFolder:
         self.close()
 
     def layer_path(self, kind: str, total: int) -> Path:
-        """Where the layer of one sum is; `kind` is afterstates or states."""
+        """The file of the layer of one sum; `kind` is afterstates or states."""
         return self.path / kind / f"{total:06d}.tbl"
 
     def keep_only(self, kind: str, totals: list[int]) -> None:
-        """Delete all layers of a kind but those of some sums."""
+        """Delete all layers of afterstates or of states, except those of some sums."""
         kept = {self.layer_path(kind, total) for total in totals}
         for path in (self.path / kind).glob("*.tbl"):
             if path not in kept:
                 path.unlink()
 
     def remove_layer(self, kind: str, total: int) -> None:
-        """Delete a layer that nothing needs any more."""
+        """Delete a layer that is no longer needed."""
         self.layer_path(kind, total).unlink(missing_ok=True)
 
 
 def is_counted(path: Path) -> bool:
-    """Whether a folder holds all counts of a run; what it says is not checked."""
+    """Whether a folder holds all counts of a run.  The counts are not checked."""
     try:
         lines = (path / "counts.jsonl").read_bytes().splitlines()
     except OSError:
@@ -247,10 +247,10 @@ def is_counted(path: Path) -> bool:
 
 
 def delete_run(path: Path, *, damaged: bool = False) -> None:
-    """Delete the folder of a run, whatever state it is in; a kill leaves what can be deleted further.
+    """Delete the folder of a run in any state.  After a kill, another call can finish the deletion.
 
-    With `damaged` the folder needs no sound run.json.  Raises `WrongGameError` if it is no run, or a table,
-    and `StorageError` if a process writes it, or it holds other files: then nothing is deleted.
+    With `damaged` the folder needs no valid run.json.  Raises `WrongGameError` if it is not a run, or is a
+    table, and `StorageError` if a process writes it, or it holds other files: then nothing is deleted.
     """
     if not damaged and not (path / DELETED).exists():
         read_manifest(path)
@@ -268,14 +268,14 @@ def delete_run(path: Path, *, damaged: bool = False) -> None:
         lock.release(delete=True)
         try:
             path.rmdir()
-        except OSError as error:  # another process has just begun a run here, or has deleted that, too
+        except OSError as error:  # another process has just begun a run here, or deleted the folder, too
             if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
                 raise
 
 
 def _delete_contents(path: Path) -> None:
     """Delete all but the lock, under the lock.  Raises `StorageError` if there are other files."""
-    entries = sorted(path.rglob("*"), reverse=True)  # what is in a folder before the folder
+    entries = sorted(path.rglob("*"), reverse=True)  # the content of a folder before the folder
     for entry in entries:
         name = entry.relative_to(path).as_posix()
         if not KNOWN.fullmatch(name):
@@ -303,7 +303,7 @@ def check_question(manifest: Path, question: Question) -> None:
         raise WrongGameError(f"{manifest} is not the manifest of a run: choose another folder") from error
     for key, value in question.as_dict().items():
         if found.get(key) != value:
-            there, asked = (_in_words(key, answer) for answer in (found.get(key), value))
+            there, asked = (_in_words(key, parameter) for parameter in (found.get(key), value))
             raise WrongGameError(
                 f"{manifest.parent} holds another run ({there}, not {asked}): "
                 "choose another folder or delete it"
@@ -340,11 +340,11 @@ def sound_checksum(
     count: int,
     checksum: str | None,
 ) -> str | None:
-    """The checksum of a finished layer, all of whose bytes were compared; None if it has to be made again.
+    """The checksum of a finished layer, after comparing all its bytes; None if it must be made again.
 
-    It has to be if it is damaged, missing, or not the file of `count` boards with the `checksum` that
-    the journal promises (None: an older journal, which promises none).  Raises `WrongGameError` if its
-    meta is not what is expected, `CorruptError` if it is the layer of another sum.
+    It must be made again if it is damaged or missing, or is not the file of `count` boards with the
+    `checksum` of the journal (None: an older journal without checksums).  Raises `WrongGameError` if its
+    meta differs from the expected one, `CorruptError` if it is the layer of another sum.
     """
     try:
         with layer_type(path) as file:
@@ -367,9 +367,9 @@ def sound_checksum(
 
 
 def verify_run(path: Path, found: Findings | None = None) -> Findings:
-    """Read every byte of a run's folder; return what is wrong, or cannot be read, added to `found`.
+    """Read every byte of a run's folder.  Return the faults, added to `found`.
 
-    Raises `WrongGameError` if it is no run at all, `StorageError` if its run.json cannot be read.
+    Raises `WrongGameError` if the folder is not a run, `StorageError` if its run.json cannot be read.
     """
     found = Findings() if found is None else found
     question, sound = read_manifest(path)
@@ -404,7 +404,7 @@ def _verify_journal(journal: Path, question: Question, found: Findings) -> dict[
 
 
 def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
-    """The lines of a journal of counts that say what a layer holds.  Raises `CorruptError`."""
+    """The lines of a journal that hold the counts of a layer.  Raises `CorruptError`."""
     found = [line for line in lines if "sum" in line]
     with understood(str(path)):
         for line in found:
@@ -419,7 +419,7 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
 
 
 def read_manifest(path: Path, name: str = "run.json") -> tuple[Question, bool]:
-    """What run.json asks, and whether it has the bytes it was written with.  Raises `WrongGameError`."""
+    """The query in run.json, and whether the file is unchanged.  Raises `WrongGameError`."""
     try:
         data = read_file(path / name)
         found = parse_json(data, f"{path}/{name}")

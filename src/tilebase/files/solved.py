@@ -1,6 +1,6 @@
-"""The values of one objective in a folder: its journal, and which files hold what the journal promises.
+"""The values of one objective in a folder: its journal, and the check of files against the journal.
 
-values/LABEL/layers.jsonl    one line a finished layer: its summary and the checksum of its file
+values/LABEL/layers.jsonl    one line per finished layer: its summary and the checksum of its file
 values/LABEL/S.val           the values of sum S
 """
 
@@ -21,14 +21,15 @@ from tilebase.runtime.threads import map_in_threads
 
 
 class StoredValues:
-    """Layers of values of what is reachable under one objective.
+    """Layers of values of the reachable afterstates under one objective.
 
     Attributes
     ----------
     layers:
-        By sum the summary of each finished layer.
+        ``layers[s]``: the summary of the finished layer of sum s.
     checksums:
-        By sum the checksum of its file, if the journal has it (older ones have not) or `compare` found it.
+        ``checksums[s]``: the checksum of its file, if the journal has it (older journals do not) or
+        `compare` computed it.
 
     Raises `WrongGameError` if the journal belongs to another game or objective, and `CorruptError` if it is
     damaged.
@@ -53,7 +54,7 @@ class StoredValues:
         return self.folder / f"{total:06d}.val"
 
     def compare(self, space: Reachable, totals: Iterable[int], threads: int) -> bool:
-        """Whether the files of finished layers are sound; those that are not have to be made again.
+        """Whether the files of finished layers are undamaged.  Damaged ones are forgotten, to be made again.
 
         Every byte is compared.  Raises `WrongGameError` if a file belongs to another game or objective.
         """
@@ -73,12 +74,12 @@ class StoredValues:
         return None not in found
 
     def add(self, summary: LayerSummary, checksum: str, *, durable: bool) -> None:
-        """Declare a layer finished whose file has its name.  Raises `StorageError`."""
+        """Add a layer to the journal, after its file was renamed.  Raises `StorageError`."""
         self.layers[summary.sum], self.checksums[summary.sum] = summary, checksum
         self._journal.append(self._line(summary.sum), durable=durable)
 
     def settle(self) -> None:
-        """Let the journal list each finished layer once, from the largest sum down."""
+        """Rewrite the journal so that it lists each finished layer once, from the largest sum down."""
         self._journal.rewrite(self._line(total) for total in sorted(self.layers, reverse=True))
 
     def _line(self, total: int) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Where the files of a table are: a folder, one zip file, or a URL (`files.remote`).
 
-A source is one file of which ranges are read; a location is a folder of them.  Local reads
-are positioned, so that threads share a source without locks.
+A source is one file, of which ranges are read; a location is a folder of sources.  Local reads
+name their offset (`os.pread`), so that threads can share a source without locks.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _DAMAGE = (
     ValueError, NotImplementedError, OverflowError, EOFError, LookupError, RuntimeError, struct.error,
     zipfile.BadZipFile,
 )  # fmt: skip
-"""What a damaged zip file makes `zipfile` raise, apart from OSError."""
+"""The exceptions that `zipfile` raises for damaged files, apart from OSError."""
 MOST_MEMBERS = 1 << 23
-"""Bytes of the list of members of a zip file: 80,000 files of a table have names of so much."""
+"""Most bytes of the list of members of a zip file; enough for a table of 80,000 files."""
 PIECE = 1 << 24
 """Bytes that are read at once."""
 
 
 class Source(Protocol):
-    """A file to read ranges of."""
+    """A file of which ranges can be read."""
 
     name: str
     size: int
 
     def read(self, offset: int, size: int) -> bytes:
-        """Exactly `size` bytes.  Raises `CorruptError` if the file ends before, `StorageError`."""
+        """Exactly `size` bytes.  Raises `CorruptError` if the file is too short, or `StorageError`."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the file."""
 
 
 class Location(Protocol):
@@ -50,17 +50,17 @@ class Location(Protocol):
     name: str
 
     def open(self, name: str) -> Source:
-        """The file of this name.  Raises `MissingLayerError` if it is not there, `StorageError`."""
+        """The file of this name.  Raises `MissingLayerError` if it does not exist, or `StorageError`."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release what the location holds."""
 
 
 class LocalFile:
     """A file on this machine, or a range of one.
 
-    With `hold` it stays open; otherwise it is opened for each read, so that a table of a
-    thousand layers needs no thousand descriptors.
+    With `hold` it stays open.  Otherwise it is opened for each read, so that a table of a
+    thousand layers does not need a thousand descriptors.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class LocalFile:
 
     def _open(self) -> int:
         try:
-            # A pipe would make the reader wait for a writer.
+            # Without O_NONBLOCK, opening a pipe would wait for a writer.
             descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingLayerError(f"{self._path} is not there") from error
@@ -99,7 +99,7 @@ class LocalFile:
         descriptor = self._descriptor if self._hold else self._open()
         data = bytearray()
         try:
-            # In pieces: of a file that has become short since, no more than it has is taken.
+            # In pieces, so that no more memory is taken than the file has if it has become shorter.
             while more := os.pread(
                 descriptor, min(size - len(data), PIECE), self._offset + offset + len(data)
             ):
@@ -121,14 +121,14 @@ class LocalFile:
 
 
 def read_document(source: Source, most: int = MOST_BYTES) -> bytes:
-    """All of a small file.  Raises `CorruptError` if it has more than `most` bytes, `StorageError`."""
+    """All bytes of a small file.  Raises `CorruptError` if it has more than `most`, or `StorageError`."""
     if source.size > most:
         raise CorruptError(f"{source.name} has {source.size} bytes; at most {most} are read")
     return source.read(0, source.size)
 
 
 def read_file(path: Path, most: int = MOST_BYTES) -> bytes:
-    """The same of a file on this machine.  Raises `MissingLayerError` if it is not there."""
+    """As `read_document`, of a file on this machine.  Raises `MissingLayerError` if it does not exist."""
     file = LocalFile(path)
     try:
         return read_document(file, most)
@@ -148,21 +148,21 @@ class Folder:
         return LocalFile(self.path / name, hold=False)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: a folder holds nothing open."""
 
 
 class _Careful(io.FileIO):
-    """A file that is not read in one piece larger than `MOST_MEMBERS`, whatever it says of itself."""
+    """A file that refuses reads of more than `MOST_MEMBERS` bytes, which a hostile zip file may cause."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """At most so many bytes; all of it if negative, as `zipfile` reads the last 64 kB."""
+        """At most `size` bytes; all the rest if negative, as when `zipfile` reads the last 64 kB."""
         if size is not None and size > MOST_MEMBERS:
             raise ValueError(f"its list of members has more than {MOST_MEMBERS} bytes")
         return super().read(size) or b""
 
 
 class Zip:
-    """One zip file, whose members must be stored without compression: they are compressed already."""
+    """One zip file.  Its members must be stored without zip's own compression, so that ranges can be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -172,7 +172,7 @@ class Zip:
             with _Careful(path) as file, zipfile.ZipFile(file) as archive:
                 self._members = {info.filename: info for info in archive.infolist()}
         except OSError as error:
-            if error.errno != errno.EINVAL:  # that one comes of offsets that cannot be
+            if error.errno != errno.EINVAL:  # EINVAL comes from impossible offsets: a damaged file
                 raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
             raise CorruptError(f"{path} is not a zip file, or is damaged: an offset is wrong") from error
         except _DAMAGE as error:
@@ -180,7 +180,7 @@ class Zip:
         self._prefix = self._find_prefix()
 
     def _find_prefix(self) -> str:
-        """A table may lie in the zip file's only folder."""
+        """The name of the folder of the table in the zip file, with a slash; empty if it is at the top."""
         found = [name for name in self._members if name.rpartition("/")[2] == "manifest.json"]
         return min(found, key=len, default="manifest.json").removesuffix("manifest.json")
 
@@ -207,21 +207,21 @@ class Zip:
         return member
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: members are opened for each read."""
 
 
 def mode_of(path: Path) -> int:
-    """What kind of file a path names, as `stat` says; 0 if there is none.  Raises `StorageError`."""
+    """The type of a file as in `st_mode` of `stat`; 0 if it does not exist.  Raises `StorageError`."""
     try:
         return path.stat().st_mode
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # of a name with a zero byte
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name with a zero byte
         return 0
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def open_location(location: Path | str) -> Location:
-    """The folder, zip file or URL of this name.  Raises `MissingLayerError` if it is not there."""
+    """The folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
     if "://" in str(location):
         return open_url(str(location))
     path = Path(location)

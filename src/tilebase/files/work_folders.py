@@ -1,9 +1,9 @@
-"""Folders of runs that nobody named: one for each question, used by one process at a time.
+"""Folders of runs for which the user named no folder: one for each query, used by one process at a time.
 
-A command that is given no folder works in one in `paths.runs_folder`, so that the same command goes on after
-a kill, and deletes it in the end.  Until then it holds the lock ``.NAME.lock`` beside the folder; another
-process with the same question takes the folder NAME-2, and so on.  What killed runs left is listed by
-`list_runs` and deleted by `remove_runs`.
+A command without a folder argument makes a folder in `paths.runs_folder`.  So the same command can continue
+after a kill.  It deletes the folder at its end.  Until then it holds the lock ``.NAME.lock`` beside the
+folder; another process with the same query takes the folder NAME-2, and so on.  `list_runs` lists the folders
+that killed runs left, and `remove_runs` deletes them.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class WorkFolder:
         self.path, self._named = path, named
 
     def finish(self) -> None:
-        """The question is answered, and the answer written: the folder is needed no more."""
+        """Delete the folder, unless the user named it.  To be called after the result was written."""
         if not self._named:
             delete_run(self.path)
 
 
 @contextmanager
 def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
-    """The folder that the user named, or one for the question `name` that no other process uses.
+    """The folder that the user named, or one for the query `name` that no other process uses.
 
-    Raises `StorageError` if there can be none.
+    Raises `StorageError` if no folder can be made.
     """
     if named is not None:
         yield WorkFolder(named, named=True)
@@ -53,7 +53,7 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
 
 
 def _take(base: Path, name: str) -> tuple[Path, FileLock]:
-    """A free folder for a question and its lock: first those that a kill left, then a new one."""
+    """A free folder for a query, and its lock: one that a killed run left, or else a new one."""
     base.mkdir(parents=True, exist_ok=True)
     pattern = re.compile(rf"{re.escape(name)}(-[2-9]|-[1-9]\d+)?")
     left = sorted(
@@ -77,12 +77,12 @@ def _lock_path(path: Path) -> Path:
 
 
 def _is_usable(path: Path) -> bool:
-    """Whether a run can begin or go on in a folder: not if somebody named it, or it is damaged."""
+    """Whether a run can begin or continue in a folder: not if a user named it, or if it is damaged."""
     return not path.exists() or (path.is_dir() and not is_locked(path / "lock") and _state(path) != "damaged")
 
 
 def _state(path: Path) -> str:
-    """``begun``, ``deleted`` (but not to the end), or ``damaged``."""
+    """``begun``, ``deleted`` (the deletion was interrupted), or ``damaged``."""
     if (path / DELETED).exists():
         return "deleted"
     if all(entry.name in BEFORE_MANIFEST for entry in path.iterdir()):
@@ -99,18 +99,18 @@ def _state(path: Path) -> str:
 
 @dataclass(frozen=True)
 class LeftRun:
-    """The folder of a run that nobody named.
+    """The folder of a run for which the user named no folder.
 
     Attributes
     ----------
     name, path:
-        Of the folder.
+        Name and path of the folder.
     question:
-        What is asked, in words.
+        The query of the run, in words.
     nbytes:
-        What its files take.
+        Bytes that its files take.
     changed:
-        When the youngest of them was written, in seconds since 1970.
+        When the newest of them was written, in seconds since 1970.
     in_use:
         Whether a process works in it.
     """
@@ -128,7 +128,7 @@ class LeftRun:
 
 
 def list_runs() -> tuple[LeftRun, ...]:
-    """The folders of runs that were given none, the oldest first: in use, or left by a kill.
+    """The folders of runs without a folder argument, the oldest first: in use, or left by a killed run.
 
     Raises `StorageError` if they cannot be read.
     """
@@ -140,12 +140,12 @@ def list_runs() -> tuple[LeftRun, ...]:
 
 
 def _is_run(path: Path) -> bool:
-    """Whether a folder holds nothing but what runs write."""
+    """Whether a folder holds only files that runs write."""
     return path.is_dir() and all(KNOWN.fullmatch(entry.name) for entry in path.iterdir())
 
 
 def _describe(path: Path) -> LeftRun | None:
-    """What is known of a folder; None if it has just been deleted."""
+    """The description of a folder; None if it has just been deleted."""
     nbytes = 0
     try:
         changed = path.stat().st_mtime
@@ -166,7 +166,7 @@ def _is_in_use(path: Path) -> bool:
 
 
 def _question(path: Path) -> str:
-    """The question of a run in words."""
+    """The query of a run in words."""
     state = _state(path)
     if state == "deleted":
         return "answered; its deletion was stopped"
@@ -183,21 +183,21 @@ def _question(path: Path) -> str:
 
 
 def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[LeftRun, ...]:
-    """Delete folders of runs that nobody named, and return what was deleted; never one in use.
+    """Delete folders of runs for which no folder was named; return them.  Folders in use are not deleted.
 
     Parameters
     ----------
     names:
-        Which ones, as `list_runs` names them; all that are not in use if there are none.
+        The names of the folders, as `list_runs` gives them; empty for all that are not in use.
     older_than:
-        Only those of which no file was written for so many seconds.
+        Delete only folders in which no file was written for so many seconds.
 
     Raises
     ------
     MissingLayerError
-        If there is no such run; then nothing is deleted.
+        If a named run does not exist; then nothing is deleted.
     StorageError
-        If one that is named is in use, or one cannot be deleted.
+        If a named run is in use, or a run cannot be deleted.
     """
     chosen = select_runs(list_runs(), names, older_than)
     for run in chosen:
@@ -209,9 +209,9 @@ def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[
 
 
 def select_runs(runs: Sequence[LeftRun], names: Sequence[str], older_than: float) -> tuple[LeftRun, ...]:
-    """Those with these names, or all, of which no file was written for so many seconds.
+    """The runs with these names, or all, in which no file was written for so many seconds.
 
-    Raises `MissingLayerError` if there is no run of a name.
+    Raises `MissingLayerError` if a named run does not exist.
     """
     for name in names:
         if name not in {run.name for run in runs}:
@@ -221,7 +221,7 @@ def select_runs(runs: Sequence[LeftRun], names: Sequence[str], older_than: float
 
 
 def _remove_locks() -> None:
-    """Delete the locks that a kill left without a folder."""
+    """Delete the lock files whose folder does not exist."""
     base = runs_folder()
     with storage_errors(base, "delete locks in"):
         for path in base.glob(".*.lock"):

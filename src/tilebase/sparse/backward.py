@@ -1,16 +1,17 @@
-"""The backward pass: what every reachable position is worth.
+"""The backward pass: the value of every reachable afterstate.
 
-    W[s](a) = fold over spawns of V[s + 2](a + 2), V[s + 4](a + 4)     (objectives.py)
-    V[s](x) = best over slides of W[s](slide(x)); a win or no slide are worth what the objective says
+    W[s](a) = over spawns, the mean or the least or the largest of V[s + 2](a + 2), V[s + 4](a + 4)
+    V[s](x) = the largest of W[s](slide(x)) over slides
 
-Layers are done from the largest sum down.  Only afterstates have values, and no state is ever
-stored: each state that a spawn leads to is slid at once, and what it can become is looked up
-in the layer above by rank (`_kernels.backward`).  A state is reached by 1.4 (4x4) to 2.5 (3x3)
-spawns, so this costs less than finding each state once and looking it up.
+The objective says what a win and a board without a slide are worth (`objectives/objective.py`).
 
-A finished layer is on disk before the next one needs it: keys as the forward pass wrote them,
-values beside them.  Nothing depends on the number of threads or on the memory: the values are
-the same to the last bit.
+Layers are solved from the largest sum down.  Only afterstates have stored values.  Each state that
+a spawn leads to is slid at once, and its afterstates are looked up by rank in the layer above
+(`_kernels.backward`).  On average 1.4 (4x4) to 2.5 (3x3) spawns reach each state.  So it takes less
+time to slide a state several times than to find each state once and to look it up.
+
+A finished layer is on disk before the next one needs it: keys as the forward pass wrote them, and
+values beside them.  The values do not depend on the number of threads or on the memory.
 """
 
 from __future__ import annotations
@@ -62,9 +63,9 @@ from tilebase.sparse.reading import word_potentials
 Array = npt.NDArray[Any]
 
 LINKED = 1 << 15
-"""Spawns that are linked before they are folded: their positions stay in the second-level cache."""
+"""Spawns that are linked and then folded together; their positions fit into the second-level cache."""
 PART_KEYS = 32 * CHUNK_KEYS
-"""Boards in a part of a large layer, to whole chunks."""
+"""Boards in a part of a large layer, rounded to whole chunks."""
 
 
 @dataclass
@@ -73,16 +74,16 @@ class _Solved:
 
     layout: Layout
     directory: Array
-    values: list[Array]  # one array an objective, sentinels first
+    values: list[Array]  # one array per objective, sentinels first
 
 
 @dataclass
 class _Part:
-    """What one part of a layer gives."""
+    """The results of one part of a layer."""
 
-    chunks: list[list[Chunk]]  # for each objective the encoded values
-    summaries: list[list[Piece]]  # for each objective, of each chunk
-    edge: Array  # the record that may be shared with the part before
+    chunks: list[list[Chunk]]  # for each objective, the encoded values
+    summaries: list[list[Piece]]  # for each objective, the summary of each chunk
+    edge: Array  # the directory record that may be shared with the part before
 
 
 class _Worker:
@@ -99,7 +100,7 @@ class _Worker:
 
 
 class BackwardPass:
-    """One run of the backward pass over the layers in a folder.  Use `solve` unless you need more."""
+    """One run of the backward pass over the layers in a folder; `solve` is the public function."""
 
     def __init__(
         self,
@@ -130,11 +131,11 @@ class BackwardPass:
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._ranks: dict[int, int] = {}  # boards of a layer
         self._on_disk: set[int] = set()  # sums whose values are on disk
-        # The layers above: in memory by default, one at a time if lean.
+        # The layers above: both in memory by default, one at a time if lean.
         self._solved: dict[int, _Solved] = {}
 
     def close(self) -> None:
-        """Stop the threads and let go of memory."""
+        """Stop the threads and release memory."""
         self._pool.shutdown(wait=True, cancel_futures=True)
         for stored in self.stored:
             stored.close()
@@ -171,9 +172,9 @@ class BackwardPass:
         return [total for total in wanted if any(total not in stored.layers for stored in self.stored)]
 
     def _compare(self, wanted: Sequence[int]) -> None:
-        """Compare the files that continuing needs.
+        """Compare the files that this run continues from with their checksums.
 
-        If one is damaged all layers are solved again, since those above were deleted.
+        If one is damaged, all layers are solved again, since the layers above were deleted.
         """
         missing = self._missing(wanted)
         near = {total + 2**exponent for total in missing for exponent in self.game.spawn_exponents}
@@ -184,7 +185,7 @@ class BackwardPass:
                 stored.layers.clear()
 
     def _retire(self, total: int) -> None:
-        """Let go of what layer `total` and those below do not need."""
+        """Release the layers that layer `total` and those below do not need."""
         for old in [s for s in self._solved if s > total + 4]:
             del self._solved[old]
         if self.release:
@@ -194,7 +195,7 @@ class BackwardPass:
                 self._on_disk.remove(old)
 
     def _report(self, total: int, more: int) -> None:
-        """Say how far the pass is, after `more` afterstates."""
+        """Report the progress, after `more` afterstates were solved."""
         self._done += more
         if self._pace.due() or self._done == self._most:
             self._pace.report(total, "solve", self._done, self._done / self._most)
@@ -202,13 +203,13 @@ class BackwardPass:
     # -- memory ------------------------------------------------------------------------------
 
     def _bytes(self, total: int, n: int) -> int:
-        """What a layer takes in memory once it is solved."""
+        """Bytes of memory of a solved layer."""
         if total not in self._ranks:
             self._ranks[total] = self._layouts.at(total).layer.size
         return 16 * records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
 
     def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
-        """Refuse, before anything is solved, if some layer does not fit.  Raises `ResourceError`."""
+        """Raise `ResourceError`, before any layer is solved, if a layer does not fit into memory."""
         needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
         if needed > self.memory:
             raise ResourceError(
@@ -217,11 +218,11 @@ class BackwardPass:
             )
 
     def _needed(self, total: int, sizes: dict[int, int]) -> tuple[bool, int]:
-        """Whether a layer is solved with one layer above in memory at a time, and the bytes that takes."""
+        """Whether a layer is solved with one layer above in memory at a time, and the bytes needed."""
         above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
         whole = sum(above) + self._bytes(total, sizes[total])
         fixed = OVERHEAD + self._layouts.nbytes
-        # Accumulators, and a byte for the number of spawns.
+        # Accumulators, and one byte per afterstate for the number of spawns.
         least = max(above, default=0) + (8 * len(self.folds) + 1) * sizes[total]
         lean = whole + fixed > self.memory if self.lean is None else self.lean
         return lean, fixed + (least if lean else whole)
@@ -229,7 +230,7 @@ class BackwardPass:
     # -- one layer ---------------------------------------------------------------------------
 
     def _layer(self, total: int, sizes: dict[int, int]) -> None:
-        """Solve the layer of one sum, write its values, and declare it finished."""
+        """Solve the layer of one sum, write its values, and enter it in the journal."""
         with self._space.boards(total) as keys:
             if self._needed(total, sizes)[0]:
                 parts, here = self._lean_parts(total, keys, sizes), None
@@ -246,7 +247,7 @@ class BackwardPass:
         return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
 
     def _spans(self, keys: StoredBoards) -> list[range]:
-        """The chunks of a layer in parts, several for each thread if there are many."""
+        """The chunks of a layer, divided into parts: several per thread if there are many chunks."""
         least = min(max(len(keys) // (4 * self.threads), 1), PART_KEYS)
         spans, begin = [], 0
         for chunk in range(keys.chunks):
@@ -262,7 +263,7 @@ class BackwardPass:
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
-        """``work(worker, span)`` for all spans, in order; a single one stays in this thread."""
+        """The results of ``work(worker, span)`` for all spans, in order; this thread does a single span."""
         if len(spans) == 1:
             yield work(self._workers[0], spans[0])
             return
@@ -294,7 +295,7 @@ class BackwardPass:
         return self._map(work, self._spans(file))
 
     def _lean_parts(self, total: int, file: StoredBoards, sizes: dict[int, int]) -> Iterator[_Part]:
-        """The same with one layer above in memory at a time."""
+        """Solve a layer with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
         spawns = np.zeros(n, dtype=np.uint8)
@@ -333,32 +334,32 @@ class BackwardPass:
         exponent: int,
         above: _Solved | None,
     ) -> None:
-        """Fold in what spawns of one exponent lead to; all of them win if `above` is None."""
+        """Add the values after spawns of one exponent to the accumulators; all win if `above` is None."""
         rules, links = self._compiled.rules, worker.links
         if above is None:
             backward.count_spawns(keys, rules, spawns)
             for fold, acc in zip(self.folds, accs, strict=True):
                 fold.add_won(acc, exponent, spawns)
             return
-        place = 0
-        while place < len(keys):
+        position = 0
+        while position < len(keys):
             count, n, sound = backward.link(
-                keys, place, exponent, rules, above.layout.ranking, above.directory, self._potentials,
-                worker.scratch, spawns[place:], links,
+                keys, position, exponent, rules, above.layout.ranking, above.directory, self._potentials,
+                worker.scratch, spawns[position:], links,
             )  # fmt: skip
             if not sound:
                 raise CorruptError(
                     f"{self.path} lacks afterstates of sum {total + 2**exponent}: files of different "
                     "runs are mixed; delete it and solve again"
                 )
-            end = place + count
-            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[place:end])
+            end = position + count
+            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[position:end])
             for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
-                fold.add(acc[place:end], spawned, values)
-            place = end
+                fold.add(acc[position:end], spawned, values)
+            position = end
 
     def _above(self, total: int, sizes: dict[int, int]) -> _Solved | None:
-        """A finished layer: in memory, from disk after an interruption or if lean, or empty.
+        """A finished layer: in memory, read from disk (after an interruption, or if lean), or empty.
 
         None for a sum that wins.
         """
@@ -371,7 +372,7 @@ class BackwardPass:
         return self._solved[total]
 
     def _nothing(self, total: int) -> _Solved:
-        """A layer without afterstates: all that leads there is decided at once."""
+        """A layer without afterstates: every state that spawns lead to is won or has no slide."""
         layout = self._layouts.at(total)
         directory = np.zeros((records(0), 2), dtype=np.uint64)
         return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
@@ -379,7 +380,10 @@ class BackwardPass:
     def _finish(
         self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
     ) -> _Part:
-        """Values of a part, whose chunks begin at these positions: into memory, encoded, and summed up."""
+        """Store the values of a part in memory, encode them, and summarise them.
+
+        `starts` are the positions at which its chunks begin.
+        """
         part = _Part([], [], np.zeros(3, dtype=np.uint64))
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
@@ -402,7 +406,7 @@ class BackwardPass:
         return part
 
     def _write(self, total: int, keys: StoredBoards, parts: Iterable[_Part], here: _Solved | None) -> None:
-        """Write the values of a layer, one file an objective, and a line in each journal."""
+        """Write the values of a layer, one file per objective, and a line in each journal."""
         summaries: list[list[Piece]] = [[] for _ in self.folds]
         with ExitStack() as stack:
             writers = [
@@ -450,9 +454,9 @@ class BackwardPass:
 
 
 def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean: bool | None) -> None:
-    """Refuse, before anything is counted, if solving is not expected to fit.  Raises `ResourceError`.
+    """Raise `ResourceError`, before any layer is counted, if solving probably does not fit into memory.
 
-    How many ranks a layer has is known, how many afterstates is an estimate.
+    The number of ranks of a layer is known exactly, the number of its afterstates is estimated.
     """
     sizes = boards_by_sum(game)
     largest = max(sizes, key=lambda total: sizes[total])
@@ -462,7 +466,7 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
         each += 8 * len(objectives) + 1
     more = each * afterstates(game, largest)
     if OVERHEAD + above * sizes[largest] // 6 + more * SPREAD < memory:
-        return  # without a look at the ranks, whose tables take a while
+        return  # before the sizes of layers are computed, which takes a while
     layouts = Layouts(game)
     layouts.index_at(max(sizes))
     fixed = OVERHEAD + layouts.nbytes + above * 16 * records(layouts.at(largest).layer.size)
@@ -476,7 +480,7 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
 
 
 def records(ranks: int) -> int:
-    """Records of the directory of a layer of so many ranks."""
+    """The number of records in the directory of a layer of so many ranks."""
     return ranks // int(backward.GROUP) + 1
 
 
@@ -487,7 +491,7 @@ def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:
 
 
 def _join(directory: Array, edge: Array) -> None:
-    """Enter a record that the part before may have begun."""
+    """Add a record that the part before may have begun."""
     group = int(edge[0])
     if directory[group].any():
         directory[group, 0] |= edge[1] >> np.uint64(32) << np.uint64(32)

@@ -1,9 +1,9 @@
-"""Sets of boards of one layer as one bit a rank, filled through arenas, larger than memory if need be.
+"""Sets of boards of one layer, one bit per rank, filled through arenas; they may be larger than memory.
 
-The ranks of a layer are cut into blocks of 2**block_bits, and the blocks into windows.  One
-window of bits is in memory.  Offsets that belong to another window are appended to that
-window's spill file when an arena is flushed, and set when the window's turn comes.  One
-window is the common case; then nothing is spilled.
+The ranks of a layer are divided into blocks of 2**block_bits, and the blocks into windows.  The bits
+of one window are in memory.  When an arena is flushed, offsets of other windows are appended to the
+spill files of those windows.  They are set when their window is read into memory.  Mostly a layer has
+only one window and no spill files.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PIECE_WORDS = 1 << 12
 
 
 def block_bits_for(size: int) -> int:
-    """Bits of a rank that stay inside a block: about 1000 blocks, each no smaller than a page of memory."""
+    """log2 of the ranks per block: such that there are about 1000 blocks, none smaller than a memory page."""
     return min(max((size >> 10).bit_length(), 16), 26)
 
 
 class Arena:
-    """Pages of one thread for offsets on their way to a bit set."""
+    """Pages of one thread that collect offsets before they are set in a bit set."""
 
     def __init__(self, nbytes: int) -> None:
         self.pages = nbytes // PAGE_BYTES
@@ -41,17 +41,17 @@ class Arena:
         self.cursor = np.zeros(0, dtype=np.int64)
 
     def reset(self, blocks: int) -> None:
-        """Forget everything; block b begins with page b."""
+        """Empty all pages; block b begins with page b."""
         self.cursor = np.arange(blocks, dtype=np.int64) * forward.PAGE
         self.page_block[:blocks] = np.arange(blocks)
         self.used[0] = blocks
 
     def pages_for(self, block_bits: int) -> Pages:
-        """The pages as kernels take them."""
+        """The pages as an argument of kernels."""
         return Pages(np.uint64(block_bits), self.data, self.cursor, self.page_block, self.used)
 
     def offsets(self, page: int, length: Array) -> Array:
-        """The offsets of a page; ``length`` as `by_block` gives it."""
+        """The offsets of a page; ``length`` as `by_block` returns it."""
         begin = page * forward.PAGE
         return self.data[begin : begin + int(length[page])]
 
@@ -71,7 +71,7 @@ class BitSet:
     """The boards reached in one layer."""
 
     def __init__(self, size: int, storage: Array, folder: Path, name: str) -> None:
-        """`storage`: zeroed uint64 words that this set may use; `folder`: where spill files go."""
+        """`storage`: zeroed uint64 words that this set may use; `folder`: the folder of spill files."""
         self.size = size
         self.block_bits = block_bits_for(size)
         self.blocks = max(1, (size + (1 << self.block_bits) - 1) >> self.block_bits)
@@ -84,14 +84,14 @@ class BitSet:
 
     @staticmethod
     def least_words(size: int) -> int:
-        """Words of storage without which a set of this size cannot work: two blocks."""
+        """Words of storage that a set of this size needs at least: two blocks."""
         return 2 << block_bits_for(size) - 6
 
     # -- windows -----------------------------------------------------------------------------
 
     @property
     def windows(self) -> int:
-        """How many windows there are."""
+        """The number of windows."""
         return -(-self.blocks // self.window_blocks)
 
     @property
@@ -110,7 +110,7 @@ class BitSet:
         return self.first_block << self.block_bits
 
     def ranges(self, parts: int) -> Iterator[tuple[int, int]]:
-        """Ranges of ranks that cover the window, whole blocks each, about `parts` of them."""
+        """About `parts` ranges of ranks that cover the window, each of whole blocks."""
         blocks = self.last_block - self.first_block
         step = max(1, blocks // parts)
         for block in range(self.first_block, self.last_block, step):
@@ -130,15 +130,15 @@ class BitSet:
         return int(counts.sum())
 
     def add(self, ranks: Array) -> None:
-        """Set the bits of some ranks: few, since one by one.  Raises `StorageError`.
+        """Set the bits of a few ranks, one by one.  Raises `StorageError`.
 
-        Those of the window in memory are set at once, the others when their window comes.
+        Bits of the window in memory are set at once, the others when their window is read.
         """
         for r in ranks.tolist():
             block = int(r) >> self.block_bits
             if block < self.last_block:
-                place = int(r) - self.first_rank
-                self.bits[place >> 6] |= np.uint64(1 << (place & 63))
+                bit = int(r) - self.first_rank
+                self.bits[bit >> 6] |= np.uint64(1 << (bit & 63))
             else:
                 offset = np.array([int(r) - (block << self.block_bits)], dtype=np.uint32)
                 with self._spill_file(block // self.window_blocks) as file:
@@ -150,7 +150,7 @@ class BitSet:
         return self._folder / f".{self._name}-{window}.spill"
 
     def spill(self, arena: Arena, start: Array, order: Array, length: Array) -> None:
-        """Append what belongs to other windows to their files.  Raises `StorageError`."""
+        """Append the offsets of other windows to their spill files.  Raises `StorageError`."""
         for window in range(self.window + 1, self.windows):
             first = window * self.window_blocks
             last = min(first + self.window_blocks, self.blocks)
@@ -178,7 +178,7 @@ class BitSet:
         self.spilled_bytes += 16 + 4 * count
 
     def advance(self) -> None:
-        """Bring the next window into memory; the present one must have been cleared."""
+        """Read the next window into memory.  The caller must have cleared the present one."""
         self.window += 1
         path = self._spill_path(self.window)
         if not path.exists():
@@ -192,6 +192,6 @@ class BitSet:
         path.unlink()
 
     def discard(self) -> None:
-        """Remove spill files that are left."""
+        """Delete the remaining spill files."""
         for window in range(self.windows):
             self._spill_path(window).unlink(missing_ok=True)

@@ -1,15 +1,15 @@
-"""Objectives as arrays and kernels: how the values of a layer are kept in memory and folded.
+"""Objectives as arrays and kernels: how the values of a layer are stored in memory and combined.
 
-A fold has five pieces, each called with arrays:
+A fold combines values over spawns.  It has five functions that take arrays:
 
     values(n, sum)             memory for the values of n afterstates of a layer, sentinels set
     start(n)                   accumulators of n afterstates
-    add(acc, exponent, ...)    fold in what the spawns of one exponent lead to, largest exponent first
-    add_won(acc, exponent, .)  the same where every spawn of the exponent wins
-    finish(acc, spawns)        values, of the memory's type
+    add(acc, exponent, ...)    add the values after spawns of one exponent, the largest exponent first
+    add_won(acc, exponent, .)  as `add`, if every spawn of the exponent wins
+    finish(acc, spawns)        the values, in their type in memory
 
-Accumulators of a mean: after the spawns of 4s the mean over cells m4, after those of 2s
-``m2 + p (m4 - m2)``, which is exact where both are equal: certain wins stay exactly 1.
+The accumulator of a mean is first the mean m4 over the cells where a 4 can spawn.  The spawns of 2s
+change it to ``m2 + p (m4 - m2)``.  This is exact if both means are equal, so forced wins stay exactly 1.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ NO_GAINS = np.zeros((0, 0), dtype=np.int32)
 
 
 class Spawned(NamedTuple):
-    """What the spawns of one exponent on some afterstates lead to.
+    """The states that spawns of one exponent on some afterstates lead to.
 
     Attributes
     ----------
     exponent:
-        Of the spawned tile.
+        The exponent of the spawned tile.
     slots:
         ``slots[k, x]``: the position of the afterstate that slide k makes of spawn x (`_kernels.backward`).
     n:
-        Spawns.
+        The number of spawns.
     gains:
-        By `Meaning.merge`: ``gains[merge][a, x]``, what the merges of spawn x along axis a add.
+        ``gains[merge][a, x]``: what the merges along axis a after spawn x add, under `Meaning.merge`.
     spawns:
         ``spawns[a]``: how many spawns afterstate a has.
     """
@@ -59,7 +59,7 @@ class Fold(Protocol):
 
     objective: Objective
     merges: tuple[str, ...]
-    """The kinds of gains that `add` reads."""
+    """The values of `Meaning.merge` for which `add` needs gains."""
 
     def values(self, n: int, total: int) -> Array:
         """Memory for the values of n afterstates of sum `total`, after the sentinels."""
@@ -68,23 +68,23 @@ class Fold(Protocol):
         """Bytes of the values of n afterstates."""
 
     def start(self, n: int) -> Array:
-        """Accumulators."""
+        """The accumulators of n afterstates."""
 
     def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
-        """Fold the states of spawns into the accumulators of ``len(spawned.spawns)`` afterstates."""
+        """Add the values of the spawned states to the accumulators of ``len(spawned.spawns)`` afterstates."""
 
     def add_won(self, acc: Array, exponent: int, spawns: Array) -> None:
-        """The same where all spawns of an exponent win."""
+        """Do the same for an exponent whose spawns all win."""
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         """The values of the afterstates."""
 
     def put(self, values: Array, position: int, found: Array) -> None:
-        """Enter values from that of afterstate `position` on."""
+        """Store the values `found` of afterstates from `position` on."""
 
 
 class _Plain:
-    """Values that are elements of an array; `best` and `fold` are what kinds of objectives differ in."""
+    """Values that are elements of an array.  Subclasses define `best` and `fold`."""
 
     accumulator: Any = np.float64
 
@@ -104,15 +104,15 @@ class _Plain:
         return np.zeros(n, dtype=self.accumulator)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
-        """What each spawned state is worth."""
+        """The value of each spawned state."""
         raise NotImplementedError
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
-        """Fold what states are worth into accumulators."""
+        """Combine the values of states with the accumulators."""
         raise NotImplementedError
 
     def won(self) -> Any:
-        """What a state is worth that is won, as `best` gives it."""
+        """The value of a won state, as `best` returns it."""
         return self.objective.meaning.win
 
     def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
@@ -124,13 +124,13 @@ class _Plain:
 
 
 class MeanFold(_Plain):
-    """Means in floating point.  float16 is kept as its bits, which are ordered alike."""
+    """Means in floating point.  A float16 is stored as its bits, whose order is that of the values."""
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
         self.half = objective.dtype == "float16"
         self.factor = float(objective.discount)
-        # A state that its sum has won is not discounted: no slide was made in it.
+        # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
         self.four = float(game.four)
@@ -171,7 +171,7 @@ class MeanFold(_Plain):
 
 
 class BoundFold(_Plain):
-    """Means in fixed point, each step rounded towards the safe side; see `Objective.most`."""
+    """Means in fixed point: each step of a lower bound is rounded down, of an upper bound up."""
 
     accumulator = np.uint64
 
@@ -214,7 +214,7 @@ class BoundFold(_Plain):
             return above
         below = np.asarray(below, dtype=np.uint64)
         whole: Array = above // below
-        # Rounded up without an overflow of what is above.
+        # Rounded up in a form in which the numerator cannot overflow.
         return whole + (above % below != 0) if self.up else whole
 
 
@@ -285,13 +285,13 @@ class BitFold(_Plain):
 
 
 class PolicyFold(MeanFold):
-    """What a policy is worth, instead of optimal play.
+    """The value of a policy, instead of optimal play.
 
-    The policy takes the slide that a guide holds best, and each of several with the same
-    probability: the guide is another objective's value of the afterstate (``guide(total)``
-    gives those of a layer) and what merges add under `guide_merge`; without either all slides are as good.
-    Slides that differ from the best by `slack`, relative to it, are as good.  In memory, column 0 holds the
-    guide's values, column 1 the policy's.
+    The policy takes the slide that a guide rates best; among equally good slides it takes each with the same
+    probability.  The rating is the afterstate's value under another objective (``guide(total)`` returns those
+    of a layer), plus what the merges add under `guide_merge`.  Without both, all slides are equally good.
+    Slides whose rating differs from the best by at most the relative `slack` are also equally good.  In
+    memory, column 0 holds the guide's values, column 1 the policy's.
     """
 
     def __init__(

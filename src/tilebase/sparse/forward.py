@@ -3,13 +3,12 @@
     states[s]      = starts[s] + spawn2(afterstates[s - 2]) + spawn4(afterstates[s - 4])
     afterstates[s] = slides(states[s])            (sets of canonical boards, goal not reached)
 
-Each layer is two maps over sets.  A set is one bit a rank of the perfect index
-(`sparse.index`), so that dropping duplicates is setting a bit twice, and reading the bits
-in order gives the keys sorted.  Only afterstates are written: states follow from them.
+Each layer is made by two maps over sets.  A set has one bit per rank of the perfect index
+(`sparse.index`).  A duplicate sets a bit that is already set, and reading the bits in order gives
+sorted keys.  Only afterstates are written, since states follow from them.
 
-Large layers are shared out over threads in pieces; small ones stay in one thread, where
-they take less time than waking another.  Nothing depends on how the work was shared: files
-and counts are the same for any number of threads and any memory.
+Large layers are divided among threads.  One thread does small layers, since starting another would
+take longer.  Files and counts are the same for any number of threads and any memory.
 """
 
 from __future__ import annotations
@@ -53,32 +52,32 @@ from tilebase.sparse.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Te
 Array = npt.NDArray[Any]
 
 PARTS = 128
-"""Ranges a thread that a large layer is cut into."""
+"""Ranges per thread into which a large layer is divided."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
 DURABLE_BYTES = 1 << 20
-"""Layers of at least this size are flushed to disk; smaller ones survive a kill, not a power cut."""
+"""Layers of at least this size are flushed to disk; smaller ones survive a kill, but not a power failure."""
 
 
 @dataclass
 class Work:
-    """What a run cost: wall seconds by step, and counts of work that do not vary."""
+    """The cost of a run: wall seconds by step, and deterministic counts of work."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     layers: int = 0
     bytes_written: int = 0
     bytes_spilled: int = 0
     flushes: int = 0
-    largest_layer: int = 0  # states in it
+    largest_layer: int = 0  # states in the largest layer
     bits: int = 0  # ranks of all layers
 
     def add(self, step: str, since: float) -> None:
-        """Charge the time since `since` to a step."""
+        """Add the time since `since` to a step."""
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
 
 
 class ForwardPass:
-    """One run of the forward pass in a folder.  Use `count` unless you need the layers."""
+    """One run of the forward pass in a folder; `count` is the public function."""
 
     def __init__(
         self,
@@ -101,7 +100,7 @@ class ForwardPass:
         self._team = Team(threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
-        self._files: dict[str, str] = {}  # checksums of the files of the layer in work
+        self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self._starts = self._start_keys()
         self._boards = boards_by_sum(self.game)
         self._done_states = 0
@@ -111,7 +110,7 @@ class ForwardPass:
     # -- the whole pass ----------------------------------------------------------------------
 
     def run(self, up_to: int | None = None) -> CountResult:
-        """Do all layers, or those of sums to `up_to`, continuing where the folder ends."""
+        """Count all layers, or those of sums to `up_to`; continue after the last layer in the folder."""
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
         lines = count_lines(lines, self.game, self.folder.journal.path)
@@ -131,13 +130,13 @@ class ForwardPass:
         return _result(self.folder.question, lines, complete=done)
 
     def cost(self) -> Work:
-        """What the run has cost so far."""
+        """The cost of the run so far."""
         self.work.flushes = self._team.flushes
         self.work.seconds["flush"] = self._team.flush_seconds
         return self.work
 
     def close(self) -> None:
-        """Stop the threads and let go of files and memory."""
+        """Stop the threads and release files and memory."""
         self._team.close()
         self._close_sources()
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
@@ -148,16 +147,16 @@ class ForwardPass:
         self._sources.clear()
 
     def _mend(self, lines: list[dict[str, Any]], done: bool) -> None:
-        """Check the files that the journal promises, and make again what is damaged or missing.
+        """Check the files that the journal lists, and make damaged and missing ones again.
 
         The lines then hold the checksums of the files.  Raises `WrongGameError` if a file belongs to another
-        question, and `CorruptError` if a layer that was made again has other counts.
+        query, and `CorruptError` if a layer that was made again has other counts.
         """
         kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
         jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
         found = map_in_threads(lambda job: self._checksum(*job), jobs, self.threads)
         for line in lines:
-            line.setdefault("files", {})  # older versions did not write it
+            line.setdefault("files", {})  # lines of older versions have none
         wrong = {line["sum"] for (line, _), checksum in zip(jobs, found, strict=True) if checksum is None}
         for (line, kind), checksum in zip(jobs, found, strict=True):
             line["files"][kind] = checksum
@@ -178,7 +177,7 @@ class ForwardPass:
         self.folder.journal.rewrite([*lines, {"complete": True}] if done else lines)
 
     def _checksum(self, line: dict[str, Any], kind: str) -> str | None:
-        """The checksum of a file that the journal promises; None if it has to be made again."""
+        """The checksum of a file that the journal lists; None if the file must be made again."""
         path, promised = self.folder.layer_path(kind, line["sum"]), line.get("files", {}).get(kind)
         return sound_checksum(path, LayerFile, self._meta(kind, line["sum"]), sum(line[kind]), promised)
 
@@ -186,7 +185,7 @@ class ForwardPass:
         return self.folder.layer_path("afterstates", total)
 
     def _resume(self, lines: list[dict[str, Any]]) -> None:
-        """Open the two layers that the next one follows from; remove those a kill left behind."""
+        """Open the two layers that the next one follows from; delete layers that a killed run left."""
         if self.keep == "counts":
             self.folder.keep_only("afterstates", [line["sum"] for line in lines[-2:]])
         check = BoardCheck(self.game)
@@ -209,7 +208,7 @@ class ForwardPass:
         self._done_states = sum(sum(line["states"]) for line in lines)
 
     def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
-        """Do the layers that are missing; return whether the last one was reached."""
+        """Make the missing layers; return whether the last one was reached."""
         total = lines[-1]["sum"] + 2 if lines else min(self._starts)
         while not self.game.reached(total) and (self._sources or total <= max(self._starts)):
             if up_to is not None and total > up_to:
@@ -225,14 +224,14 @@ class ForwardPass:
         return True
 
     def _retire(self, total: int) -> None:
-        """Let go of what the next layer does not need."""
+        """Release the layers that the next layer does not need."""
         for old in [s for s in self._sources if s <= total - 4]:
             self._sources.pop(old).close()
             if self.keep == "counts":
                 self.folder.remove_layer("afterstates", old)
 
     def _start_keys(self) -> dict[int, Array]:
-        """Canonical start states by sum; the empty board, an afterstate, stands for an empty start."""
+        """Canonical start states by sum; for an empty start, the empty board, which is an afterstate."""
         if self.game.start == "empty":
             boards = [self.game.empty_board]
         else:
@@ -245,7 +244,7 @@ class ForwardPass:
     # -- one layer ---------------------------------------------------------------------------
 
     def _layer(self, total: int) -> dict[str, Any]:
-        """Make the layer of one sum, declare it finished, and return its line of the journal."""
+        """Make the layer of one sum, enter it in the journal, and return its line."""
         line, size = self._make(total)
         self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
         self._account(total, sum(line["states"]))
@@ -287,7 +286,7 @@ class ForwardPass:
         self._report(total, "write", 1.0)
 
     def _bit_sets(self, layout: LayerIndex) -> tuple[BitSet, BitSet]:
-        """Two sets of bits and the arenas of the threads, within the memory allowed."""
+        """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
         block_bits = block_bits_for(layout.size)
         whole = ((layout.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
         least = self._least_memory(layout.size)
@@ -314,11 +313,11 @@ class ForwardPass:
 
     @property
     def _fixed_memory(self) -> int:
-        """Bytes that are needed whatever the size of a layer is."""
+        """Bytes that are needed for layers of any size."""
         return OVERHEAD + self._layouts.nbytes + 2 * 8 * KEPT_KEYS
 
     def _least_memory(self, size: int) -> int:
-        """Bytes without which a layer of so many ranks cannot be made; 0 for a small one."""
+        """Bytes that a layer of so many ranks needs at least; 0 for a small layer."""
         if size <= maps.SMALL_BITS:
             return 0
         bits = 16 * BitSet.least_words(size)
@@ -333,7 +332,7 @@ class ForwardPass:
         )
 
     def _check_memory(self, total: int, up_to: int | None) -> None:
-        """Refuse if a layer from `total` on cannot be made: of all those that the present tables serve."""
+        """Raise `ResourceError` if a layer from `total` on does not fit, of those that use these tables."""
         index = self._layouts.index_at(total)
         if index is self._checked:
             return
@@ -347,11 +346,11 @@ class ForwardPass:
     # -- the maps ----------------------------------------------------------------------------
 
     def _mark(self, keys: Array, layout: Layout, target: BitSet) -> None:
-        """Set the bits of some canonical boards: starts, which are few."""
+        """Set the bits of some canonical boards: the start states, which are few."""
         target.add(layout.index.rank(layout.layer, keys))
 
     def _spawn(self, total: int, layout: Layout, states: BitSet) -> None:
-        """Mark the states of a layer: starts, and what spawns make of earlier afterstates."""
+        """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
         since = time.perf_counter()
         if total in self._starts:
             self._mark(self._starts[total], layout, states)
@@ -430,7 +429,7 @@ class ForwardPass:
     def _listed(
         self, layout: Layout, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
     ) -> Iterator[Array]:
-        """The keys of a set in order, as arrays; counts them by largest exponent."""
+        """The keys of a set in order, as arrays; also counts them by largest exponent."""
         lock = threading.Lock()
 
         def listed(span: tuple[int, int]) -> Array:
@@ -470,7 +469,7 @@ class ForwardPass:
             self._pace.report(total, step, self._done_states, share, new=self._run_states)
 
     def _share(self, total: int, done: float) -> float:
-        """The share of all states that is counted when a layer is done to some part."""
+        """The share of all states that is counted when the share `done` of a layer is counted."""
         before = sum(n for s, n in self._boards.items() if s < total)
         after = sum(n for s, n in self._boards.items() if s > total)
         here = self._boards.get(total, 0)
@@ -479,7 +478,7 @@ class ForwardPass:
 
 
 def _least_arenas(size: int) -> int:
-    """Bytes that a thread's arena needs for a layer of so many ranks."""
+    """Bytes that the arena of a thread needs at least, for a layer of so many ranks."""
     return 4 * max(size >> block_bits_for(size), 256) * PAGE_BYTES
 
 

@@ -1,14 +1,14 @@
 """The perfect index: every board of a layer has a rank, in key order, without gaps.
 
 The idea is Slizkov's (arXiv:2303.07266, section 2), with two changes that make it fast.
-The board is split into two halves whose partial ranks are tables, so that a rank costs a
-few look-ups instead of a loop over cells and tiles.  And heads that no canonical board has
-get no ranks: a head is unusable if some symmetry makes it smaller whatever the tail is.
-That leaves between a quarter and a half of a 4x4 layer, in which 3 to 30 percent of the
-ranks are reachable, so that a set of boards is best kept as one bit a rank.
+First, the board is split into two half boards, the head and the tail.  Tables hold their partial
+ranks, so that a rank needs a few look-ups instead of a loop over cells and tiles.  Second, heads
+that no canonical board has get no ranks: a head is unusable if some symmetry makes it smaller for
+every tail.  This leaves 25 to 50 % of the boards of a 4x4 layer.  Of these ranks 3 to 30 % are
+reachable, so that one bit per rank is a compact set of boards.
 
-Not promised: ranks are a matter of one process.  They depend on the game, on the largest
-exponent an `Index` was built for, and on this version; files hold keys.
+Not promised: ranks are valid in one process only.  They depend on the game, on the largest
+exponent for which an `Index` was built, and on this version.  Files hold keys, not ranks.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from tilebase.game.symmetry import symmetries
 
 Array = npt.NDArray[Any]
 TABLE_LIMIT = 1 << 27
-"""Most halves a table may list; 2**27 take about 5 GB."""
+"""Most half boards in a table; 2**27 take about 5 GB."""
 
 
 @dataclass(frozen=True)
 class _Half:
-    """All fillings of a run of cells, in key order."""
+    """All fillings of a half board, in key order."""
 
     keys: Array  # keys[i]: packed, lowest cell at bit 0
     sums: Array  # sums[i]: sum of the tiles
-    maxima: Array  # maxima[i]: largest exponent, x aside
+    maxima: Array  # maxima[i]: largest exponent, not counting x
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class LayerIndex:
     head_base: Array  # head_base[h]: rank of the first board with head h
     heads: Array  # heads[i]: the i-th head that has boards
     starts: Array  # starts[i]: rank of its first board
-    tail_sums: Array  # tail_sums[i]: the sum that it leaves to the tail, divided by 2
+    tail_sums: Array  # tail_sums[i]: sum // 2 of the tails that go with it
 
 
 class Index:
     """Ranks of the boards of a game whose exponents are at most `cap`.
 
-    `cap` bounds the tables while sums are small: a layer of sum s has no tile above s.
+    `cap` keeps the tables small while sums are small: a layer of sum s has no tile above s.
     """
 
     def __init__(self, game: Game, cap: int | None = None) -> None:
@@ -78,7 +78,7 @@ class Index:
         self.parts = tuple(halves)
 
     def _codes(self, cell: int) -> list[int]:
-        """What a cell may hold, ascending."""
+        """The codes that a cell may hold, ascending."""
         game = self.game
         if cell in game.walls:
             return [0]
@@ -144,18 +144,18 @@ class Index:
         self.usable = self._usable(half.keys)
 
     def _usable(self, keys: Array) -> Array:
-        """Heads that some canonical board has: no symmetry makes the known cells smaller."""
+        """Which heads a canonical board may have: no symmetry makes the known cells smaller."""
         bits, h = np.uint64(self.game.bits), len(self.head_cells)
         mask = np.uint64((1 << self.game.bits) - 1)
         cell = [keys >> bits * np.uint64(h - 1 - c) & mask for c in range(h)]
         usable = np.ones(len(keys), dtype=bool)
         for permutation in symmetries(self.game)[1:]:
             equal = np.ones(len(keys), dtype=bool)
-            for place, source in enumerate(permutation[:h]):
+            for target, source in enumerate(permutation[:h]):
                 if source >= h:
                     break
-                usable &= ~(equal & (cell[source] < cell[place]))
-                equal &= cell[source] == cell[place]
+                usable &= ~(equal & (cell[source] < cell[target]))
+                equal &= cell[source] == cell[target]
         return usable
 
     # -- use ---------------------------------------------------------------------------------
@@ -167,13 +167,13 @@ class Index:
         return sum(a.nbytes for a in (*arrays, *self.part_tables)) + len(self.head_sum) * 32
 
     def sizes(self) -> dict[int, int]:
-        """How many ranks the layer of each sum has, for all sums."""
+        """The number of ranks of each layer, by sum."""
         heads = np.bincount(self.head_sum[self.usable] >> 1).astype(np.float64)
         ranks = np.convolve(heads, self.tail_count.astype(np.float64))  # exact below 2**53
         return {2 * i: int(n) for i, n in enumerate(ranks.tolist()) if n}
 
     def layer(self, total: int) -> LayerIndex:
-        """Lay out the layer of one sum."""
+        """The index of the layer of one sum."""
         base = np.empty(len(self.head_sum), dtype=np.uint64)
         heads = np.empty(len(self.head_sum), dtype=np.int64)
         starts = np.empty(len(self.head_sum), dtype=np.uint64)
@@ -185,11 +185,11 @@ class Index:
         return LayerIndex(total, int(size), base, heads, starts[:count].copy(), tail_sums)
 
     def ranking(self, layer: LayerIndex) -> Ranking:
-        """What kernels need to rank boards of a layer."""
+        """The tables with which kernels rank boards of a layer."""
         return Ranking(self.shifts, self.part_tables, layer.head_base, self.tail_rank)
 
     def listing(self, layer: LayerIndex) -> Listing:
-        """What kernels need to list boards of a layer."""
+        """The tables with which kernels list boards of a layer."""
         return Listing(
             layer.heads, layer.starts, layer.tail_sums, self.head_key, self.head_max,
             self.tail_start, self.tail_key, self.tail_max,
@@ -202,9 +202,9 @@ class Index:
         return ranks
 
     def checked_rank(self, layer: LayerIndex, keys: Array) -> Array:
-        """The same of the ascending boards of a file, which must be of the layer.
+        """Ranks of the ascending boards of a file, which must belong to the layer.
 
-        Raises `CorruptError` if the ranks are not ascending or not of the layer: then some are not canonical.
+        Raises `CorruptError` if ranks are not ascending or too large: then boards are not canonical.
         """
         ranks = self.rank(layer, keys)
         if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):

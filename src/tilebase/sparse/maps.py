@@ -1,8 +1,8 @@
-"""The two maps of the forward pass, cut into tasks and shared out over threads.
+"""The two maps of the forward pass, divided into tasks for several threads.
 
-A task works until it is done or the arena of its thread is full; then all threads pause, the
-arenas are flushed into the target set, and the rest goes on.  Targets of at most `SMALL_BITS`
-ranks need no arenas: one thread sets their bits at once, in cache.
+A task works until it is done or the arena of its thread is full.  Then all threads pause, the
+arenas are flushed into the target set, and the tasks continue.  Target sets of at most `SMALL_BITS`
+ranks need no arenas: one thread sets their bits directly, in cache.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Array = npt.NDArray[Any]
 FREE_HALVES = 1 << 22
 """Index tables of at most this many half boards are built once, for the whole game."""
 SMALL_BITS = 1 << 24
-"""Layers of at most this many ranks stay in one thread and in cache."""
+"""One thread does layers of at most this many ranks, whose bits fit into its cache."""
 RECENT_BITS = 14
-"""The filter of recent afterstates has 2**14 slots: larger ones find more and cost more."""
+"""log2 of the slots of the filter of recent afterstates; a larger filter finds more and takes longer."""
 
 
 def is_small(boards: BitSet) -> bool:
@@ -52,10 +52,10 @@ class Worker:
         self.recent = Recent(self._slots, np.uint64(RECENT_BITS))
 
     def forget(self, size: int) -> None:
-        """Clear the filter, which holds for one target set only; shrink it for small ones."""
+        """Clear the filter, which is valid for one target set only; make it smaller for a small set."""
         bits = min(max(size.bit_length() - 6, 8), RECENT_BITS)
         self.recent = Recent(self._slots, np.uint64(bits))
-        # A key of 0 is the empty board, which no slide ever makes: it can mark a free slot.
+        # A key of 0 is the empty board, which no slide makes: so it can mark a free slot.
         self._slots[: 1 << bits] = 0
 
     def target(self, boards: BitSet, layout: Layout) -> Target:
@@ -72,7 +72,7 @@ class Task(Protocol):
 
 
 class Layout:
-    """The index of one layer as kernels take it."""
+    """The index of one layer as an argument of kernels."""
 
     def __init__(self, index: Index, layer: LayerIndex) -> None:
         self.index, self.layer = index, layer
@@ -93,11 +93,11 @@ class Layouts:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the tables that are held."""
+        """Bytes of the tables in memory."""
         return self._index.nbytes if self._index else 0
 
     def at(self, total: int) -> Layout:
-        """The layout of the layer of one sum; cheap while sums grow or fall by little."""
+        """The layout of the layer of one sum.  This is fast if the sum is close to that of the last call."""
         index = self.index_at(total)
         return Layout(index, index.layer(total))
 
@@ -109,7 +109,7 @@ class Layouts:
         if np.prod([float(top + 1) for top in half]) <= FREE_HALVES:
             cap = max(tops)
         if self._index is None or self._index.cap < cap:
-            self._index = None  # let go of the old tables first
+            self._index = None  # release the old tables first, to save memory
             self._index = Index(self._game, cap)
         return self._index
 
@@ -127,7 +127,7 @@ class SpawnTask:
         states: BitSet,
     ) -> None:
         self.rules, self.layout, self.states, self.exponent = compiled.rules, layout, states, exponent
-        self.source, self.job, self.place = source, job, 0
+        self.source, self.job, self.position = source, job, 0
         self.keys: Array | None = None
 
     def run(self, worker: Worker) -> bool:
@@ -135,10 +135,10 @@ class SpawnTask:
         if self.keys is None:
             self.keys = self.source.read(self.job)
         target = worker.target(self.states, self.layout)
-        self.place = forward.spawn_map(
-            self.keys, self.place, self.exponent, self.rules, target, worker.scratch
+        self.position = forward.spawn_map(
+            self.keys, self.position, self.exponent, self.rules, target, worker.scratch
         )
-        return bool(self.place == len(self.keys))
+        return bool(self.position == len(self.keys))
 
 
 class SlideTask:
@@ -155,19 +155,19 @@ class SlideTask:
         lookahead: bool,
     ) -> None:
         self.rules, self.layout, self.states, self.afters = compiled.rules, layout, states, afters
-        self.begin, self.end, self.place, self.lookahead = begin, end, begin, lookahead
-        # counts[e]: counts of states of largest exponent e, columns as in _kernels.forward.
+        self.begin, self.end, self.position, self.lookahead = begin, end, begin, lookahead
+        # counts[e]: counts of the states whose largest exponent is e; columns as in _kernels.forward.
         self.counts = np.zeros((compiled.game.max_code + 1, 5), dtype=np.int64)
 
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full."""
-        place = forward.slide_map(
-            self.layout.source(self.states), np.uint64(self.place), np.uint64(self.end), self.rules,
+        position = forward.slide_map(
+            self.layout.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
             self.lookahead, worker.target(self.afters, self.layout), worker.recent, worker.scratch,
             worker.marks, worker.single, self.counts,
         )  # fmt: skip
-        self.place = int(place)
-        if self.place < self.end:
+        self.position = int(position)
+        if self.position < self.end:
             return False
         self.states.clear(self.begin, self.end)
         return True
@@ -185,26 +185,26 @@ class Team:
 
     @property
     def threads(self) -> int:
-        """How many there are."""
+        """The number of threads."""
         return len(self.workers)
 
     def close(self) -> None:
-        """Stop after the kernels now running; free the arenas."""
+        """Wait for the running kernels, stop the threads and release the arenas."""
         self._stop.set()
         self.pool.shutdown(wait=True)
         for worker in self.workers:
             worker.arena = Arena(0)
 
     def grow_arenas(self, nbytes: int) -> None:
-        """Give every thread an arena of about `nbytes`; pages that stay untouched cost nothing."""
+        """Give every thread an arena of about `nbytes`; unused pages take no memory."""
         for worker in self.workers:
             have = worker.arena.pages * PAGE_BYTES
             if have > nbytes or 2 * have <= nbytes:
-                worker.arena = Arena(0)  # let go of the old one first
+                worker.arena = Arena(0)  # release the old arena first, to save memory
                 worker.arena = Arena(nbytes)
 
     def map(self, tasks: deque[Task], target: BitSet, report: Callable[[float], None]) -> None:
-        """Do all tasks; `report` is called now and then with the share that is done."""
+        """Do all tasks; `report` is called at times with the share that is done."""
         workers = self.workers[:1] if is_small(target) else self.workers
         for worker in workers:
             worker.forget(target.size)

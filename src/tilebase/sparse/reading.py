@@ -1,7 +1,7 @@
-"""Solved layers brought back from disk: keys, their directory, and values, ready for links.
+"""Solved layers read from disk: keys, their directory, and values.
 
-Used wherever all positions of a layer are looked up at once: simulation, thinning, policies.
-Single positions are for `tables.probe`.
+Simulation, thinning and policies use them to look up many positions of a layer at once.
+`tables.probe` looks up single positions.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = npt.NDArray[Any]
 
 
 class Links:
-    """States of one layer, linked: what each slide leads to."""
+    """For states of one layer, the afterstates that each slide leads to."""
 
     def __init__(self, slots: Array, gains: dict[str, Array], afters: Array) -> None:
         self.slots = slots  # slots[k, x]: position of the afterstate that slide k makes of state x
@@ -94,7 +94,7 @@ class LayerReader:
         self.potentials = word_potentials(game, self.merges)
 
     def keys_path(self, total: int) -> Path:
-        """Where the afterstates of one sum are, if there are any."""
+        """The file of the afterstates of one sum; it does not exist if there are none."""
         return self.path / "afterstates" / f"{total:06d}.tbl"
 
     def values(self, objective: Objective, total: int) -> Array:
@@ -110,11 +110,11 @@ class LayerReader:
         return np.concatenate(found)
 
     def layer(self, total: int) -> ReadLayer:
-        """The layer of one sum; one without afterstates if there are none."""
+        """The layer of one sum; it may be empty."""
         return ReadLayer(self, total)
 
     def spawns(self, keys: Array, exponent: int) -> tuple[Array, Array]:
-        """The canonical states that spawns of an exponent make of afterstates, and of which each came."""
+        """The canonical states that spawns make of afterstates, and the index of the afterstate of each."""
         rules, none = self.compiled.rules, np.empty(0, dtype=np.uint64)
         n = backward.spawn_all(keys, exponent, rules, none, none.view(np.int64))
         states, origin = np.empty(n, dtype=np.uint64), np.empty(n, dtype=np.int64)
@@ -140,7 +140,7 @@ def _word_potentials(game: Game, merge: str) -> Array:
 
 
 def merge_weights(keys: Array, *weights: Array) -> tuple[Array, ...]:
-    """Sort keys, and add up the weights of equal ones: ``(keys, weights, ...)``."""
+    """The distinct keys, ascending, and the summed weights of equal keys: ``(keys, weights, ...)``."""
     if not len(keys):
         return (keys, *weights)
     order = np.argsort(keys, kind="stable")
