@@ -1,5 +1,5 @@
 """The search for forced wins, and the certificates that prove them.
 
-search          depth first over afterstates on all threads
-certificates    strategies and refutations as files; `tilebase.check` verifies them alone
+search          depth-first search of afterstates on all threads
+certificates    strategies and refutations as files; `tilebase.check` checks them without other modules
 """
