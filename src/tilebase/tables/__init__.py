@@ -1,7 +1,7 @@
-"""Tables: what a position is worth, and whether a table is right; no solver is needed.
+"""Tables: probing values, and verifying a table, without a solver.
 
-slides    the rules for single boards, with remembered lines
-probe     what a position is worth, and which slides are best
-verify    every byte against its checksum, every value against those that follow
+slides    the rules for single boards, with cached lines
+probe     the value of a position, and its best slides
+verify    compares every byte with its checksum, and values with those that follow
 sums      SHA-256 sums of the files of a table
 """
