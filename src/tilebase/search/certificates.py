@@ -1,15 +1,16 @@
-"""Certificates: forced wins as strategies, refutations as drops, small and easy to check.
+"""Certificates: forced wins as strategies, refutations as spawns; small and easy to check.
 
-A search (`search.search`) knows for each afterstate that it decided whether it is won.  From that a
-certificate is taken sum by sum, the least first:
+A search (`search.search`) has decided for many afterstates whether they are won.  A certificate is made
+from these results sum by sum, the least sum first:
 
-* of a win: each drop on a board listed wants one of the won afterstates that slides make then.  Drops
-  share them: in each layer few afterstates are chosen so that every drop has one (greedy hitting set);
-* of a refutation: each board listed names a drop after which all slides make lost afterstates.
-  The drop is chosen that adds fewest boards to those already listed.
+* of a win: after each spawn on a listed board, the player needs one won afterstate that a slide makes.
+  Several spawns can share one.  In each layer, few afterstates are chosen such that every spawn has one
+  (greedy hitting set);
+* of a refutation: each listed board names a spawn after which all slides make lost afterstates.  It is
+  the spawn that adds the fewest boards to the list.
 
-What the search has forgotten or never looked at is decided when it is needed.  `check` checks the file with
-nothing but the rules; how it is written stands in docs/force.md.
+If the search has forgotten or never decided a needed afterstate, it decides it now.  `check` checks the
+file with the rules alone; docs/force.md specifies the format.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from tilebase.search.search import Search
 Array = npt.NDArray[Any]
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 PIECE = 1 << 12
-"""Boards that are followed at a time."""
+"""Boards that are processed at a time."""
 
 
 def check_certifiable(game: Game) -> None:
-    """Raise `UsageError` unless certificates are for such a game."""
+    """Raise `UsageError` unless certificates support the rules of this game."""
     without_goal = game.goal is None and game.goal_sum is None
     if game.walls or game.unmergeable or game.pattern or game.largest or without_goal:
         raise UsageError(
@@ -54,23 +55,24 @@ def check_certifiable(game: Game) -> None:
 def write_certificate(
     path: Path, search: Search, forced: bool, *, progress: Callable[[Progress], None] | None = None
 ) -> int:
-    """Write the certificate of what a search found; return the number of boards listed.
+    """Write the certificate of the result of a search; return the number of listed boards.
 
-    `progress` is called after each sum; how many boards there will be is not known.
+    `progress` is called after each sum.  The final number of boards is not known before the end.
 
     Raises
     ------
     UsageError
-        If the game has walls, tiles x, a pattern or a bound on the largest tile: certificates do not.
+        If the game has walls, tiles x, a pattern or a bound on the largest tile, which certificates do
+        not support.
     StorageError
-        If the file cannot be written; then there is none.
+        If the file cannot be written; then no file is left.
     """
     game, goal = search.game, search.game.goal
     check_certifiable(game)
     pace = Pace(progress, "boards")
     closure = _Strategy(search) if forced else _Refutation(search)
     starts = closure.begin()
-    # The body has no name, so that nothing stays of it, even after a kill.
+    # The body is a file without a name, so that nothing is left of it, even after a kill.
     with storage_errors(path), TemporaryFile(dir=path.absolute().parent) as body, atomic_file(path) as whole:
         boards = 0
         with gzip.GzipFile("", "wb", fileobj=body, mtime=0) as file:
@@ -84,7 +86,7 @@ def write_certificate(
             "shape": game.shape_text,
             "goal": goal,
             "drops": [2**e for e in game.spawn_exponents],
-            # Above the goal all limits say the same.
+            # Limits above the goal all mean the same, so they are written as the goal.
             "limits": None if game.limits is None else [min(limit, goal or limit) for limit in game.limits],
             "starts": ["".join(DIGITS[e] for e in state) for state in starts],
             "claim": "forced" if forced else "not forced",
@@ -97,7 +99,7 @@ def write_certificate(
 
 
 def _assemble(whole: BinaryIO, header: bytes, body: IO[bytes]) -> None:
-    """The checksum of all that follows, the header, the boards: two members of one gzip file."""
+    """Write a checksum of all that follows, the header, and the boards: two members of one gzip file."""
     digest = hashlib.sha256(header)
     body.seek(0)
     while piece := body.read(1 << 20):
@@ -108,22 +110,22 @@ def _assemble(whole: BinaryIO, header: bytes, body: IO[bytes]) -> None:
 
 
 class _Closure:
-    """Boards that a certificate has to list, sum by sum; closed under what the other side can do."""
+    """The boards that a certificate must list, sum by sum: closed under the moves of the other side."""
 
     def __init__(self, search: Search) -> None:
         self.search, self.game, self.facts = search, search.game, search.facts
         self._scratch = ForceScratch.of(kernels.WIDTH)
 
     def follow(self, keys: Array) -> tuple[Array, Array, Array]:
-        """What follows each drop on some boards of one sum.
+        """The afterstates that can follow each spawn on some boards of one sum.
 
-        Rows of numbers (board, drop, first and last + 1 of what follows, whether a slide wins at once), the
-        canonical afterstates that follow, and what is known of them.
+        Returns one row per spawn (board, spawn, first and last + 1 of its afterstates, whether a slide
+        wins at once), the canonical afterstates, and what the search knows of them.
         """
-        drops = np.zeros((64 * len(keys), 5), dtype=np.int64)
+        spawns = np.zeros((64 * len(keys), 5), dtype=np.int64)
         boards = np.zeros(kernels.WIDTH * len(keys), dtype=np.uint64)
-        n, m = kernels.follow_all(keys, self.search.compiled.rules, self._scratch, drops, boards)
-        return drops[:n], boards[:m], self.facts.known(boards[:m])
+        n, m = kernels.follow_all(keys, self.search.compiled.rules, self._scratch, spawns, boards)
+        return spawns[:n], boards[:m], self.facts.known(boards[:m])
 
     def after(self, state: Cells) -> list[int] | None:
         """Keys of the afterstates of a state; None if a slide wins."""
@@ -133,7 +135,7 @@ class _Closure:
         return sorted({self.game.pack(canonical(self.game, after)) for after in afters})
 
     def words(self, keys: Array) -> Array:
-        """Boards as they are listed: uint8[board, cell]."""
+        """Boards in the text of a certificate: uint8[board, cell]."""
         game = self.game
         shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
         digits: Array = np.frombuffer(DIGITS.encode(), dtype=np.uint8)
@@ -142,18 +144,18 @@ class _Closure:
 
 
 class _Strategy(_Closure):
-    """Of a win: each drop on a board listed has an answer that is listed."""
+    """A certificate of a win: after each spawn on a listed board, a slide makes a listed board."""
 
     def __init__(self, search: Search) -> None:
         super().__init__(search)
-        # By sum: groups of won afterstates, numbered, of each of which one is wanted.
+        # By sum: groups of won afterstates, numbered; the certificate needs one of each group.
         self._wanted: dict[int, list[tuple[Array, Array]]] = {}
 
     def _want(self, total: int, groups: Array, keys: Array) -> None:
         self._wanted.setdefault(total, []).append((groups, keys))
 
     def begin(self) -> list[Cells]:
-        """Want what the starts need; return them, none for the empty board."""
+        """Request a board for each start; return the starts (none for the empty board)."""
         game = self.game
         if game.start == "empty":
             self._want(0, np.zeros(1, dtype=np.int64), np.array([game.pack(game.empty_board)], np.uint64))
@@ -167,50 +169,50 @@ class _Strategy(_Closure):
         return starts
 
     def next_sum(self) -> int | None:
-        """The least sum of which boards are wanted."""
+        """The least sum with requested boards."""
         return min(self._wanted, default=None)
 
     def lines(self, total: int) -> Iterator[tuple[bytes, int]]:
-        """Choose the boards of a sum, and want what they need; their lines in pieces, and how many."""
+        """Choose the boards of a sum and request those that follow; yield lines in pieces, with counts."""
         keys = hitting_set(self._wanted.pop(total))
         for at in range(0, len(keys), PIECE):
             piece = keys[at : at + PIECE]
-            self._answer(total, piece)
+            self._cover(total, piece)
             ends = np.full((len(piece), 1), ord("\n"), dtype=np.uint8)
             yield np.concatenate([self.words(piece), ends], axis=1).tobytes(), len(piece)
 
-    def _answer(self, total: int, keys: Array) -> None:
-        drops, boards, known = self.follow(keys)
+    def _cover(self, total: int, keys: Array) -> None:
+        spawns, boards, known = self.follow(keys)
         won = known == kernels.WON
         before = np.concatenate([[0], np.cumsum(won)])
-        drops = drops[drops[:, 4] == 0]
-        for drop in drops[before[drops[:, 3]] == before[drops[:, 2]]]:
-            # The search has forgotten which: find one again.
-            answer = next(j for j in range(drop[2], drop[3]) if self.search.decide(int(boards[j])))
-            won[answer] = True
+        spawns = spawns[spawns[:, 4] == 0]
+        for spawn in spawns[before[spawns[:, 3]] == before[spawns[:, 2]]]:
+            # The search has forgotten which afterstate is won: find one again.
+            reply = next(j for j in range(spawn[2], spawn[3]) if self.search.decide(int(boards[j])))
+            won[reply] = True
         for exponent in self.game.spawn_exponents:
-            here = drops[drops[:, 1] % 2 == exponent - 1]
+            here = spawns[spawns[:, 1] % 2 == exponent - 1]
             spans = here[:, 3] - here[:, 2]
             groups = np.repeat(np.arange(len(here)), spans)
-            places = np.repeat(here[:, 3] - np.cumsum(spans), spans) + np.arange(spans.sum())
+            positions = np.repeat(here[:, 3] - np.cumsum(spans), spans) + np.arange(spans.sum())
             if len(here):
-                self._want(total + 2**exponent, groups[won[places]], boards[places[won[places]]])
+                self._want(total + 2**exponent, groups[won[positions]], boards[positions[won[positions]]])
 
 
 class _Refutation(_Closure):
-    """Of a loss: each board listed names a drop after which all slides make boards that are listed."""
+    """A certificate of a loss: each listed board names a spawn after which all slides make listed boards."""
 
     def __init__(self, search: Search) -> None:
         super().__init__(search)
         self._wanted: dict[int, set[int]] = {}  # by sum
 
     def begin(self) -> list[Cells]:
-        """Want what the worst start needs; return it, none for the empty board."""
+        """Request the boards for a lost start; return the start (none for the empty board)."""
         game = self.game
         if game.start == "empty":
             self._wanted[0] = {game.pack(game.empty_board)}
             return []
-        # One that is known to be lost first: others may be undecided.
+        # First the starts that are known to be lost, since deciding others takes time.
         for state in sorted(canonical_starts(game), key=lambda state: not self._is_known(state)):
             afters = self.after(state)
             if afters is not None and not any(self.search.decide(key) for key in afters):
@@ -225,21 +227,21 @@ class _Refutation(_Closure):
         )
 
     def next_sum(self) -> int | None:
-        """The least sum of which boards are wanted."""
+        """The least sum with requested boards."""
         return min((total for total, keys in self._wanted.items() if keys), default=None)
 
     def lines(self, total: int) -> Iterator[tuple[bytes, int]]:
-        """The boards of a sum with their drops, in pieces, and how many; want what follows those."""
+        """Request the boards that follow those of a sum; yield lines in pieces, with counts."""
         keys = np.array(sorted(self._wanted.pop(total)), dtype=np.uint64)
         for at in range(0, len(keys), PIECE):
             piece = keys[at : at + PIECE]
-            drops, boards, known = self.follow(piece)
+            spawns, boards, known = self.follow(piece)
             lost = (known == kernels.LOST).tolist()
             afters = boards.tolist()
             by_board: list[list[list[int]]] = [[] for _ in piece]
-            for drop in drops.tolist():
-                if not drop[4]:
-                    by_board[drop[0]].append(drop)
+            for spawn in spawns.tolist():
+                if not spawn[4]:
+                    by_board[spawn[0]].append(spawn)
             words = self.words(piece)
             yield (
                 b"".join(
@@ -250,7 +252,7 @@ class _Refutation(_Closure):
             )
 
     def _rest(self, total: int, options: list[list[int]], afters: list[int], lost: list[bool]) -> int:
-        """The drop to name: after it all is lost, and fewest boards are new."""
+        """The spawn to name: all afterstates after it are lost, and the fewest of them are new."""
         best: tuple[int, int, list[int]] | None = None
         for _, code, begin, end, _ in options:
             if all(lost[begin:end]):
@@ -259,7 +261,7 @@ class _Refutation(_Closure):
                 if best is None or len(new) < best[0]:
                     best = len(new), code, new
         if best is None:
-            # The search has forgotten which: find one again.
+            # The search has forgotten which spawn it is: find one again.
             for _, code, begin, end, _ in options:
                 if not any(self.search.decide(key) for key in afters[begin:end]):
                     best = end - begin, code, afters[begin:end]
@@ -270,11 +272,11 @@ class _Refutation(_Closure):
 
 
 def hitting_set(wanted: list[tuple[Array, Array]]) -> Array:
-    """Few keys of which each group has one: ascending.
+    """Few keys, ascending, such that each group holds at least one of them.
 
-    `wanted` lists groups, numbered within each entry, and a key of each.  Groups of one key have no
-    choice; of the others, in rounds, those keys are taken that are in as many open groups as any other
-    key of each of their groups.
+    An entry of `wanted` is two arrays: the number of a group, and a key of that group.  The key of a group
+    with one key is always taken.  Then, in rounds, a key is taken if, in each of its open groups, no other
+    key is in more open groups.
 
     >>> groups, keys = np.array([0, 0, 1, 1, 2, 2]), np.array([1, 2, 2, 3, 2, 4], dtype=np.uint64)
     >>> hitting_set([(groups, keys)])
@@ -294,14 +296,14 @@ def hitting_set(wanted: list[tuple[Array, Array]]) -> Array:
     sizes = np.bincount(group, minlength=offset)
     taken[rank[sizes[group] == 1]] = True
     while True:
-        answered = np.zeros(offset, dtype=bool)
-        answered[group[taken[rank]]] = True
-        kept = ~answered[group]
+        covered = np.zeros(offset, dtype=bool)
+        covered[group[taken[rank]]] = True
+        kept = ~covered[group]
         group, rank = group[kept], rank[kept]
         if not len(group):
             chosen: Array = distinct[taken]
             return chosen
-        # In each group the key that is in most groups; the least of those.
+        # In each group, the key that is in most groups; the least key of several.
         weight = np.bincount(rank, minlength=len(distinct)) * len(distinct) + np.arange(len(distinct))[::-1]
         most = np.zeros(offset, dtype=np.int64)
         np.maximum.at(most, group, weight[rank])

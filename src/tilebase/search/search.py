@@ -1,8 +1,8 @@
 """The forced-win search on all threads: which afterstates the player wins against every spawn.
 
-All threads search the same afterstate depth first, each in a slightly different order, and share
-one table of what is decided (`_kernels.force`): what one has found the others need not search.  Two
-threads open hardly more afterstates together than one alone.
+All threads search the same afterstate depth first, each in a slightly different order.  They share
+one table of decided afterstates (`_kernels.force`), so that no thread searches what another one has
+decided.  Two threads together open hardly more afterstates than one thread alone.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from tilebase.runtime.storage import atomic_file
 Array = npt.NDArray[Any]
 
 LEAST_BITS = 13
-"""A table begins with 2**13 lines of 64 bytes and is doubled when five eighths full."""
+"""log2 of the lines of a new table; a line has 64 bytes.  A table is doubled when it is 5/8 full."""
 FIRST_SLICE, SLICE = 1 << 9, 1 << 16
-"""Afterstates that a thread opens before the threads meet, first and at most."""
+"""Afterstates that a thread opens between two synchronisations of the threads: at first, and at most."""
 SAVE_SECONDS = 600.0
-"""Seconds of work after which what is decided is saved, and lost at most by a kill."""
+"""Seconds after which the decided afterstates are saved; a kill loses at most so much work."""
 PIECE = 1 << 14
-"""Lines of the table that are listed at a time."""
+"""Lines of the table that are processed at a time."""
 SPREAD = 0x9E3779B97F4A7C15
 DAMAGE = (
     ValueError, KeyError, TypeError, EOFError, NotImplementedError, RuntimeError, OverflowError, struct.error,
     zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
-"""What reading a damaged zip file of arrays raises."""
+"""The exceptions that reading a damaged zip file of arrays raises."""
 
 
 def _empty_table(bits: int) -> Array:
@@ -58,9 +58,9 @@ def _empty_table(bits: int) -> Array:
 
 
 def _header(file: Any) -> str:
-    """The header of an array that `Facts.save` wrote, read up to where the elements begin.
+    """The header of an array that `Facts.save` wrote; afterwards the file is at the first element.
 
-    NumPy's own reader takes memory for whatever size a header says.  Raises `ValueError`.
+    NumPy's own reader would allocate any size that a header says.  Raises `ValueError`.
     """
     begin = file.read(10)
     if len(begin) != 10 or begin[:8] != b"\x93NUMPY\x01\x00":
@@ -80,7 +80,10 @@ def _number(stored: zipfile.ZipFile, name: str) -> int:
 
 
 def _lines(file: Any, most: int) -> int:
-    """The lines of the table in a file of `most` bytes, read up to where they begin.  Raises `ValueError`."""
+    """The number of lines of the table in a file of `most` bytes; afterwards the file is at the first line.
+
+    Raises `ValueError`.
+    """
     found = re.fullmatch(
         r"\{'descr': '<u8', 'fortran_order': False, 'shape': \((\d{1,15}),\), \}", _header(file), re.ASCII
     )
@@ -92,11 +95,11 @@ def _lines(file: Any, most: int) -> int:
 
 
 def _pieces(file: Any, lines: int) -> Iterator[tuple[int, Array]]:
-    """The lines of a table in pieces, each with the number of its first.  Raises `ValueError`."""
+    """The lines of a table in pieces, each with the index of its first line.  Raises `ValueError`."""
     for first in range(0, lines, PIECE):
         size = min(PIECE, lines - first) * kernels.LINE
         yield first, np.frombuffer(file.read(8 * size), dtype=np.uint64, count=size)
-    if file.read(1):  # at the end the checksum is compared
+    if file.read(1):  # reading to the end also compares the checksum
         raise ValueError("something follows the table")
 
 
@@ -108,9 +111,9 @@ def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
 
 
 class _Held:
-    """A file that keeps its first error for later, and takes whatever comes after it.
+    """A file that keeps its first error for later and ignores later calls.
 
-    An archive that cannot be written cannot be closed either, and says so with a traceback.
+    Otherwise an archive that cannot be written could not be closed either, which prints a traceback.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -125,17 +128,17 @@ class _Held:
         return memoryview(data).nbytes
 
     def tell(self) -> int:
-        """Where the next byte goes."""
+        """The offset of the next byte."""
         return self._at
 
     def seek(self, offset: int) -> int:
-        """Go to a place, counted from the beginning."""
+        """Go to an offset from the beginning."""
         self._try(self._file.seek, offset)
         self._at = offset
         return offset
 
     def flush(self) -> None:
-        """Write what is still in memory."""
+        """Write buffered bytes."""
         self._try(self._file.flush)
 
     def _try(self, call: Callable[..., Any], *arguments: Any) -> None:
@@ -147,14 +150,14 @@ class _Held:
 
 
 class Facts:
-    """What is decided: afterstates that are won or lost, in a table of fixed size that may forget.
+    """The decided afterstates, won or lost, in a table that may forget entries if memory is short.
 
     Keys are canonical packed boards (uint64).
     """
 
     def __init__(self, memory: int, game: int = 0) -> None:
-        self.game = game  # a number that stands for the game, to tell whose table a file holds
-        # Doubling needs the old table and the new one, three halves of what stays.
+        self.game = game  # a number that stands for the game, to recognise files of other games
+        # Doubling needs the old and the new table in memory: 1.5 times the new one.
         self._most_bits = max(int(memory / 1.5) >> 6, 16).bit_length() - 1
         self.bits = min(LEAST_BITS, self._most_bits)
         self.table = _empty_table(self.bits)
@@ -162,17 +165,17 @@ class Facts:
 
     @property
     def decided(self) -> Decided:
-        """The table as kernels take it."""
+        """The table as an argument of kernels."""
         return Decided(self.table, np.uint64(self.bits))
 
     def known(self, keys: Array) -> Array:
-        """For each key `_kernels.force.WON`, `LOST` or `UNKNOWN`."""
+        """For each key, `WON`, `LOST` or `UNKNOWN` of `_kernels.force`."""
         found = np.zeros(len(keys), dtype=np.int64)
         kernels.look_up_all(self.decided, keys, found)
         return found
 
     def enter(self, keys: Array, won: Array) -> None:
-        """Write what is known of some afterstates."""
+        """Add decided afterstates."""
         for at in range(0, len(keys), PIECE):
             self.grow(PIECE)
             piece = slice(at, at + PIECE)
@@ -180,13 +183,13 @@ class Facts:
             self.entered += len(keys[piece])
 
     def entries(self) -> Iterator[tuple[Array, Array]]:
-        """All that is known: keys, and whether they are won."""
+        """All entries: keys, and whether they are won."""
         for first in range(0, 1 << self.bits, PIECE):
             part = self.table[first * kernels.LINE : (first + PIECE) * kernels.LINE]
             yield _listed(part, self.bits, first)
 
     def grow(self, coming: int) -> None:
-        """Double the table, while there is memory, so that it is not fuller than that with `coming` more."""
+        """Double the table until it is at most 5/8 full with `coming` more entries, as memory allows."""
         while 8 * (self.entered + coming) > 5 * len(self.table) and self.bits < self._most_bits:
             pieces = self.entries()
             wider = _empty_table(self.bits + 1)
@@ -201,7 +204,7 @@ class Facts:
         arrays = {"table": self.table, "layout": layout, "entered": entered, "game": game}
         with atomic_file(path) as file:
             held = _Held(file)
-            # As NumPy's savez writes it, which closes the archive too late where it fails.
+            # The format of NumPy's savez, which itself closes the archive too late after an error.
             with zipfile.ZipFile(held, "w") as archive:  # type: ignore[call-overload]
                 for name, array in arrays.items():
                     with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -210,7 +213,7 @@ class Facts:
                 raise held.error
 
     def load(self, path: Path) -> None:
-        """Take the table of a file, if there is one, or what there is room for.  Raises `CorruptError`."""
+        """Read the table of a file, if it exists, as far as it fits into memory.  Raises `CorruptError`."""
         if not path.exists():
             return
         try:
@@ -220,10 +223,10 @@ class Facts:
                 with stored.open("table.npy") as file:
                     self._take(file, _lines(file, path.stat().st_size))
                 self.entered = max(self.entered, _number(stored, "entered"))
-                # Older versions did not write whose table it is.
+                # Files of older versions do not name the game.
                 game = _number(stored, "game") if "game.npy" in stored.namelist() else self.game
         except OSError as error:
-            if error.errno not in (None, errno.EINVAL):  # which come of offsets that cannot be
+            if error.errno not in (None, errno.EINVAL):  # these two come from impossible offsets
                 raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
             raise CorruptError(
                 f"{path} is damaged, or of another version: delete it and search again"
@@ -263,13 +266,13 @@ class _Seeker:
         self.depth = 0
 
     def begin(self, key: int) -> None:
-        """Set out from an afterstate."""
+        """Start the path at an afterstate."""
         self.depth = 0
         self.path.boards[0] = key
         self.path.spans[0] = 0, -1
 
     def widen(self) -> None:
-        """Twice the memory for the path."""
+        """Double the memory for the path."""
         self.depth = int(self.counts[5])
         boards, spans, pool = self.path
         self.path = SearchPath(
@@ -280,7 +283,7 @@ class _Seeker:
 
     @property
     def share(self) -> float:
-        """How many of the spawns along the path are answered: a rough share of the whole search."""
+        """The share of the spawns along the path that are decided: a rough estimate of the progress."""
         done, weight, begin = 0.0, 1.0, 0
         for d in range(min(self.depth, 40)):
             at, end = self.path.spans[d]
@@ -292,10 +295,10 @@ class _Seeker:
 
 
 class Search:
-    """The search of one game.  Use `force` unless you need what is decided on the way.
+    """The search of one game; `force` is the public function.
 
-    `folder`, if given, keeps what is decided, so that a search goes on after an interruption; `deadline` is
-    the time of `time.perf_counter` at which it gives up.
+    `folder`, if given, stores the decided afterstates, so that a search can continue after an interruption.
+    `deadline` is the time of `time.perf_counter` at which the search gives up.
     """
 
     def __init__(
@@ -323,17 +326,17 @@ class Search:
             self.facts.load(self._file)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Stop the threads."""
         self._pool.shutdown(wait=True)
 
     @property
     def opened(self) -> int:
-        """Afterstates that were opened: with one thread the same number in each run."""
+        """Afterstates that were opened; with one thread the number is the same in each run."""
         return sum(int(seeker.counts[0]) for seeker in self._seekers)
 
     @property
     def forgotten(self) -> int:
-        """Entries that had to go because memory was short: some may have been searched again."""
+        """Entries that were deleted because memory was short; some may have been searched again."""
         return sum(int(seeker.counts[3]) for seeker in self._seekers)
 
     def decide(self, key: int) -> bool | None:
@@ -350,7 +353,7 @@ class Search:
         return known == kernels.WON
 
     def _step(self) -> None:
-        """All threads open some afterstates; then the table may grow."""
+        """Let all threads open some afterstates; then enlarge the table if needed."""
         facts = self.facts
         before = self.opened
         facts.grow(len(self._seekers) * self._slice)
@@ -366,7 +369,7 @@ class Search:
         try:
             wait(jobs)
         except KeyboardInterrupt:
-            wait(jobs)  # less than a tenth of a second; then all paths can be gone on with
+            wait(jobs)  # less than 0.1 s; then all paths can be continued
             self._settle(jobs, before)
             raise
         self._settle(jobs, before)
@@ -382,7 +385,7 @@ class Search:
         self.facts.entered += self.opened - before
 
     def save(self) -> None:
-        """Save what is decided, if there is a folder.  Raises `StorageError`."""
+        """Save the decided afterstates, if there is a folder.  Raises `StorageError`."""
         self._saved = time.perf_counter()
         if self._file is not None:
             self.facts.save(self._file)
@@ -396,6 +399,6 @@ def _neighbours(game: Game) -> Array:
     """Distances in bits between neighbouring cells, and the lowest bits of the later cell of each pair."""
     found: dict[int, int] = {}
     for cell, other in game.neighbours:
-        place = 1 << game.bits * (game.cells - 1 - other)
-        found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | place
+        low_bit = 1 << game.bits * (game.cells - 1 - other)
+        found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | low_bit
     return np.array(sorted(found.items()), dtype=np.uint64).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Tables: what a position is worth, and whether a table is right; no solver is needed.
+"""Tables: probing values, and verifying a table, without a solver.
 
 Modules, those that the others import first:
 

@@ -1,6 +1,6 @@
-"""Probing a table: what a position is worth, and which slides are best.
+"""Probing a table: the value of a position, and its best slides.
 
-Neither Numba nor the solver is loaded.  A table may be a folder, a zip file (stored, not
+This loads neither Numba nor the solver.  A table may be a folder, a zip file (stored, not
 compressed) or a URL.  Objects here are safe to share between threads.
 """
 
@@ -31,11 +31,11 @@ from tilebase.objectives.values import Number, Value, join_bounds
 from tilebase.tables.slides import Slider
 
 CACHED_LAYERS = 4096
-"""Layers whose indexes a table keeps; no file stays open."""
+"""Layers whose indexes a table keeps in memory; no file stays open."""
 MOST_INDEX_BYTES = 1 << 30
-"""Of the perfect index of a table of all boards."""
+"""Memory in bytes of the perfect index of a table of all boards."""
 CACHED_BYTES = 1 << 27
-"""Bytes of decoded chunks of keys, and as many of values, that a table keeps: 1024 chunks of ours."""
+"""Bytes of decoded chunks of keys, and as many of values, that a table keeps: 1024 chunks of `CHUNK_KEYS`."""
 
 
 def _nbytes(array: npt.NDArray[Any]) -> int:
@@ -73,25 +73,25 @@ class _Layer:
             self.close()
             raise
         self.firsts: list[int] = [] if dense else self.keys.index["first"].tolist()
-        # Where each chunk begins; of all boards, each objective's file may be cut in its own way.
+        # Where each chunk begins.  In a table of all boards, the files of objectives may have other chunks.
         starts = None if dense else self.keys.starts.tolist()
         self.starts: dict[str, list[int]] = {
             label: file.starts.tolist() if starts is None else starts for label, file in self.values.items()
         }
 
-    def chunk_of(self, label: str, place: int) -> tuple[int, int]:
-        """The chunk with the value of the board at a place, and its place in it."""
+    def chunk_of(self, label: str, position: int) -> tuple[int, int]:
+        """The chunk with the value of the board at a position, and the position in the chunk."""
         starts = self.starts[label]
-        if place >= starts[-1]:
+        if position >= starts[-1]:
             raise CorruptError(
                 f"{self.values[label].path} has {starts[-1]} values, fewer than there are boards"
             )
-        chunk = bisect_right(starts, place) - 1
-        return chunk, place - starts[chunk]
+        chunk = bisect_right(starts, position) - 1
+        return chunk, position - starts[chunk]
 
     @property
     def keys(self) -> LayerFile:
-        """The boards; a layer of all boards has none."""
+        """The file of keys; a layer of all boards has none."""
         assert self._keys is not None
         return self._keys
 
@@ -123,8 +123,8 @@ class _Layer:
 class Prober:
     """Values of single positions from the files of a run or a table.
 
-    `objectives` have values there.  Boards are tuples of exponents; nothing is checked that
-    the caller can check.
+    `objectives` are those with values there.  Boards are tuples of exponents.  The caller must check
+    them.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Prober:
         self._values = Recent(CACHED_BYTES, _nbytes)
 
     def close(self) -> None:
-        """Let go of files and memory."""
+        """Release files and memory."""
         self._layers.clear()
         self._keys.clear()
         self._values.clear()
@@ -161,7 +161,7 @@ class Prober:
         return _Layer(self.location, self.game, total, self.objectives, checks, dense=self._dense)
 
     def find(self, after: Cells) -> tuple[_Layer, int] | None:
-        """Layer of an afterstate and its place there, counted from 0; None if it is not there."""
+        """Layer of an afterstate and its position there, counted from 0; None if it is not there."""
         total = self.game.sum(after)
         try:
             layer = self._layers.get(total, self._layer, total)
@@ -174,21 +174,21 @@ class Prober:
         if chunk < 0:
             return None
         keys: npt.NDArray[np.uint64] = self._keys.get((total, chunk), layer.keys.keys, chunk)
-        place = int(keys.searchsorted(np.uint64(key)))
-        if place == len(keys) or int(keys[place]) != key:
+        position = int(keys.searchsorted(np.uint64(key)))
+        if position == len(keys) or int(keys[position]) != key:
             return None
-        return layer, int(layer.keys.starts[chunk]) + place
+        return layer, int(layer.keys.starts[chunk]) + position
 
     def count(self, total: int) -> int:
         """How many afterstates of a sum have values."""
         return len(self._layers.get(total, self._layer, total).keys)
 
-    def at(self, total: int, place: int) -> Cells:
-        """The afterstate at a place of the layer of a sum, counted from 0."""
+    def at(self, total: int, position: int) -> Cells:
+        """The afterstate at a position of the layer of a sum, counted from 0."""
         layer = self._layers.get(total, self._layer, total)
-        chunk = int(layer.keys.starts.searchsorted(place, side="right")) - 1
+        chunk = int(layer.keys.starts.searchsorted(position, side="right")) - 1
         keys: npt.NDArray[np.uint64] = self._keys.get((total, chunk), layer.keys.keys, chunk)
-        key = int(keys[place - int(layer.keys.starts[chunk])])
+        key = int(keys[position - int(layer.keys.starts[chunk])])
         try:
             board = self.game.check(self.game.unpack(key))
         except BoardError as error:
@@ -200,7 +200,7 @@ class Prober:
         return board
 
     def missing(self, board: Cells) -> MissingBoardError:
-        """The error that says that a board is not there, and why."""
+        """The error for a board that the table does not hold, with the reason."""
         why = f"no play of {self.game} makes it"
         if self._thinned:
             why += ", or it was thinned out"
@@ -211,20 +211,20 @@ class Prober:
         found = self.find(after)
         if found is None:
             raise self.missing(after)
-        layer, place = found
+        layer, position = found
         label = objective.label
-        chunk, rest = layer.chunk_of(label, place)
+        chunk, rest = layer.chunk_of(label, position)
         values = self._values.get((label, layer.total, chunk), layer.values[label].values, chunk)
         return values[rest]
 
     def afterstate(self, after: Cells, objective: Objective) -> Number:
-        """What an afterstate is worth.  Raises `MissingBoardError`."""
+        """The value of an afterstate.  Raises `MissingBoardError`."""
         return objective.read(self.stored(after, objective))
 
     def slides(self, board: Cells, objective: Objective) -> list[tuple[str, Cells, bool, Number]]:
-        """The slides of a state: direction, afterstate, whether it wins, what it is worth.
+        """The slides of a state: direction, afterstate, whether it wins, value.
 
-        The worth includes the slide itself, and the discount.  Raises `MissingBoardError`.
+        The value includes what the slide itself adds, and the discount.  Raises `MissingBoardError`.
         """
         found = []
         for direction, after, wins in self.slider.slides(board):
@@ -234,18 +234,18 @@ class Prober:
         return found
 
     def state(self, board: Cells, objective: Objective) -> Number:
-        """What a state is worth.  Raises `MissingBoardError`."""
+        """The value of a state.  Raises `MissingBoardError`."""
         if self.game.has_goal_sum(board):
             return objective.number(objective.meaning.win)
         return max((worth for *_, worth in self.slides(board, objective)), default=objective.number(0))
 
     def start(self, objective: Objective) -> Number:
-        """What the start is worth: the mean, the least or the largest over the starts."""
+        """The value of the start: the mean, the least or the largest over the start states."""
         return objective.over_spawns((self.state(board, objective), p) for board, p in self.game.starts())
 
 
 class DenseProber(Prober):
-    """The same where all boards within the limits have values, by perfect index."""
+    """A prober of a table of all boards within the limits, in the order of the perfect index."""
 
     def __init__(
         self,
@@ -275,9 +275,9 @@ class DenseProber(Prober):
         """How many boards of a sum have values."""
         return self._index.layer(total).size
 
-    def at(self, total: int, place: int) -> Cells:
+    def at(self, total: int, position: int) -> Cells:
         """The board of a rank."""
-        return self._index.unrank(total, place)
+        return self._index.unrank(total, position)
 
 
 @dataclass(frozen=True)
@@ -287,11 +287,11 @@ class SlideAnswer:
     Attributes
     ----------
     direction, cells:
-        Where it goes, and the exponents after it; `after` is the same as a `Board`.
+        The direction of the slide, and the exponents after it; `after` is the same as a `Board`.
     value:
-        What the position is worth if this slide is made and play is optimal after it.
+        The value of the position if this slide is made and play is optimal after it.
     wins:
-        Whether it makes the goal.
+        Whether the slide wins.
     """
 
     game: Game
@@ -309,7 +309,7 @@ class SlideAnswer:
         return Board(self.game, self.cells)
 
     def spawns(self) -> list[tuple[Board, Fraction]]:
-        """The states that the next spawn can lead to, with probabilities; none after a win."""
+        """The states that the next spawn can lead to, with probabilities; empty after a win."""
         if self.wins:
             return []
         return [(Board(self.game, cells), p) for cells, p in self.game.spawns(self.cells)]
@@ -317,19 +317,20 @@ class SlideAnswer:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a table knows about a position.
+    """The result of probing a table: the value of a position and of its slides.
 
     Attributes
     ----------
     board, meaning:
-        The state, and what values mean in words.
+        The state, and what values mean, in words.
     value:
-        What it is worth under optimal play.  A lost position (no slide) is worth 0.
+        The value of the state under optimal play.  A lost position (no slide) has the value 0.
     slides:
         All allowed slides, in the order of the game's directions.
     best:
-        The optimal ones, ties kept: those whose values differ from the best by no more than
-        `Table.slack`; for an interval those that may be optimal, for one bound those whose bound is best.
+        The directions of the optimal slides, ties included: their values differ from the best by at most
+        `Table.slack`.  For an interval, the slides that may be optimal; for a bound, those with the best
+        bound.
     """
 
     board: Board
@@ -363,12 +364,12 @@ class Answer:
 
 
 class Table:
-    """A solved game to ask.  Use `open_table`.
+    """A solved game that can be probed.  `open_table` makes it.
 
     Attributes
     ----------
     manifest:
-        What it holds.
+        The contents of the table.
     """
 
     def __init__(self, location: Location, manifest: Manifest) -> None:
@@ -377,8 +378,8 @@ class Table:
         checks = {total: dict(files) for total, files in manifest.layers.items()}
         self._slacks = {one.dtype: _slack(manifest.game, one.dtype) for one in manifest.objectives}
         thinned = manifest.thinned is not None
-        question = (location, manifest.game, manifest.objectives, checks)
-        self.prober = DenseProber(*question) if self.dense else Prober(*question, thinned=thinned)
+        arguments = (location, manifest.game, manifest.objectives, checks)
+        self.prober = DenseProber(*arguments) if self.dense else Prober(*arguments, thinned=thinned)
 
     def __repr__(self) -> str:
         return f"<Table {self.location.name} of {self.game}: {', '.join(self.manifest.labels)}>"
@@ -390,16 +391,16 @@ class Table:
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """What was solved for."""
+        """The objectives with values in the table."""
         return self.manifest.objectives
 
     @property
     def dense(self) -> bool:
-        """Whether it holds all boards within the limits, not only those that occur."""
+        """Whether it holds all boards within the limits, not only the reachable ones."""
         return self.manifest.space == "all"
 
     def close(self) -> None:
-        """Let go of files and memory."""
+        """Release files and memory."""
         self.prober.close()
 
     def __enter__(self) -> Table:
@@ -408,10 +409,10 @@ class Table:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # -- asking ------------------------------------------------------------------------------
+    # -- probing -----------------------------------------------------------------------------
 
     def probe(self, board: Board | str | int | npt.ArrayLike, objective: str | None = None) -> Answer:
-        """What a position is worth, and every slide.
+        """The value of a position, and of each of its slides.
 
         Parameters
         ----------
@@ -424,19 +425,19 @@ class Table:
         Raises
         ------
         BoardError
-            If this is no board of the game.
+            If this is not a board of the game.
         MissingBoardError
-            If the table does not hold it: no play leads there, or it was thinned out.
+            If the table does not hold the board: it is not reachable, or it was thinned out.
         CorruptError
             If a file is damaged.
         """
         state = self.read(board)
         chosen = self._choose(objective)
         if not self.game.sum(state.cells) and self.game.start_board is None:
-            raise self.prober.missing(state.cells)  # a spawn comes first: no slide is to be made there
+            raise self.prober.missing(state.cells)  # a spawn comes first: this is not a state
         try:
             answers = [self._answer(state, one) for one in chosen]
-        except MissingBoardError as error:  # it names a board after a slide
+        except MissingBoardError as error:  # the error names an afterstate, so it is raised for the state
             raise self.prober.missing(state.cells) from error
         return answers[0] if len(answers) == 1 else _interval(*answers)
 
@@ -448,7 +449,7 @@ class Table:
             return default
 
     def read(self, board: Any) -> Board:
-        """The board meant.  Raises `BoardError`."""
+        """The board of any form that `Board.read` accepts.  Raises `BoardError`."""
         return Board.read(self.game, board)
 
     @property
@@ -463,11 +464,12 @@ class Table:
         return values[0] if len(values) == 1 else join_bounds(*values)
 
     def slack(self, objective: Objective) -> float:
-        """How far two equal values may lie apart by rounding, relative to the larger one.
+        """How much two equal values may differ by rounding, relative to the larger one.
 
-        Slides whose values differ by no more are ties.  Integers are exact.  The slack of a float is
-        ``2 * sqrt(n) * eps`` where n is the number of layers that the limits leave room for: no proof
-        but a margin, of which a quarter was needed where exact values are known (docs/solving.md).
+        Slides whose values differ by at most the slack are ties.  Integers are exact: their slack is 0.
+        The slack of a float is ``2 * sqrt(n) * eps``, where n is the number of layers that the limits allow.
+        This is a margin without a proof.  Where exact values are known, a quarter of it was enough
+        (docs/solving.md).
         """
         return self._slacks[objective.dtype]
 
@@ -513,7 +515,7 @@ def _slack(game: Game, dtype: str) -> float:
 
 
 def _interval(low: Answer, high: Answer) -> Answer:
-    """Two answers with bounds as one with intervals."""
+    """Two results with bounds as one result with intervals."""
 
     values = [join_bounds(a.value, b.value) for a, b in zip(low.slides, high.slides, strict=True)]
     slides = tuple(
@@ -532,27 +534,27 @@ def open_table(location: Path | str) -> Table:
     Raises
     ------
     MissingLayerError
-        If nothing is there.
+        If the location does not exist or holds no table.
     CorruptError
-        If there is no sound manifest, or one of a newer version.
+        If the manifest is damaged, or of a newer version.
     StorageError
-        If it cannot be read, as without permission, or from a server that fails.
+        If the location cannot be read, as without permission, or from a server that fails.
 
     >>> open_table("nowhere")
     Traceback (most recent call last):
         ...
     tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
     """
-    place = open_location(location)
+    opened = open_location(location)
     try:
-        source = place.open("manifest.json")
+        source = opened.open("manifest.json")
     except MissingLayerError as error:
         raise MissingLayerError(
-            f"{place.name} holds no finished table: make one with tilebase solve ... "
+            f"{opened.name} holds no finished table: make one with tilebase solve ... "
             f"-o {'FOLDER' if '://' in str(location) else location}"
         ) from error
     try:
-        manifest = Manifest.parse(read_document(source), f"{place.name}/manifest.json")
+        manifest = Manifest.parse(read_document(source), f"{opened.name}/manifest.json")
     finally:
         source.close()
-    return Table(place, manifest)
+    return Table(opened, manifest)

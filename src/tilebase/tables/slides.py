@@ -1,7 +1,7 @@
-"""The rules for single boards, in plain Python with remembered lines: what probing plays by.
+"""The rules for single boards in plain Python, with a cache of lines; probing uses them.
 
-`Game.slide_any` walks over cells each time; here a line that was slid once is a dictionary
-entry, and a board is slid in a few microseconds.  No Numba, no NumPy.
+`Game.slide_any` computes each line again.  Here a line that was slid once is a dictionary entry, so
+that sliding a board takes a few microseconds.  This loads neither Numba nor NumPy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Slider:
         self._top = max(game.highest)
 
     def _plan(self, direction: str) -> tuple[Any, ...]:
-        """Direction, gather, (begin, end, remembered lines, how to slide one) of each line, scatter."""
+        """Direction, gather, (begin, end, cached lines, function that slides one) of each line, scatter."""
         game = self.game
         lines = game.lines[direction]
         order = [cell for line in lines for cell in line]
@@ -37,8 +37,8 @@ class Slider:
         for k, line in enumerate(lines):
             blocked = any(cell in game.obstacles for cell in line)
             size = len(line)
-            remembered: dict[Cells, Cells] = {} if blocked else shared
-            plan.append((k * size, (k + 1) * size, remembered, partial(self._slide_line, line)))
+            cached: dict[Cells, Cells] = {} if blocked else shared
+            plan.append((k * size, (k + 1) * size, cached, partial(self._slide_line, line)))
         return direction, permuter(order), plan, permuter(inverse)
 
     def _slide_line(self, line: Cells, tiles: Cells) -> Cells:
@@ -57,15 +57,15 @@ class Slider:
         """The allowed slides: direction, afterstate, whether it wins.  As `Game.slides`."""
         found = []
         for direction, gather, plan, scatter in self._directions:
-            turned = gather(board)
+            permuted = gather(board)
             slid: Cells = ()
-            for begin, end, remembered, slide in plan:
-                line = turned[begin:end]
-                after = remembered.get(line)
+            for begin, end, cached, slide in plan:
+                line = permuted[begin:end]
+                after = cached.get(line)
                 if after is None:
-                    after = remembered[line] = slide(line)
+                    after = cached[line] = slide(line)
                 slid += after
-            if slid != turned:
+            if slid != permuted:
                 result = scatter(slid)
                 most = max(result) if self._x < 0 else max((e for e in result if e != self._x), default=0)
                 wins = most >= self._goal

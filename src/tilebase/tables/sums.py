@@ -1,12 +1,12 @@
-"""SHA-256 sums of the files of a table, to be published apart from it.
+"""SHA-256 sums of the files of a table, to be published apart from the table.
 
-A list has the format of the program sha256sum, with paths in the folder of the table, so that
-``sha256sum -c LIST`` works there too:
+A list has the format of the program sha256sum, with paths in the folder of the table.  So
+``sha256sum -c LIST`` works there, too:
 
     64 hexadecimal digits, two spaces, a path, a line feed
 
-A checksum in a file tells damage from what was written; a list that was published elsewhere also tells
-another table from the one that was published.
+A checksum in a file only detects damage.  A list that was published elsewhere also detects that a table is
+not the published one.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tilebase.tables.probe import Table, open_table
 
 LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](\S.*)")
 PIECE = 1 << 22
-"""Bytes that are read at a time."""
+"""Bytes per read."""
 
 
 def table_sums(location: Path | str, *, progress: Callable[[int, int], None] | None = None) -> dict[str, str]:
     """The SHA-256 sum of each file of a table in hexadecimal digits, by its path in the table, sorted.
 
-    These are the manifest and the files that it names: what is needed to read the table.  `progress` is
-    called with the files done and all files.  Raises `MissingLayerError`, `CorruptError` or `StorageError`.
+    These files are the manifest and those that it names.  `progress` is called with the number of finished
+    files and of all files.  Raises `MissingLayerError`, `CorruptError` or `StorageError`.
     """
     with open_table(location) as table:
         names = _names(table)
@@ -48,9 +48,9 @@ def compare_sums(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """One sentence for each file of a table that is not as in a list of sums, or not in both.
+    """One sentence for each file that differs from a list of sums, or is only in the table or in the list.
 
-    Raises as `table_sums` does.
+    Raises the same errors as `table_sums`.
     """
     with open_table(location) as table:
         names = _names(table)
@@ -99,7 +99,7 @@ def format_sums(sums: Mapping[str, str]) -> str:
 
 
 def read_sums(file: Path) -> dict[str, str]:
-    """The sums in a list, by path.  Raises `CorruptError` if it is no such list, `StorageError`."""
+    """The sums in a list, by path.  Raises `CorruptError` if the file is not a list, or `StorageError`."""
     sums: dict[str, str] = {}
     with storage_errors(file, "read"):
         data = file.read_bytes()

@@ -1,8 +1,8 @@
-"""Is a table right?  Every byte against its checksum, and values against those that follow.
+"""Verifying a table: compare every byte with its checksum, and values with their successors.
 
-Values are derived again from their successors by the rules of `Game`, in plain Python: no
-kernel and no solver has a part in it.  A table all of whose values agree with their
-successors is right, by induction from the positions that end the game.
+Values are computed again from their successors by the rules of `Game`, in plain Python, without
+kernels and without a solver.  If all values agree with their successors, the table is right, by
+induction from the positions that end the game.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tilebase.objectives.values import Exact, Interval, Lower, Number, Upper, Va
 from tilebase.tables.probe import Table, open_table
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
-"""How far a float may be from what its successors give, relative to the larger of it and 1."""
+"""How much a float may differ from the value of its successors, relative to the larger of it and 1."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and what is wrong: one sentence each, none if the table is sound.
+    """The result of a check: what was checked, and one sentence for each fault.
 
-    `unread` says what could not be read, as without permission or from a server that fails: nothing
-    is known of these files, and they may be sound.
+    `unread` has a sentence for each file that could not be read, as without permission or from a server
+    that fails.  These files may be right.
     """
 
     layers: int
@@ -58,8 +58,8 @@ def verify_table(
 ) -> Verification:
     """Check a table: all bytes, and `sample` random values of each objective, or all (None).
 
-    `progress` is called with the layers done and all layers.  Raises `MissingLayerError` or
-    `CorruptError` if there is no sound manifest.
+    `progress` is called with the number of finished layers and of all layers.  Raises
+    `MissingLayerError` if there is no manifest, `CorruptError` if it is damaged.
     """
     with open_table(location) as table:
         found = Findings()
@@ -74,7 +74,7 @@ def verify_table(
 
 
 def _check_values(table: Table, found: Findings, sample: int | None, seed: int) -> tuple[int, int]:
-    """Derive values again; return how many, and how many could not be."""
+    """Compute values again; return how many, and how many could not be checked."""
     values = skipped = 0
     found.wrong += _check_starts(table)
     for after in _choose(table, sample, seed):
@@ -89,7 +89,7 @@ def _check_values(table: Table, found: Findings, sample: int | None, seed: int) 
 
 
 def _check_files(table: Table, found: Findings, progress: Callable[[int, int], None] | None) -> None:
-    """Find each file that is damaged or not the one that the manifest names."""
+    """Add each file that is damaged, or is not the one that the manifest names, to `found`."""
     for done, (total, checks) in enumerate(sorted(table.manifest.layers.items())):
         check = _check_dense if table.dense else _check_layer
         with found.checking():
@@ -119,7 +119,7 @@ def _check_layer(table: Table, total: int, checks: Any) -> Iterator[str]:
 
 
 def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
-    """The same for a layer of all boards, which has files of values only."""
+    """As `_check_layer`, for a layer of all boards, which has only files of values."""
     expected = {"game": table.game.identity, "kind": "all", "sum": total}
     for objective in table.objectives:
         label = objective.label
@@ -137,7 +137,10 @@ def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
 
 
 def _check_starts(table: Table) -> Iterator[str]:
-    """A sentence for each objective whose start is not what its layers say; a thinned table may lack them."""
+    """A sentence for each objective whose start value does not follow from the layers.
+
+    A thinned table may lack the needed layers; then the objective is not checked.
+    """
     for objective in table.objectives:
         try:
             found = table.prober.start(objective)
@@ -152,43 +155,43 @@ def _check_starts(table: Table) -> Iterator[str]:
 
 
 def _close_start(objective: Objective, found: Number, recorded: Value) -> bool:
-    """Whether a start recorded in a manifest is the one that the layers give, up to rounding.
+    """Whether the start value in a manifest follows from the layers, up to rounding.
 
-    A pass over all boards rounds the values of the states, too, which a table does not hold: a float
-    may differ by the tolerance of its type, a bound by two units, to the safe side only.
+    A pass over all boards also rounds the values of states, which a table does not hold.  So a float may
+    differ by the tolerance of its type, and a bound by two units, to the safe side only.
     """
     if isinstance(recorded, Exact):
         return not objective.is_bound and _close(objective, recorded.value, found)
     if not objective.is_bound or isinstance(recorded, Interval):
         return False
     safe = recorded.bound - Fraction(found) if objective.rounds_up else Fraction(found) - recorded.bound
-    kind = Upper if objective.rounds_up else Lower
-    return isinstance(recorded, kind) and 0 <= safe <= Fraction(2, objective.one)
+    expected = Upper if objective.rounds_up else Lower
+    return isinstance(recorded, expected) and 0 <= safe <= Fraction(2, objective.one)
 
 
 def _close(objective: Objective, found: Number, expected: Number) -> bool:
-    """Whether a value is the one expected, up to the rounding of its type."""
+    """Whether a value is the expected one, up to the rounding of its type."""
     if objective.dtype not in TOLERANCE:
         return found == expected
-    room = TOLERANCE[objective.dtype] * max(1.0, abs(float(expected)))
-    return abs(float(found) - float(expected)) <= room
+    tolerance = TOLERANCE[objective.dtype] * max(1.0, abs(float(expected)))
+    return abs(float(found) - float(expected)) <= tolerance
 
 
 def _choose(table: Table, sample: int | None, seed: int) -> Iterator[Cells]:
-    """All afterstates, or random ones, each as likely as another."""
+    """All afterstates, or `sample` random ones, all with the same probability."""
     sizes = {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
-    places: Any = range(sum(sizes.values()))
-    if sample is not None and sample < len(places):
-        places = sorted(random.Random(seed).sample(places, sample))
+    positions: Any = range(sum(sizes.values()))
+    if sample is not None and sample < len(positions):
+        positions = sorted(random.Random(seed).sample(positions, sample))
     ends = list(itertools.accumulate(sizes.values()))
     totals = list(sizes)
-    for place in places:
-        layer = bisect_right(ends, place)
-        yield table.prober.at(totals[layer], place - (ends[layer] - sizes[totals[layer]]))
+    for position in positions:
+        layer = bisect_right(ends, position)
+        yield table.prober.at(totals[layer], position - (ends[layer] - sizes[totals[layer]]))
 
 
 def _check_value(table: Table, after: Cells, objective: Objective) -> str | None:
-    """What is wrong with a value: nothing if empty, None if its successors are not in the table."""
+    """A sentence if a value is wrong, else an empty text; None if successors are not in the table."""
     stored = table.prober.stored(after, objective)
     try:
         expected = _derive(table, after, objective)
@@ -205,12 +208,12 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
 
 
 def _derive(table: Table, after: Cells, objective: Objective) -> Number:
-    """The value of an afterstate from those that follow; a bound as the integer that stands for it."""
+    """The value of an afterstate, computed from its successors; a bound as its fixed-point integer."""
     game = table.game
     if table.dense and game.wins(after):
         return _won(objective)
     if not game.spawns(after):
-        return 0  # a full board is no afterstate, but has a rank
+        return 0  # a full board is not an afterstate, but has a rank
     spawned = [
         (None if game.has_goal_sum(board) else _best(table, board, objective), p)
         for board, p in game.spawns(after)
@@ -226,11 +229,11 @@ def _derive(table: Table, after: Cells, objective: Objective) -> Number:
 
 
 _Spawned = Sequence[tuple[Number | None, Fraction]]
-"""The best slide of each state that a spawn leads to, not discounted; None if the sum has won it."""
+"""The value of the best slide of each spawned state, not discounted; None if its sum wins."""
 
 
 def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective) -> int:
-    """As the solver rounds: the discount first, then the mean."""
+    """The mean, rounded as the solver does: the discount first, then the mean."""
     one, most, up = objective.one, objective.most, objective.rounds_up
 
     def divide(above: int, below: int) -> int:
@@ -247,7 +250,7 @@ def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective
 
 
 def _won(objective: Objective) -> Number:
-    """What is stored for a board that has won: nothing follows it."""
+    """The stored value of a won board, which has no successors."""
     return objective.most if objective.is_bound else objective.meaning.win
 
 
