@@ -160,7 +160,8 @@ def check_lemma(case: Case, question: Question) -> None:
     for top in game.tops:
         size *= top + 1
     movable = bool(rules.unmergeable) and not rules.fixed
-    if not rules.patterns or rules.goal is None or movable or size > 2_000:
+    refused = rules.goal is None or rules.goal_sum is not None or movable
+    if not rules.patterns or refused or size > 2_000:
         return
     bare = replace(rules, patterns=(), _states={}, _afters={})
     depths = [forced_depth(bare, board, {}) for board in rules.boards() if rules.matches(board)]

@@ -344,6 +344,8 @@ def optimal_visits(question: Question, table: Any, objective: Objective) -> dict
             for direction in tied:
                 after, wins, _ = slides[direction]
                 for state, p in [] if wins else rules.spawns(after):
+                    if rules.has_sum(state):
+                        continue  # won: no state is visited any more
                     add(flow, rules, state, chance * p / len(tied))
     return visits
 
