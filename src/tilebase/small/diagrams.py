@@ -1,9 +1,9 @@
-"""Small games as decision diagrams: states, actions with values, and what follows with which probability.
+"""Small games as decision diagrams: states, actions with values, and the probabilities of what follows.
 
-A state is drawn as its board with its value; each action as a point, joined to the state by an
-edge that names its directions, and to the states that can follow by edges with probabilities.
-Best actions are drawn heavy.  Values are exact fractions from the oracle (`oracle.values`),
-shown rounded.
+A state is drawn as its board with its value.  An action is drawn as a point.  An edge from the state
+to the point names the directions; edges from the point to the states that can follow have
+probabilities.  Best actions have thick lines.  Values are exact fractions from the oracle
+(`oracle.values`), shown rounded.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Ending = Literal["win", "lose"]
 
 @dataclass(frozen=True)
 class Action:
-    """One action of a state: equivalent slides together.
+    """One action of a state: one slide, or several equivalent slides.
 
     Attributes
     ----------
     directions:
         The slides, joined by "=".
     value:
-        What the state is worth if it is taken.
+        The value of the state if this action is taken.
     best:
-        Whether no other action is worth more.
+        Whether no other action has a larger value.
     outcomes:
-        What can follow, with probabilities that sum to 1.
+        The states that can follow, with probabilities that sum to 1.
     """
 
     directions: str
@@ -59,8 +59,8 @@ def decision_diagram(
 ) -> Diagram:
     """The decision diagram of a small game with a goal.
 
-    With `optimal`, only best actions, and the states that they lead to.  Raises `UsageError` if
-    the game has no goal or more than `max_states` live states.
+    With `optimal`, it has only the best actions and the states that they lead to.  Raises `UsageError`
+    if the game has no goal or more than `max_states` live states.
 
     >>> diagram = decision_diagram(Game("2x2", 8))
     >>> len(diagram.values), str(diagram.values[(0, 0, 1, 1)])
@@ -154,7 +154,7 @@ def _state_lines(game: Game, state: Cells, value: Fraction, found: tuple[Action,
 
 
 def number(value: Fraction) -> str:
-    """Three significant digits, or fewer where those say it all.
+    """A number with three significant digits, without zeros at the end.
 
     >>> number(Fraction(1, 3)), number(Fraction(1)), number(Fraction(9, 20))
     ('0.333', '1', '0.45')

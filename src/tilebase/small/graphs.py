@@ -1,14 +1,14 @@
-"""Small games as graphs: every live state, and which state can follow which.
+"""Small games as graphs: every live state, and the states that can follow it.
 
-A state is drawn once for its orbit, by its canonical board.  An edge joins a state to each
-state that a slide and a spawn can make of it; however many slides and spawns do so, it is one
-edge.  Edges lead to sums that are larger by 2 or 4, so the graph is drawn in columns by sum.
+Each orbit of states is drawn once, as its canonical board.  An edge joins a state to each state
+that a slide and a spawn can make of it.  There is only one edge, even if several slides and spawns
+lead there.  Edges lead to sums that are larger by 2 or 4, so the graph is drawn in columns by sum.
 
-The special states ``win`` and ``lose`` stand for the end of the game: a slide that wins, a
-state without a slide.  With lookahead, states that are won or lost within one move are drawn
-as ``win`` and ``lose`` too (see `tilebase.small.oracle`).
+The special states ``win`` and ``lose`` stand for the end of the game: after a slide that wins, and
+for a state without a slide.  With lookahead, states that are won or lost within one move are also
+drawn as ``win`` and ``lose`` (see `tilebase.small.oracle`).
 
-This reads well to a few hundred states; the figures of Lees-Miller, Counting States by
+A graph of at most a few hundred states can be read.  The figures of Lees-Miller, Counting States by
 Exhaustive Enumeration (2017), are the graph of the 2x2 game to 32 without and with parts.
 """
 
@@ -33,11 +33,11 @@ Node: TypeAlias = Cells | Literal["win", "lose"]
 """A live state, or how the game ended."""
 
 Part: TypeAlias = tuple[int, int]
-"""The sum and the largest tile that states have in common; 0 for no tile."""
+"""The common sum and largest tile of some states; the tile is 0 if there is none."""
 
 MAX_STATES = 20_000
 HOPELESS = 100
-"""A game with so many times more possible boards than may be drawn is refused without counting."""
+"""A game is refused without counting if its possible boards exceed the allowed states by this factor."""
 
 EDGE = "#8a8a96"
 SPECIALS = {"win": "#2f7d4f", "lose": "#a63d2f"}
@@ -50,12 +50,12 @@ class StateGraph:
     Attributes
     ----------
     game, lookahead:
-        What the graph is of.
+        The game, and whether lookahead was used.
     states:
         The canonical live states by sum, largest tile and board, each ascending.
     edges:
-        Pairs of a state and what can follow it, in the order of `states`, each pair once.
-        ``"win"`` and ``"lose"`` are among them only if they were asked for.
+        Pairs of a state and a state that can follow it, in the order of `states`, each pair once.
+        Edges to ``"win"`` and ``"lose"`` are included only with `specials`.
     """
 
     game: Game
@@ -80,7 +80,7 @@ def part_of(game: Game, state: Cells) -> Part:
 def state_graph(
     game: Game, *, lookahead: bool = False, specials: bool = False, max_states: int = MAX_STATES
 ) -> StateGraph:
-    """The graph of a small game, by the plain rules.
+    """The graph of a small game, computed with the rules in plain Python.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def state_graph(
     Raises
     ------
     UsageError
-        If the game has more than `max_states` live states, or so many possible boards that it
-        would take too long to find out.
+        If the game has more than `max_states` live states, or so many possible boards that counting
+        its states would take too long.
 
     >>> graph = state_graph(Game("2x2", 32))
     >>> len(graph.states), len(graph.edges)
@@ -112,7 +112,7 @@ def live_states(game: Game, *, max_states: int = MAX_STATES) -> tuple[Cells, ...
 
 
 def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[Node]]:
-    """What can follow each live state."""
+    """The nodes that can follow each live state."""
     possible = bound(game).canonical_possible
     if possible > HOPELESS * max_states:
         raise _too_large(game, f"may have up to {possible:,} live states", max_states)
@@ -145,7 +145,7 @@ def _too_large(game: Game, size: str, most: int) -> UsageError:
 
 
 def _node(game: Game, lookahead: bool, board: Cells) -> Node:
-    """What stands for a board with the player to move."""
+    """The node of a state."""
     if game.has_goal_sum(board):
         return "win"
     afters = game.slides(board).values()
@@ -168,12 +168,12 @@ def _followers(game: Game, lookahead: bool, state: Cells) -> set[Node]:
 
 def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, list[Node]]) -> StateGraph:
     states = sorted(followers, key=lambda state: (*part_of(game, state), state))
-    place: dict[Node, int] = {"win": -2, "lose": -1}
-    place.update((state, i) for i, state in enumerate(states))
+    index_of: dict[Node, int] = {"win": -2, "lose": -1}
+    index_of.update((state, i) for i, state in enumerate(states))
     edges = tuple(
         (state, after)
         for state in states
-        for after in sorted(followers[state], key=place.__getitem__)
+        for after in sorted(followers[state], key=index_of.__getitem__)
         if specials or not isinstance(after, str)
     )
     return StateGraph(game, lookahead, tuple(states), edges)
@@ -183,12 +183,12 @@ def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, l
 
 
 def to_dot(graph: StateGraph, *, group: bool = False) -> str:
-    """The graph in the DOT language; the same graph always gives the same text.
+    """The graph in the DOT language.  The same graph always has the same text.
 
     Each state is a table of tiles, named ``s`` and its packed key in hexadecimal.  With
-    `group`, each part (the states of one sum and largest tile) is one node, named ``p``, its
-    sum, ``_`` and its largest tile, which shows its states under ``sum / largest tile``; edges
-    then join parts.
+    `group`, each part (the states of one sum and largest tile) is one node, and edges join
+    parts.  Its name is ``p``, the sum, ``_`` and the largest tile.  It shows its states under
+    ``sum / largest tile``.
     """
     nodes = _part_nodes(graph) if group else _state_nodes(graph)
     named = {end: name for name, _, ends in nodes for end in ends} | {"win": "win", "lose": "lose"}
@@ -230,7 +230,7 @@ def _part_nodes(graph: StateGraph) -> list[_NamedNode]:
 
 
 def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
-    """A framed table: a head, and the boards in rows, about twice as high as wide."""
+    """A table with a frame: a heading, and the boards in rows, about twice as high as wide."""
     columns = max(1, round((len(states) / 2) ** 0.5))
     rows = [states[i : i + columns] for i in range(0, len(states), columns)]
     cells = ("".join(f"<TD>{board_label(game, state)}</TD>" for state in row) for row in rows)
@@ -243,7 +243,7 @@ def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
 
 
 def board_label(game: Game, state: Cells) -> str:
-    """A board as a table of tiles; the planes of a box stand side by side."""
+    """A board as a table of tiles; the planes of a box are side by side."""
     rows, columns = game.shape[-2:]
     planes = range(0, game.cells, rows * columns)
     lines = []
@@ -289,7 +289,7 @@ def _colour(end: str) -> str:
 
 
 def _columns(graph: StateGraph, named: dict[Cells, str]) -> Iterator[str]:
-    """One rank a sum, headed by the sum; the heads are chained so that they stand in a row."""
+    """One rank of nodes per sum, with the sum as heading; edges keep the headings in one row."""
     sums: dict[int, list[str]] = {}
     for state in graph.states:
         sums.setdefault(graph.game.sum(state), []).append(named[state])
@@ -306,7 +306,7 @@ def _quoted(text: str) -> str:
 
 
 def find_dot() -> str:
-    """The program ``dot`` of Graphviz.  Raises `MissingExtraError` if it is not installed."""
+    """The path of the program ``dot`` of Graphviz.  Raises `MissingExtraError` if it is not installed."""
     program = shutil.which("dot")
     if program is None:
         raise MissingExtraError("SVG needs the program dot: install Graphviz, or write a .dot file")

@@ -1,13 +1,13 @@
 """Small games as Markov decision processes, for public solvers and for teaching.
 
-The form is that of state-action pairs: pair i is action ``actions[i]`` in state
-``pair_states[i]``, is rewarded ``rewards[i]`` and leads to state j with probability
-``transitions[i, j]``.  The last two states, ``win`` and ``lose``, are absorbing: one action
-that changes nothing and earns nothing.  A slide that wins earns 1 and leads to ``win``; a spawn
-that leaves no slide leads to ``lose``.
+The process is a list of state-action pairs.  Pair i is action ``actions[i]`` in state
+``pair_states[i]``, has the reward ``rewards[i]`` and leads to state j with probability
+``transitions[i, j]``.  The last two states, ``win`` and ``lose``, are absorbing: each has one
+action that changes nothing and has reward 0.  A slide that wins has reward 1 and leads to ``win``.
+A spawn after which no slide is possible leads to ``lose``.
 
-With a discount d, what a public solver calls the value of a state is V / d with the V of
-`solve`, which counts the last slide's discount too; without one they are equal.
+With a discount d, the value of a state in a public solver is V / d, where V is the value of
+`solve`, since V includes the discount of the last slide.  Without a discount they are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.small.oracle import reachable
 
 MAX_STATES = 100_000
-"""States that `to_mdp` takes unless asked: some seconds."""
+"""States that `to_mdp` accepts by default; these take some seconds."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class MDP:
     Attributes
     ----------
     game, symmetric:
-        What it is of; `symmetric` if each state stands for its orbit.
+        The game, and whether each state stands for its orbit.
     states:
-        The live states by ascending sum and key; not listed are the last two, win and lose.
+        The live states by ascending sum and key, without the last two states, win and lose.
     pair_states, actions:
         ``pair_states[i]``: the state of pair i, ascending; ``actions[i]``: the directions that
         pair i stands for, joined by "=" where equivalent slides are merged, ``stay`` at the end.
@@ -59,7 +59,7 @@ class MDP:
 
     @property
     def action_numbers(self) -> npt.NDArray[np.int64]:
-        """``action_numbers[i]``: the place of pair i among the pairs of its state."""
+        """``action_numbers[i]``: the index of pair i among the pairs of its state."""
         first = np.searchsorted(self.pair_states, self.pair_states)
         return np.arange(len(self.pair_states)) - first
 
@@ -81,9 +81,9 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
     game:
         The game; it must have a goal.
     symmetric:
-        One state for each orbit; otherwise all boards that occur.
+        One state for each orbit; otherwise all reachable states.
     merge:
-        Slides of a state that lead to equivalent afterstates are one action.
+        Treat slides of a state that lead to equivalent afterstates as one action.
     max_states:
         Refuse games with more live states.
 
@@ -92,7 +92,7 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
     UsageError
         If the game has no goal or too many states.
     MissingExtraError
-        If scipy is not there.
+        If scipy is not installed.
 
     >>> mdp = to_mdp(Game("2x2", 8), symmetric=False)
     >>> len(mdp.states) + 2
@@ -105,7 +105,7 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
     except ImportError as error:
         raise MissingExtraError("decision processes need scipy: pip install 'tilebase[mdp]'") from error
     states = _live_states(game, symmetric, max_states)
-    place = {state: i for i, state in enumerate(states)}
+    index_of = {state: i for i, state in enumerate(states)}
     win, lose = len(states), len(states) + 1
     pair_states: list[int] = []
     actions: list[str] = []
@@ -114,7 +114,7 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
     for state in states:
         for name, after in _actions(game, state, symmetric, merge):
             pair = len(actions)
-            pair_states.append(place[state])
+            pair_states.append(index_of[state])
             actions.append(name)
             rewards.append(1.0 if game.wins(after) else 0.0)
             if game.wins(after):
@@ -124,7 +124,7 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
                 stood = canonical(game, board) if symmetric else board
                 won = game.has_goal_sum(board)
                 rewards[-1] += float(p) * won
-                rows.append((pair, win if won else place.get(stood, lose), float(p)))
+                rows.append((pair, win if won else index_of.get(stood, lose), float(p)))
     for end in (win, lose):
         rows.append((len(actions), end, 1.0))
         pair_states.append(end)

@@ -1,14 +1,14 @@
-"""The oracle: what every engine must give, computed slowly with dictionaries and fractions.
+"""The oracle: the results that every engine must equal, computed slowly with dictionaries and fractions.
 
-Nothing here is fast or clever, so that it can be read and believed.  It is meant for small
-boards: about five thousand states a second.
+The code is neither fast nor clever, so that a reader can check it.  It is meant for small boards:
+it counts about five thousand states per second.
 
 Notation
 --------
-x is a state (the player to move), a an afterstate (a spawn to come), s a sum.  ``slides(x)``
-are the boards that the allowed slides of x lead to, ``spawns(a)`` the states that a spawn leads
+x is a state (the player to move), a is an afterstate (a spawn follows), s is a sum.  ``slides(x)``
+are the boards that the allowed slides of x lead to.  ``spawns(a)`` are the states that a spawn leads
 to, each with its probability p.  A board that holds the goal is won: it ends the game and is
-neither state nor afterstate.  A state without an allowed slide is a losing state.
+neither a state nor an afterstate.  A state without an allowed slide is a losing state.
 
 Reachable positions
 -------------------
@@ -22,8 +22,8 @@ afterstate of sum 0.  With symmetry, each board stands for its orbit by its cano
 
 With lookahead, a state is collapsed, that is neither counted nor slid, if it is decided
 within one move: some slide wins, or every slide leads to an afterstate all of whose spawns
-leave a losing state (so a losing state is collapsed too).  This is how the partial 4x4 build
-of the source counts, and a start is no exception.
+lead to losing states (so a losing state is collapsed too).  The partial 4x4 build of the source
+counts in this way.  Start states are collapsed by the same rule.
 
 Values
 ------
@@ -34,7 +34,7 @@ Going down from the largest sum, with discount d::
     W(a) = max of V(x) over spawns(a)                        if the spawns help
     V(x) = d * max over slides of  worth + W(a)              with W(a) = 0 if a is won
     V(x) = 0                                                 without an allowed slide
-    V(x) = 1                                                 if the sum of x wins: 0 where a win is worth 0
+    V(x) = 1                                                 if the sum of x wins; 0 if a win is worth 0
 
 where a slide is worth
 
@@ -46,8 +46,9 @@ where a slide is worth
     ``survival``    1, with adversarial spawns: V is the number of slides that can be forced
     ``longest``     1, with spawns that help: V is the number of slides of the longest game
 
-each under the play that makes it largest.  Every slide, the last one included, counts the
-discount once: with ``win`` V is the expectation of d to the number of slides, 0 when lost.
+each under the play that makes V largest.  Every slide, also the last one, multiplies by the
+discount once.  So for ``win``, V is the expectation of d to the power of the number of slides
+for won games, and 0 for lost games.
 
 Sources
 -------
@@ -76,7 +77,7 @@ Objective: TypeAlias = Literal["win", "guaranteed", "score", "merges", "moves", 
 """What a value means; see the module."""
 
 Transition: TypeAlias = tuple[Cells, str, Cells | Literal["win", "lose"]]
-"""A state, a direction, and a state that may follow or how the game ends."""
+"""A state, a direction, and a state that may follow, or how the game ends."""
 
 
 class Layer(NamedTuple):
@@ -93,12 +94,12 @@ class Values:
     Attributes
     ----------
     game, objective, discount:
-        What was asked.
+        The arguments of `values`.
     states, afterstates:
         V and W of the module.
     start:
-        V averaged over the starts with their probabilities; for adversarial spawns the least
-        of them, since the adversary sets the board up too, and for those that help the largest.
+        The mean of V over the start states with their probabilities.  For adversarial spawns it is
+        the least V, since the adversary also chooses the start; for spawns that help, the largest.
     """
 
     game: Game
@@ -112,7 +113,7 @@ class Values:
 def reachable(game: Game, *, lookahead: bool = False, symmetric: bool = True) -> dict[int, Layer]:
     """The states and afterstates of each sum, ascending; sums that hold neither are left out.
 
-    Without `symmetric`, exactly the boards that occur; with it, one canonical board an orbit.
+    Without `symmetric`, exactly the reachable boards; with it, one canonical board per orbit.
 
     >>> [len(layer.states) for layer in reachable(Game("2x2", 8)).values()]
     [2, 3, 4, 3, 3, 1]
@@ -132,7 +133,7 @@ def reachable(game: Game, *, lookahead: bool = False, symmetric: bool = True) ->
 
 @lru_cache(maxsize=8)
 def _layers(game: Game, *, lookahead: bool) -> dict[int, Layer]:
-    """`reachable`, remembered for the next objective of the same game; not to be changed."""
+    """`reachable` with a cache, for several objectives of one game.  Callers must not change the result."""
     return reachable(game, lookahead=lookahead)
 
 
@@ -145,7 +146,7 @@ def _representative(game: Game, board: Cells, symmetric: bool) -> Cells:
 
 
 def _finish(game: Game, layers: dict[int, Layer], total: int, lookahead: bool, symmetric: bool) -> None:
-    """Slide the states of a layer, all of which are there, and spawn into the layers above."""
+    """Slide the states of a complete layer, and add the spawned states to the layers above."""
     states, afterstates = layers[total]
     if lookahead:
         states -= {state for state in states if decided(game, state)}
@@ -155,12 +156,12 @@ def _finish(game: Game, layers: dict[int, Layer], total: int, lookahead: bool, s
     for after in afterstates:
         for state, _ in game.spawns(after):
             if game.has_goal_sum(state):
-                continue  # won, and no state any more
+                continue  # won: not a state
             _layer(layers, game.sum(state)).states.add(_representative(game, state, symmetric))
 
 
 def decided(game: Game, state: Cells) -> bool:
-    """Whether a state is won or lost within one move: what lookahead collapses.
+    """Whether a state is won or lost within one move, and so collapsed by lookahead.
 
     >>> decided(Game("2x2", 8), (2, 2, 0, 1))
     True
@@ -214,7 +215,7 @@ def values(
     >>> values(Game("2x2", 8)).start
     Fraction(1, 1)
     """
-    factor = _check_question(objective, discount)
+    factor = _check_arguments(objective, discount)
     V: dict[Cells, Fraction] = {}
     W: dict[Cells, Fraction] = {}
     layers = _layers(game, lookahead=False)
@@ -226,7 +227,7 @@ def values(
     return Values(game, objective, factor, V, W, _fold(game, objective, V, game.starts()))
 
 
-def _check_question(objective: str, discount: Any) -> Fraction:
+def _check_arguments(objective: str, discount: Any) -> Fraction:
     if objective not in get_args(Objective):
         raise UsageError(f"{objective!r} is not an objective: choose {', '.join(get_args(Objective))}")
     try:
@@ -272,7 +273,7 @@ def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Frac
 
 
 def _potential(game: Game, board: Cells) -> int:
-    """What the tiles of a board would have scored had they all been merged from 2s.
+    """The score of making all tiles of a board by merges from 2s.
 
     Merging two tiles 2**e adds e * 2**(e + 1) - 2 * (e - 1) * 2**e = 2**(e + 1), the tile made.
     """
@@ -280,7 +281,7 @@ def _potential(game: Game, board: Cells) -> int:
 
 
 def _tiles(board: Cells) -> int:
-    """The number of tiles, of which a merge leaves one less; unmergeable ones stay."""
+    """The number of tiles.  A merge makes it smaller by 1."""
     return sum(1 for e in board if e)
 
 
