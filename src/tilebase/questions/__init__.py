@@ -1,18 +1,18 @@
-"""Queries: what a user asks, one module for each command.
+"""The queries of a user, one module for each command.
 
 Modules, those that the others import first:
 
-    count        how many states can occur
-    solve        how well a game can be played
+    count        how many states are reachable
+    solve        the values of a game under optimal play
     prove        proved bounds of the probability to win
-    force        what can be forced against the adversary
-    borders      the limits at which a forced win ends
-    lemma        whether a pattern is won within so many slides
+    force        which goals can be forced against every spawn
+    borders      the border between limits within which the goal is forced and others
+    lemma        whether a pattern is a forced win, and within how many slides
     limits       limits that give the best bound
-    policies     what a policy is worth
+    policies     the value of a policy
     simulation   games played by a table's policy
     thinning     the part of a table that optimal play visits
     reproduce    published numbers, computed again
     plots        pictures of counts and codecs
-    codecs       size and speed of ways to store a layer
+    codecs       size and speed of compressed layers
 """

@@ -1,14 +1,13 @@
-"""Within which limits can a goal still be forced?  The border between winning and losing limits.
+"""The border between limits within which a goal can be forced (winning) and other limits (losing).
 
-More room never hurts: a strategy that keeps within limits keeps within higher ones.  So the limits
-within which the goal is forced are an up-set of the lattice of all limits, and two antichains describe
-it: the *minimal winning* limits, of which none can be lowered, and the *maximal losing* ones, of which
-none can be raised.
+A strategy that keeps within limits also keeps within higher limits.  So the winning limits are an up-set
+of the lattice of all limits.  Two antichains describe it: the *minimal winning* limits, which lose if any
+cell is lowered, and the *maximal losing* limits, which win if any cell is increased.
 
-The search keeps one byte for each limits of the lattice: known to win, known to lose, or open.  It takes
-open limits, asks whether the goal is forced within them, and walks from them, one cell and one
-step at a time, towards the border; what lies above winning or below losing limits is then known, with
-all images under the symmetries.  When nothing is open the border is read off.
+The search keeps one byte for each element of the lattice: known to win, known to lose, or open.  It
+chooses open limits, decides whether the goal is forced within them, and moves from them, one cell and
+one step at a time, towards the border.  All limits above winning ones and below losing ones are then
+known, with all images under the symmetries.  When no limits are open, the border is complete.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from tilebase.questions.force import force
 
 Array = npt.NDArray[Any]
 Levels = tuple[int, ...]
-"""For each cell how far its limit is above the least one."""
+"""For each cell, the number of steps of its limit above the least limit."""
 
 MOST_LIMITS = 1 << 28
-"""Limits of a lattice at most: a byte each."""
+"""Most limits in a lattice; each takes one byte."""
 OPEN, LOSING, WINNING = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Border:
-    """Minimal winning and maximal losing limits, one of each orbit, as they are written.
+    """Minimal winning and maximal losing limits, one of each orbit, as text.
 
     Attributes
     ----------
@@ -49,13 +48,13 @@ class Border:
     winning, losing:
         Limits, and how many images they have.
     open:
-        Limits of which nothing is known: 0 if the border is complete.
+        How many limits are undecided: 0 if the border is complete.
     lattice:
-        Limits in all.
+        How many limits there are.
     asked:
-        Questions that were answered.
+        For how many limits an engine decided whether the goal is forced.
     seconds:
-        What it took.
+        The time of the search.
     """
 
     game: Game
@@ -91,19 +90,19 @@ def find_border(
     threads: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Border:
-    """Find all minimal winning and maximal losing limits of a game, or those found when somebody stops it.
+    """Find all minimal winning and maximal losing limits of a game, or as many as the time allows.
 
     Parameters
     ----------
     game:
-        The game; its own limits, if any, are the highest looked at.
+        The game; its own limits, if any, are the highest that are considered.
     seconds:
-        Time after which what is known so far is returned, as it is on Ctrl-C: those listed are minimal or
+        After this time, as on Ctrl-C, the search returns the limits found so far.  These are minimal or
         maximal all the same, and `Border.open` says how many limits are undecided.
     memory, threads:
         As in `force`.
     progress:
-        Called with the limits known, those in all, and the questions answered.
+        Called with the number of known limits, the number of all limits, and `Border.asked` so far.
 
     Raises
     ------
@@ -123,7 +122,7 @@ def find_border(
 
 
 class _BorderSearch:
-    """What is known of the lattice."""
+    """The known part of the lattice."""
 
     def __init__(
         self,
@@ -136,12 +135,12 @@ class _BorderSearch:
         self.game, self._deadline, self._progress = game, deadline, progress
         self._options: Any = {"memory": memory, "threads": threads}
         self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles]
-        # No limit is below what is spawned, or below what stands there at the start.
+        # No limit is below the spawned tiles, or below the tile on the cell at the start.
         self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
         self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))
         self.known = self._open_lattice()
-        place = {cell: i for i, cell in enumerate(self._cells)}
-        self._group = {tuple(place[p[cell]] for cell in self._cells) for p in start_symmetries(game)}
+        index_of = {cell: i for i, cell in enumerate(self._cells)}
+        self._group = {tuple(index_of[p[cell]] for cell in self._cells) for p in start_symmetries(game)}
         self.asked = 0
 
     def _open_lattice(self) -> Array:
@@ -159,24 +158,24 @@ class _BorderSearch:
         return self.game.changed(limits=limits)
 
     def run(self) -> None:
-        """Ask until nothing is open or time has run out."""
+        """Decide limits until none are open or time has run out."""
         while time.monotonic() < self._deadline:
             levels = self._next_open()
             if levels is None or not self._walk(levels):
                 return
 
     def _next_open(self) -> Levels | None:
-        """Open limits near the middle: steps from there are short."""
+        """Open limits near the middle of the lattice, from where the border is near."""
         flat = self.known.ravel()
-        half = len(flat) // 2
-        for begin, part in ((half, flat[half:]), (0, flat[:half])):
-            place = begin + int(np.argmin(part)) if len(part) else begin
-            if flat[place] == OPEN:
-                return tuple(int(level) for level in np.unravel_index(place, self.known.shape))
+        middle = len(flat) // 2
+        for begin, part in ((middle, flat[middle:]), (0, flat[:middle])):
+            position = begin + int(np.argmin(part)) if len(part) else begin
+            if flat[position] == OPEN:
+                return tuple(int(level) for level in np.unravel_index(position, self.known.shape))
         return None
 
     def _walk(self, levels: Levels) -> bool:
-        """Go from open limits to the border; False if time ran out on the way."""
+        """Move from open limits to the border; False if time ran out before."""
         side = self._ask(levels)
         step = -1 if side == WINNING else 1
         moved = side != OPEN
@@ -195,7 +194,7 @@ class _BorderSearch:
         return side != OPEN
 
     def _ask(self, levels: Levels) -> int:
-        """Whether the goal is forced within limits; marks what follows."""
+        """Decide whether the goal is forced within limits, and mark all limits that follow from this."""
         left = self._deadline - time.monotonic()
         game = self._with(levels)
         if not game.goal_fits:
@@ -211,7 +210,7 @@ class _BorderSearch:
         return side
 
     def _mark(self, levels: Levels, side: int) -> None:
-        """All limits above winning ones win, all below losing ones lose; so do all images."""
+        """Mark all limits above winning ones, or below losing ones, and all their images."""
         for p in self._group:
             image = [levels[source] for source in p]
             box = tuple(slice(i, None) if side == WINNING else slice(None, i + 1) for i in image)
@@ -222,11 +221,11 @@ class _BorderSearch:
             self._progress(int(np.count_nonzero(self.known)), self.known.size, self.asked)
 
     def _border(self, side: int) -> tuple[tuple[str, int], ...]:
-        """Limits of a side whose neighbours, one step towards the other side, are all known to be there."""
+        """Limits of a side whose neighbours towards the other side all belong to the other side."""
         there = self.known == side
         other = self.known == (LOSING if side == WINNING else WINNING)
         for axis in range(self.known.ndim):
-            # Beyond the least and the highest limits there is nothing to be known.
+            # There are no limits beyond the least and the highest ones.
             beside = np.ones_like(there)
             inner, outer = [slice(None)] * self.known.ndim, [slice(None)] * self.known.ndim
             inner[axis], outer[axis] = slice(1, None), slice(None, -1)
@@ -235,15 +234,15 @@ class _BorderSearch:
             beside[tuple(inner)] = other[tuple(outer)]
             there &= beside
         orbits: dict[Levels, int] = {}
-        for place in np.argwhere(there).tolist():
-            images = {tuple(place[source] for source in p) for p in self._group}
+        for levels in np.argwhere(there).tolist():
+            images = {tuple(levels[source] for source in p) for p in self._group}
             orbits[max(images)] = len(images)
         return tuple(
             (self._with(levels).limits_text, n) for levels, n in sorted(orbits.items(), reverse=True)
         )
 
     def result(self, seconds: float) -> Border:
-        """What was found."""
+        """The limits found so far."""
         left = int(self.known.size - np.count_nonzero(self.known))
         return Border(
             self.game, self._border(WINNING), self._border(LOSING), left, self.known.size, self.asked, seconds

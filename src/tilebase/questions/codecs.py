@@ -1,11 +1,11 @@
-"""Size and speed of the ways to store a layer.
+"""Size and speed of codecs for layers.
 
-A layer is a list of ascending 64-bit keys.  Each way is a compressor at one of its levels,
-fed with the keys as they are or with the LEB128 deltas of neighbours (docs/format.md).  Every
-way is undone and compared with the keys before its row is reported.
+A layer is a list of ascending 64-bit keys.  A codec is a compressor at one of its levels.  Its
+input is the keys as they are, or the LEB128 deltas of neighbouring keys (docs/format.md).  The
+result is decompressed and compared with the keys before its row is reported.
 
-Speeds are megabytes (10**6 bytes) of keys, eight bytes a key, in a second of one thread, the
-time for the deltas included.  So rows can be compared whatever the compressor was fed with.
+Speeds are megabytes (10**6 bytes) of keys per second, at eight bytes per key, with one thread and
+including the time for the deltas.  So rows with and without deltas can be compared.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ LEVELS: dict[str, tuple[int | None, ...]] = {
     "brotli": (0, 2, 5, 7, 9),
     "xz": (0, 3, 6, 9),
 }
-"""The levels that are compared; raw stores what it is given."""
+"""The levels that are compared; raw does not compress."""
 
 XZ_WINDOWS = {0: 1 << 18, 3: 1 << 22, 6: 1 << 23, 9: 1 << 26}
-"""Bytes that a level of xz looks back; the window of a level can be made smaller, not larger."""
+"""Bytes of the window of each level of xz.  It can be made smaller, but not larger."""
 
 
 @dataclass(frozen=True)
 class CodecRow:
-    """One way to store a layer, measured.
+    """The measurements of one codec.
 
     Attributes
     ----------
     codec, level, delta:
-        The compressor, its level (None for raw), and whether it was fed with deltas.
+        The compressor, its level (None for raw), and whether its input was deltas.
     keys:
-        How many keys were stored.
+        How many keys were compressed.
     bytes:
-        What they take, without the index of a layer file.
+        Their compressed size, without the index of a layer file.
     compress_seconds, decompress_seconds:
         The shortest of the repeated measurements.
     pareto:
@@ -72,21 +72,21 @@ class CodecRow:
 
     @property
     def bits_per_key(self) -> float:
-        """Bits a key takes."""
+        """Bits per key."""
         return 8 * self.bytes / self.keys
 
     @property
     def compress_mb_per_s(self) -> float:
-        """Megabytes of keys compressed in a second."""
+        """Megabytes of keys compressed per second."""
         return 8e-6 * self.keys / self.compress_seconds
 
     @property
     def decompress_mb_per_s(self) -> float:
-        """Megabytes of keys restored in a second."""
+        """Megabytes of keys decompressed per second."""
         return 8e-6 * self.keys / self.decompress_seconds
 
     def as_dict(self) -> dict[str, Any]:
-        """All numbers as plain JSON values, rounded to what a measurement is worth."""
+        """All numbers as plain JSON values, rounded to significant digits."""
         return {
             "codec": self.codec,
             "level": self.level,
@@ -112,7 +112,7 @@ def compare(
     repeat: int = 1,
     progress: Callable[[CodecRow], None] | None = None,
 ) -> list[CodecRow]:
-    """Measure the ways to store the keys of a layer file, one row each, smallest first.
+    """Measure codecs with the keys of a layer file; one row per codec, the smallest first.
 
     Parameters
     ----------
@@ -121,15 +121,15 @@ def compare(
     codecs:
         Which of `LEVELS` to compare.
     limit_keys:
-        Of a larger layer, only about so many keys are taken, from chunks spread evenly over
-        it; None for all of them.
+        From a larger layer, only about so many keys are used, from chunks spread evenly over
+        it; None for all keys.
     whole:
-        Compress all keys as one stream, as an archive would, instead of each chunk by itself,
-        as a layer file does so that a key can be looked up.
+        Compress all keys as one stream, as an archive would.  Otherwise each chunk is compressed
+        by itself, as in a layer file, so that a key can be looked up.
     repeat:
-        How often each way is measured; the shortest time counts.
+        How often each codec is measured; the shortest time counts.
     progress:
-        Called with each row when it is measured; there, none is marked as Pareto yet.
+        Called with each row after its measurement; `pareto` and `pareto_read` are not yet set.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def compare(
     chunks = _sample(layer_path, limit_keys)
     if whole:
         chunks = [np.concatenate(chunks)]
-    _measure(chunks, "raw", None, False, 1)  # the first pass touches fresh memory: it must not count
+    _measure(chunks, "raw", None, False, 1)  # the first pass uses new memory, which is slower: not counted
     rows = []
     for codec, level in ways:
         for delta in (False, True):
@@ -225,7 +225,7 @@ def _plain_keys(_first: int, data: bytes, _count: int) -> Keys:
 
 
 def _delta_functions() -> tuple[Callable[[Keys], bytes], Callable[[int, bytes, int], Keys]]:
-    """Deltas and back with the compiled kernels, which are compiled when this returns."""
+    """Functions that encode and decode deltas; their kernels are compiled when this returns."""
     from tilebase._kernels.codec import encode_deltas
     from tilebase.files.keys import decode
 
@@ -238,7 +238,7 @@ def _delta_functions() -> tuple[Callable[[Keys], bytes], Callable[[int, bytes, i
 
 
 def _functions(codec: str, level: int | None) -> tuple[Function, Function]:
-    """Compress and decompress at a level; a compressor is made once, as a writer of layers would."""
+    """Functions that compress and decompress at a level; the compressor is made once."""
     if level is None:
         return _copy, _copy
     if codec == "zstd":
@@ -250,12 +250,12 @@ def _functions(codec: str, level: int | None) -> tuple[Function, Function]:
 
 
 def _copy(data: bytes) -> bytes:
-    """What storing costs at the least: one pass through memory."""
+    """A copy: the least work that any codec does."""
     return memoryview(data).tobytes()
 
 
 def _xz(data: bytes, level: int) -> bytes:
-    # Level 9 would clear tables for a window of 64 MiB, however little there is to compress.
+    # Level 9 would clear tables for a window of 64 MiB, even for small inputs.
     window = min(XZ_WINDOWS[level], max(4096, len(data)))
     return lzma.compress(data, filters=[{"id": lzma.FILTER_LZMA2, "preset": level, "dict_size": window}])
 
@@ -270,9 +270,10 @@ def _marked(rows: Sequence[CodecRow]) -> list[CodecRow]:
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Indexes of the points that no other beats, by first coordinate; smaller is better in both.
+    """Indices of the Pareto-optimal points, by first coordinate; smaller is better in both coordinates.
 
-    A point beats another if it is nowhere worse and somewhere better; of equal points all stay.
+    A point dominates another if it is better in one coordinate and not worse in the other.  Equal
+    points do not dominate each other.
 
     >>> frontier([(1, 5), (2, 2), (3, 3), (4, 1), (2, 2)])
     [0, 1, 4, 3]

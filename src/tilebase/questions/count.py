@@ -1,4 +1,4 @@
-"""How many states can occur?  The forward pass (`sparse.forward`) in a folder that keeps what is done."""
+"""Counting reachable states: the forward pass (`sparse.forward`) in a folder that keeps finished layers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tilebase.sparse.forward import Work, count_in
 def remove_run(folder: Path | str) -> None:
     """Delete the folder of a finished run and everything in it.
 
-    Raises `WrongGameError` if it is no run: nothing else is ever deleted.
+    Raises `WrongGameError` if the folder is not a run.  Then nothing is deleted.
     """
     delete_run(Path(folder))
 
@@ -47,14 +47,15 @@ def count(
     lookahead:
         Collapse states that are won or lost within one move.
     folder:
-        Where finished layers go.  A call with the same folder and question continues after
-        an interruption of any kind, and returns at once when everything is there.  None:
-        a temporary folder, removed at the end.
+        The folder of finished layers.  A call with the same folder and arguments continues after
+        an interruption of any kind, and returns at once if all layers are finished.  None:
+        a temporary folder, which is deleted at the end.
     keep:
-        What stays in the folder: ``"counts"``, ``"afterstates"`` or ``"states"`` (both kinds).
+        What is kept in the folder: ``"counts"``, ``"afterstates"`` or ``"states"`` (these include
+        afterstates).
     memory:
-        Bytes to use; layers that need more are spilled to the folder.  None: three quarters
-        of what is available.  Compiled code and libraries are included, the page cache is not.
+        Bytes to use; parts of larger layers are written to the folder.  None: 3/4 of the available
+        memory.  This includes compiled code and libraries, but not the page cache.
     threads:
         None: one for each processor this process may use.
     up_to:
@@ -73,11 +74,11 @@ def count(
     Raises
     ------
     UsageError
-        For options that make no sense.
+        For invalid options.
     WrongGameError, StorageError, CorruptError
-        If the folder holds something else, cannot be written, or is damaged.
+        If the folder holds other files, cannot be written, or is damaged.
     ResourceError
-        If a layer cannot be made within `memory`, or it takes too long or too much disk: nothing was begun.
+        If a layer does not fit into `memory`, or the run takes too long or too much disk.
 
     >>> count(Game("2x2", 32)).total("live")
     57

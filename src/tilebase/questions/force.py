@@ -1,13 +1,13 @@
-"""What can be forced: the player makes the goal whatever the adversary spawns, and wherever.
+"""Deciding whether a goal is forced: whether the player can make it against every spawn.
 
-Whether a goal is forced does not depend on the probability of a 4, only on whether 2s and 4s may be
-spawned.  Three engines answer:
+This depends only on whether 2s and 4s may be spawned, and not on the probability of a 4.  There are
+three engines:
 
-* ``search``: depth first over canonical afterstates with a table of what is decided (`search.search`).
-  It opens a few in a hundred of the boards up to symmetry, and knows a strategy at the end.
-* ``dense``: a pass over all boards within the limits (`dense.passes`), one bit per board: the fastest as
-  soon as there are many, if their layers fit into memory.
-* ``reachable``: counting and solving what is reachable (`questions.solve`), to compare with.
+* ``search``: a depth-first search of canonical afterstates with a table of decided ones
+  (`search.search`).  It opens a few percent of the boards up to symmetry, and finds a strategy.
+* ``dense``: a pass over all boards within the limits (`dense.passes`), with one bit per board.  It is the
+  fastest engine for many boards, if their layers fit into memory.
+* ``reachable``: counting and solving the reachable positions (`questions.solve`), for comparisons.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ class Forced:
     Attributes
     ----------
     game:
-        What is played.
+        The game.
     forced:
-        None if time ran out.
+        Whether the goal is forced; None if time ran out.
     engine:
         One of `ENGINES`.
     positions:
         Afterstates opened by the search, afterstates solved by the others.
     seconds:
-        What it took, the last continuation only.
+        The time of the last call, without earlier calls that it continued.
     listed:
         Boards in the certificate, if one was written.
     version:
-        Of this program.
+        The version of this program.
     """
 
     game: Game
@@ -84,7 +84,7 @@ class Forced:
 
     @property
     def statement(self) -> str:
-        """The answer in words."""
+        """The result in words."""
         game = self.game
         spawns = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
         starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
@@ -114,7 +114,7 @@ class Forced:
 
 
 def four_of(spawns: str) -> Fraction:
-    """A probability of a 4 under which just these tiles may be spawned.  Raises `UsageError`."""
+    """A probability of a 4 with which exactly these tiles may be spawned.  Raises `UsageError`."""
     word = ",".join(sorted(spawns.replace(" ", "").split(",")))
     if word not in SPAWNS:
         raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")
@@ -122,15 +122,15 @@ def four_of(spawns: str) -> Fraction:
 
 
 FIRST_PATIENCE = 1.0
-"""Seconds of search before anybody asks whether a dense pass is the better bet."""
+"""Seconds of search before a dense pass is considered."""
 FEWEST_BOARDS = 1 << 20
-"""Within the limits, for a dense pass: a search that takes long with fewer is still being compiled."""
+"""Least boards for a dense pass; with fewer, a search that takes long is still being compiled."""
 
 
 def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:
-    """Seconds more of search before a dense pass is the better bet: a tenth of what it takes.
+    """Seconds of search before a dense pass is tried instead: 1/10 of the estimated time of the pass.
 
-    Infinite if its layers, or its tables, do not all fit into memory, or if it has no `seconds` left.
+    Infinite if the layers or tables of the pass do not fit into memory, or it would take too long.
     """
     if sum(boards_by_sum(game).values()) < FEWEST_BOARDS:
         return math.inf
@@ -162,35 +162,35 @@ def force(
     Parameters
     ----------
     game:
-        The game; the probability of a 4 counts only as 0, 1 or in between.
+        The game; of the probability of a 4, only whether it is 0, 1 or between counts.
     engine:
-        One of `ENGINES`.  None: the search; and where a dense pass fits into memory and into half of the
-        time, that, if the search has not ended in a second and a tenth of what the pass takes.
+        One of `ENGINES`.  None: the search.  It is replaced by a dense pass if it has not ended after 1 s
+        plus 1/10 of the estimated time of the pass, and the pass fits into memory and 50 % of the time.
     folder:
-        Where the search keeps what is decided, and the passes their layers, to continue after an
-        interruption.  None: nothing is kept.
+        Where the search stores decided afterstates, and the passes their layers, to continue after an
+        interruption.  None: nothing is stored.
     keep:
-        Whether what a search has decided stays in the folder even if it has come to its end: to ask again, or
-        for a certificate.
+        Whether the afterstates that a search has decided stay in the folder after its end, for another
+        query or a certificate.
     memory, threads:
         As in `solve`.
     seconds:
-        The search gives up after this time; then `Forced.forced` is None.  A pass does not, but unless it is
-        asked for it only begins where it is expected to take half of what is left.
+        The search gives up after this time; then `Forced.forced` is None.  A pass does not give up.  But
+        unless it is named as `engine`, it begins only if it probably takes at most 50 % of the time left.
     certificate:
-        File for a proof (`certificates`), which only the search can give.
+        File for a proof (`search.certificates`), which only the search can make.
     anyway:
-        Begin a pass that was asked for even if it is expected to take more than a week.  How long a search
-        takes cannot be told: it goes on for `seconds`.
+        Begin the pass named as `engine` even if it is expected to take more than a week.  The time of a
+        search cannot be estimated: it continues for `seconds`.
     progress:
         Called with a `Progress` several times a second.
 
     Raises
     ------
     UsageError
-        If the game has no goal, or there is no such engine, or certificates are not for such a game.
+        If the game has no goal, the engine does not exist, or certificates do not support the game.
     ResourceError, StorageError, CorruptError, WrongGameError
-        If it does not fit, or the folder cannot be used.
+        If it does not fit into memory, or the folder cannot be used.
 
     >>> force(Game("2x2", 8, start="empty")).forced, force(Game("2x2", 16, start="empty")).forced
     (True, False)
@@ -224,11 +224,11 @@ def force(
             if keep or certificate is not None or (forced is None and not free):
                 search.save()
             if certificate is not None and forced is not None:
-                search.deadline = math.inf  # what has been forgotten may have to be decided again
+                search.deadline = math.inf  # forgotten afterstates may have to be decided again
                 listed = write_certificate(Path(certificate), search, forced, progress=progress)
         if forced is not None or not free:
             return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
-        del search  # its table: the pass has all of the memory
+        del search  # releases its table, so that the pass can use all of the memory
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
     found: Solution = solve(
@@ -248,7 +248,7 @@ def searching(
     deadline: float = math.inf,
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Search]:
-    """A `Search` in its folder, if it has one; what it has decided is saved if an error ends it."""
+    """A `Search` in its folder, if it has one; if an error ends it, decided afterstates are saved."""
     path = None if folder is None else Path(folder)
     with nullcontext() if path is None else RunFolder(path, Question(game)):
         search = Search(
@@ -292,12 +292,12 @@ def decide_state(search: Search, state: Cells) -> bool | None:
     return None if undecided else False
 
 
-# -- many questions -------------------------------------------------------------------------------
+# -- several queries ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class StartVerdict:
-    """One start of two tiles: the least board of its orbit, the size of that, whether it is forced."""
+    """One start of two tiles: the least board of its orbit, the orbit's size, whether the goal is forced."""
 
     board: Cells
     boards: int
@@ -313,7 +313,7 @@ def force_starts(
     seconds: float = math.inf,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[StartVerdict, ...]:
-    """Every start of two tiles on its own, one of each orbit; arguments and errors as of `force`.
+    """Decide every start of two tiles separately, one of each orbit.  Arguments and errors as of `force`.
 
     >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
     [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
@@ -344,11 +344,11 @@ class Largest:
     tile:
         The largest tile that is known to be forced.
     exact:
-        Whether the next one is known not to be.
+        Whether the next larger tile is known not to be forced.
     positions, seconds:
-        Afterstates opened, and what all questions took.
+        Afterstates opened, and seconds, for all goals together.
     answers:
-        The questions that were answered, the smallest goal first.
+        The results for each goal, the smallest goal first.
     """
 
     shape: str
@@ -374,11 +374,11 @@ def largest_forced(
     progress: Callable[[Progress], None] | None = None,
     known: dict[Game, Forced] | None = None,
 ) -> Largest:
-    """The largest tile that can be forced, found upwards: who makes a tile has made half of it.
+    """The largest tile that can be forced.  Goals are tried upwards, since a tile needs two of tile // 2.
 
-    An adversary that may spawn 2s keeps the player from a 4 with those alone, and from all tiles above
-    2**n on n cells.  `known` are answers that need not be found again; new ones are added.
-    Raises as `force` does.
+    If only 2s are spawned, no tile above 2**n can be made on n cells, so an adversary that may spawn 2s
+    prevents it.  `known` are results that are not computed again; new ones are added.  Raises the same
+    errors as `force`.
 
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
@@ -390,19 +390,19 @@ def largest_forced(
     there = game.max_exponent(game.start_board or ())
     forced, exact = max(game.spawn_exponents[0], there), True
     answers: list[Forced] = []
-    # With the smallest spawn alone each exponent above those that are given costs a cell more.
+    # With the smallest spawn alone, each exponent above the spawned one needs one more cell.
     for exponent in range(forced + 1, forced + cells):
         if exponent > most + 1:
             exact = False
             break
-        least = 0 if exponent == 2 else four  # a 4 has to be made, not spawned
+        least = 0 if exponent == 2 else four  # the goal 4 must be made, not spawned
         game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
         left = seconds - (time.perf_counter() - before)
         answer = known.get(game) if known else None
         if answer is None:
             try:
                 answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
-            except KeyboardInterrupt:  # what is known is the answer
+            except KeyboardInterrupt:  # return what is known so far
                 exact = False
                 break
         answers.append(answer)
@@ -417,7 +417,7 @@ def largest_forced(
 
 
 def table_shapes() -> Iterator[str]:
-    """Shapes in the order of their cells: m x n with m <= n, and boxes with no side of 1."""
+    """Shapes by their number of cells: m x n with m <= n, and boxes without a side of 1."""
     for cells in range(1, 33):
         for rows in range(1, cells + 1):
             if cells % rows == 0 and rows <= cells // rows:
@@ -436,9 +436,9 @@ def forced_table(
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Largest]:
-    """The largest forced tile of each shape, from one cell on, until the time is used up.
+    """The largest forced tile of each shape, from one cell on, until time runs out.
 
-    The last one may not be exact.  Shapes whose boards do not fit into 64 bits are left out.
+    The last result may not be exact.  Shapes whose boards do not fit into 64 bits are left out.
     """
     end = time.perf_counter() + seconds
     for shape in table_shapes():
@@ -451,14 +451,14 @@ def forced_table(
 
 
 SEARCH_RATE = 5.5e5
-"""Afterstates that a thread opens in a second."""
+"""Afterstates that a thread opens per second."""
 STOPPABLE = "Ctrl-C or --budget stops it, and what is decided is kept"
 
 
 def search_estimate(game: Game) -> int:
-    """How many afterstates a search is likely to open: rough, from what was measured (docs/force.md)."""
+    """How many afterstates a search probably opens: a rough estimate from measurements (docs/force.md)."""
     return int(SEARCHED_SHARE * sum(boards_by_sum(game).values()) / len(symmetries(game)))
 
 
 SEARCHED_SHARE = 0.02
-"""Of the boards up to symmetry; 0.08 on 3x3, 0.015 on 3x4."""
+"""The share of the boards up to symmetry that a search opens; measured: 0.08 on 3x3, 0.015 on 3x4."""

@@ -1,15 +1,16 @@
-"""Is a pattern won for certain, whatever the other tiles are?  Slizkov's lemma 1, by computation.
+"""Checking that a pattern is a forced win, whatever the other tiles are: Slizkov's lemma 1, computed.
 
-Every board within the limits gets the least number of slides within which the player can force the
-goal against every spawn (a dense pass with a law of its own):
+For every board within the limits, a dense pass computes the least number of slides within which the
+player can force the goal against every spawn.  It has its own recurrence:
 
     V(x) = best over slides of W - 1        W(a) = least over spawns of V        a win: `CERTAIN`
 
-A positive value is a forced win, and what it lacks to `CERTAIN` is the number of slides.  The boards that
-hold the pattern are looked at as their layer is made; layers below the pattern's own sum hold none.
+A positive value is a forced win, and `CERTAIN` minus the value is the number of slides.  The boards that
+hold the pattern are checked when their layer is made.  Layers below the pattern's own sum hold none.
 
-Who asks for a win within a number of slides needs no layer beyond what they can spawn: boards with
-a larger sum count as lost.  That changes no win that is short enough, so both answers are exact.
+A check for a win within a number of slides needs no layers beyond the sum that so many spawns can reach:
+boards with a larger sum count as lost.  This changes no win that is short enough.  So the result is exact
+with and without a number of slides.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ VALUE = np.dtype(np.int16)
 
 @dataclass(frozen=True)
 class PatternCheck:
-    """What became of a check.
+    """The result of a check.
 
     Attributes
     ----------
@@ -52,18 +53,18 @@ class PatternCheck:
     boards:
         Boards solved.
     fillings:
-        Boards that hold the pattern, the player to move: all fillings of the other cells.
+        Boards that hold the pattern, with the player to move: all fillings of the other cells.
     within:
-        The slides that the player was given; None for any number.
+        The number of slides that the player may use; None for any number.
     holds:
-        Whether the goal can be forced from every one of them, within these slides.
+        Whether the goal can be forced from each of these boards, within these slides.
     slides:
-        The most slides that the player needs to force it, the one that makes the goal included;
-        None if the pattern is not won.
+        The most slides that the player needs to force it, with the slide that makes the goal;
+        None if the goal is not forced from all boards.
     board:
-        A filling that needs so many, or from which the goal cannot be forced.
+        A filling that needs so many slides, or from which the goal cannot be forced.
     seconds:
-        What it took, the last continuation of a check only.
+        The time of the last call, without earlier calls that it continued.
     """
 
     game: Game
@@ -104,17 +105,16 @@ def check_pattern(
     anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> PatternCheck:
-    """Check that a game's pattern is won: the goal tile can be forced from every filling of the other cells.
+    """Check that the goal tile can be forced from every board that holds the pattern of a game.
 
-    The goal tile alone wins here.  The game's limits hold for the play; `fillings` are limits for
-    the boards that hold the pattern, those of the game unless they are given: without either the
-    other cells take all tiles below the goal.  A win `within` some slides is found among fewer boards.
-    Finished layers go to `folder`, to continue there; None: a temporary one.
+    Only the goal tile wins here.  The limits of the game hold during play.  `fillings` are limits for the
+    other cells of the boards that hold the pattern; the default is the limits of the game.  Without both,
+    the other cells take all tiles below the goal.  A check `within` a number of slides needs fewer boards.
+    Finished layers are stored in `folder`, to continue after an interruption; None: a temporary folder.
 
-    Raises `GameError` for fillings that cannot be, `UsageError` for a game without goal or pattern or a
-    number of slides that cannot be, `ResourceError` if it does not fit or takes more than a week (unless
-    `anyway`), `StorageError`, `CorruptError` or
-    `WrongGameError` if the folder cannot be used.
+    Raises `GameError` for invalid fillings, `UsageError` for a game without goal or pattern or an invalid
+    number of slides, `ResourceError` if it does not fit into memory or takes more than a week (unless
+    `anyway`), `StorageError`, `CorruptError` or `WrongGameError` if the folder cannot be used.
 
     >>> check_pattern(Game("2x3", 64, pattern="lemma1")).slides
     4
@@ -152,7 +152,7 @@ def check_pattern(
         lowest=search.lowest, highest=search.highest, callback=search.least_of,
     ) as dense:  # fmt: skip
         solved = dense.run()
-    with understood(f"the journal in {path}"):  # a pass that goes on has it from there
+    with understood(f"the journal in {path}"):  # a continued pass reads it from there
         seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
         least, total, rank = min(seen)
     # The slide from the state itself is not in its raw value yet.
@@ -171,7 +171,7 @@ def check_pattern(
 
 
 class _Search:
-    """Where the pattern is looked for, and among which boards the win."""
+    """The boards among which the pattern is searched, and the boards of the pass."""
 
     def __init__(self, game: Game, fillings: str | Sequence[int] | None, within: int | None) -> None:
         if not game.patterns:
@@ -210,16 +210,16 @@ class _Search:
             raise UsageError(f"no board of {self.game} holds the pattern")
 
     def least_of(self, total: int, states: DenseLayer) -> tuple[int, int, int]:
-        """Of the boards of a layer that hold the pattern: how many, their least value, a rank that has it."""
-        held, least, place = 0, CERTAIN + 1, -1  # a win by the next slide is worth `CERTAIN`
+        """Of the boards of a layer that hold the pattern: their number, the least value, a rank with it."""
+        held, least, position = 0, CERTAIN + 1, -1  # a win by the next slide has the value `CERTAIN`
         for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
             count, value, where = least_where(job, total // 2, self._fitting, states.arrays)
             held += int(count)
             if count and value < least:
-                least, place = int(value), int(where)
-        return held, least, place
+                least, position = int(value), int(where)
+        return held, least, position
 
 
 def _sum(game: Game, tiles: Sequence[int | None]) -> int:
-    """Of some tiles; those that may be any count as none."""
+    """The sum of some tiles; cells where any tile may be count as empty."""
     return game.sum([e or 0 for e in tiles])
