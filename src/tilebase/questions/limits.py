@@ -1,11 +1,12 @@
-"""Which limits give the best bound for so many boards?
+"""Searching for the limits that give the best bound with at most so many boards.
 
-Limits make a game small enough to solve; good ones cost little.  The search begins with little more than
-the tiles that make the goal (`least_limits`), and goes on as long as anything helps: it tries to raise the
-limit of each cell to the next tiles, within the budget of boards, and takes the one that gains most for the
-boards it adds; when nothing fits any more it tries to lower one cell and raise another.  Values are
-float32 over all boards within the limits; limits that are images of each other under a symmetry that
-keeps the pattern are tried once.  Nothing is promised but that the result is the best that was tried.
+Limits make a game small enough to solve; good limits lower the value only a little.  The search begins with
+little more than the tiles that make the goal (`least_limits`), and continues as long as a step improves the
+value.  A step increases the limit of one cell by one to three tiles, within the budget of boards.  The search
+takes the step that gains most per added board.  When no such step fits into the budget, it tries to lower one
+cell and increase another.  Values are float32 over all boards within the limits.  Limits that are images of
+each other under a symmetry that keeps the pattern are tried once.  The result is the best of the limits that
+were tried; nothing else is promised.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Limits = tuple[int, ...]
 """The largest tile of each cell, in row-major order."""
 
 SMALL = 4
-"""What no limit is below: a 4 may be spawned anywhere."""
+"""The least limit, since a 4 may be spawned on any cell."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Trial:
     boards:
         Boards within them.
     value:
-        The probability to win within them, in float32: near the bound, but not proved.
+        The probability to win within them, in float32: close to the bound, but not proved.
     """
 
     game: Game
@@ -59,31 +60,31 @@ class Trial:
 
     @property
     def text(self) -> str:
-        """The limits as they are written."""
+        """The limits as text."""
         return with_limits(self.game, self.limits).limits_text
 
     @property
     def merit(self) -> float:
-        """Larger is better: the nines that the value begins with, and the value."""
+        """A number that is larger for better limits: about how many nines the value begins with."""
         return -math.log10(max(1.0 - self.value, 1e-9)) + self.value
 
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     best:
         The best limits.
     path:
-        The limits from which the search went on, in order, the best last.
+        The limits after each step, in order, the best last.
     tried:
-        How many it tried.
+        How many limits were tried.
     finished:
-        Whether it ended because nothing helps; else time ran out.
+        Whether the search ended because no step improves the value; otherwise time ran out.
     seconds:
-        What it took.
+        The time of the search.
     """
 
     best: Trial
@@ -97,7 +98,7 @@ class Search:
 
 
 def with_limits(game: Game, limits: Limits) -> Game:
-    """The same game with other limits."""
+    """A game with other limits."""
     return game.changed(limits=list(limits))
 
 
@@ -115,22 +116,22 @@ def search_limits(
     Parameters
     ----------
     game:
-        The game; its limits are where the search begins, none: `least_limits`.
+        The game; the search begins with its limits, or without them with `least_limits`.
     boards:
         The budget: boards within the limits.
     seconds:
-        Time after which the best so far is returned, as it is on Ctrl-C.
+        After this time, as on Ctrl-C, the best limits so far are returned.
     memory, threads:
         As in `solve`.
     progress:
-        Called after each step with where the search is, and the number of limits tried.
+        Called after each step with the present limits and the number of limits tried.
 
     Raises
     ------
     UsageError
         If the game has no goal, or the first limits have more boards than the budget.
     ResourceError
-        If the first limits do not fit into memory; later ones that do not are passed over.
+        If the first limits do not fit into memory; later ones that do not fit are skipped.
 
     >>> search_limits(Game("2x2", 16, start="empty"), 200).best.limits
     (8, 8, 8, 4)
@@ -152,7 +153,7 @@ def search_limits(
             f"more than {boards:,}: give a larger budget or lower limits"
         )
     path = [here]
-    with suppress(KeyboardInterrupt):  # the best so far is the answer
+    with suppress(KeyboardInterrupt):  # the best limits so far are the result
         _climb(game, bench, path, progress)
     return Search(path[-1], tuple(path), len(bench.found), bench.done, time.monotonic() - since)
 
@@ -160,7 +161,7 @@ def search_limits(
 def _climb(
     game: Game, bench: _Bench, path: list[Trial], progress: Callable[[Trial, int], None] | None
 ) -> None:
-    """Add better limits to the path until there are none or time is up."""
+    """Add better limits to the path until there are none or time runs out."""
     while not bench.late:
         here = path[-1]
         if progress is not None:
@@ -175,10 +176,10 @@ def _climb(
 
 
 def least_limits(game: Game) -> Limits:
-    """Limits from which the search begins: tiles that make the goal, and a ladder that leads to them.
+    """The first limits of a search: the tiles that make the goal, and a chain of cells that leads to them.
 
-    The tiles are the pattern's, or two of half the goal beside each other, as near to the first corner as
-    may be.  From the smallest of them limits halve from cell to cell, down to 4, as little as a win needs.
+    The tiles are those of the pattern, or two neighbouring tiles of goal // 2, as near as possible to the
+    first corner.  From the smallest of them, the limits are divided by 2 from cell to cell, down to 4.
     """
     free = [pair for pair in game.neighbours if game.obstacles.isdisjoint(pair)]
     if game.pattern in (None, "pair"):
@@ -196,7 +197,9 @@ def least_limits(game: Game) -> Limits:
     here, tile = min(reversed(tiles.items()), key=lambda item: item[1], default=(0, 0))
     while tile > 2 * SMALL and (near := left & beside.get(here, set())):
         tile //= 2
-        here = min(near, key=lambda cell: (len(left & beside[cell]), cell))  # no corner is left behind
+        here = min(
+            near, key=lambda cell: (len(left & beside[cell]), cell)
+        )  # the cell with fewest free neighbours
         left.remove(here)
         limits[here] = max(limits[here], tile)
     return tuple(limits)
@@ -222,7 +225,7 @@ class _Bench:
         return time.monotonic() > self.deadline
 
     def trial(self, limits: Limits) -> Trial | None:
-        """What limits are worth; None if they cannot be or have too many boards."""
+        """The value of limits; None if they are not valid or have too many boards."""
         try:
             count = _boards(self.game, limits)
         except GameError:
@@ -243,7 +246,7 @@ class _Bench:
             return float(one.start())
 
     def best_of(self, limits: Iterator[Limits], here: Trial) -> Trial | None:
-        """Of some limits that are better than `here`, those that gain most for the boards they add."""
+        """Of the limits that are better than `here`, those that gain most per added board."""
         best, most = None, 0.0
         for candidate in limits:
             if self.late:
@@ -251,7 +254,7 @@ class _Bench:
             try:
                 trial = self.trial(candidate)
             except ResourceError:
-                continue  # few boards, but large tables: what else there is may fit
+                continue  # few boards, but large tables: others may fit
             if trial is None or trial.value <= here.value:
                 continue
             cost = max(math.log(trial.boards / here.boards), 0.05)
@@ -262,7 +265,7 @@ class _Bench:
 
 
 def _raises(game: Game, limits: Limits) -> Iterator[Limits]:
-    """One cell raised by one, two or three steps."""
+    """Limits in which one cell is increased by one, two or three steps."""
     for steps in (1, 2, 3):
         for cell in range(game.cells):
             if cell not in game.obstacles and limits[cell] << steps <= (game.goal or 0) // 2:
@@ -270,7 +273,7 @@ def _raises(game: Game, limits: Limits) -> Iterator[Limits]:
 
 
 def _swaps(game: Game, limits: Limits) -> Iterator[Limits]:
-    """One cell lowered and another raised."""
+    """Limits in which one cell is lowered and another increased."""
     for low, high in itertools.permutations(range(game.cells), 2):
         if limits[low] >= 8 and {low, high}.isdisjoint(game.obstacles):
             changed: list[Any] = list(limits)

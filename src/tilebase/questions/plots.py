@@ -1,8 +1,8 @@
 """Pictures of counts and of codecs, as SVG or PNG.
 
-The same numbers give the same SVG, byte for byte: settings of the user, dates and random
-identifiers stay out.  Larger tiles are darker, and the shade of a tile depends on its rank
-among those drawn.  matplotlib is imported when a picture is drawn.
+The same numbers give the same SVG, byte for byte: it does not depend on settings of the user, dates
+or random identifiers.  Larger tiles are darker; the shade of a tile depends on its rank among the
+drawn tiles.  matplotlib is imported when a picture is drawn.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ NAMES = {
     "raw_states": "states without symmetry",
     "raw_live": "live states without symmetry",
 }
-"""What each of `FIELDS` is called in a picture."""
+"""The names of `FIELDS` in a picture."""
 
 INK, GREY, GRID = "#2b2b33", "#6b6b76", "#e3e3e8"
 SHADES = ("#cfe8bd", "#97d2b5", "#58b4bd", "#2e8ac0", "#2f579e", "#18194b")
-"""Colours from the smallest to the largest tile, equally spaced; between them they are mixed."""
+"""Equally spaced colours from the smallest to the largest tile; colours between them are interpolated."""
 CODEC_COLOURS = {"raw": "#6b6b76", "zstd": "#1c6fa8", "brotli": "#c1571a", "xz": "#3d8a4f"}
 DASHES = (0, (4, 3))
 RING: dict[str, Any] = {
     "color": INK, "linestyle": "", "marker": "o", "markersize": 11, "markerfacecolor": "none", "zorder": 4
 }  # fmt: skip
-"""Around the way in which layer files are stored."""
+"""The circle around the codec of layer files."""
 
 LINEAR_SHARE = 0.02
-"""A linear axis shows a layer that has this share of the largest one: about five pixels."""
+"""The share of the largest layer that is visible on a linear axis: about five pixels."""
 UNITS = ((12, "trillion"), (9, "billion"), (6, "million"))
 
 STYLE: dict[str, Any] = {
@@ -85,7 +85,7 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Bands:
-    """What is drawn of a count, without gaps between the layers."""
+    """The counts that are drawn, without gaps between the layers."""
 
     sums: npt.NDArray[np.int64]  # sums[i] is the sum of layer i, equally spaced
     tiles: list[int]  # largest tiles that occur, ascending; 1 stands for a board without tiles
@@ -103,7 +103,7 @@ class Bands:
         return summed
 
     def span(self, tile: int) -> slice:
-        """The layers from the first to the last in which row `tile` counts something."""
+        """The layers from the first to the last in which row `tile` is not 0."""
         held = np.flatnonzero(self.counts[tile])
         return slice(int(held[0]), int(held[-1]) + 1)
 
@@ -111,7 +111,7 @@ class Bands:
 def bands(result: CountResult, field: str = "states") -> Bands:
     """One of `FIELDS` by sum and largest tile, ready to be drawn.
 
-    Raises `UsageError` if there is no such field, or if nothing of it was counted.
+    Raises `UsageError` if the field does not exist, or its counts are all 0.
     """
     _check_field(field)
     table: npt.NDArray[np.int64] = getattr(result, field)
@@ -127,7 +127,7 @@ def bands(result: CountResult, field: str = "states") -> Bands:
 
 
 def check_request(path: Path | str, kind: str = "auto", field: str = "states") -> None:
-    """Raise what drawing would raise for these arguments or without matplotlib, before the work is done."""
+    """Raise the errors of `plot_counts` for wrong arguments or without matplotlib, before a long count."""
     if kind not in KINDS:
         raise UsageError(f"kind {kind!r} does not exist: choose one of {', '.join(KINDS)}")
     _check_field(field)
@@ -146,22 +146,22 @@ def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", fi
     Parameters
     ----------
     result:
-        What was counted, complete or not.
+        The counts, complete or not.
     path:
-        The file; its suffix, .svg or .png, says what it becomes.
+        The file; its suffix, .svg or .png, determines the format.
     kind:
         ``"stacked"``: the largest tiles on top of each other, on a linear axis;
-        ``"lines"``: one line a largest tile and the total in black, on a logarithmic axis;
-        ``"auto"``: stacked if most layers can be seen on a linear axis.
+        ``"lines"``: one line per largest tile, and the total in black, on a logarithmic axis;
+        ``"auto"``: stacked if most layers are visible on a linear axis.
     field:
         One of `tilebase.counting.counts.FIELDS`.
 
     Raises
     ------
     UsageError
-        For another suffix, kind or field, or if nothing was counted.
+        For another suffix, kind or field, or if all counts are 0.
     MissingExtraError
-        Without matplotlib.
+        If matplotlib is not installed.
     StorageError
         If the file cannot be written.
     """
@@ -181,17 +181,17 @@ def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", fi
 def _stack(axes: Axes, drawn: Bands) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    half = drawn.step / 2
-    # The largest tile stands on the axis, so that each begins at zero and can be compared.
+    margin = drawn.step / 2
+    # The largest tile is at the bottom, so that its counts begin at zero and can be compared.
     tops = np.cumsum(drawn.counts[::-1], axis=0)[::-1]
-    # Each band is drawn from zero, over what is above it: where bands are drawn side by
-    # side, the background shines through the seams.
+    # Each band is drawn from zero, over the band above it.  If bands only touched each other, the
+    # background would be visible between them.
     for tile, colour in enumerate(_shades(len(drawn.tiles))):
         span = drawn.span(tile)
-        edges = np.append(drawn.sums[span] - half, drawn.sums[span][-1] + half)
+        edges = np.append(drawn.sums[span] - margin, drawn.sums[span][-1] + margin)
         axes.stairs(tops[tile][span], edges, fill=True, color=colour, linewidth=0, snap=False)
     axes.grid(axis="y")
-    axes.set_xlim(drawn.sums[0] - half, drawn.sums[-1] + half)
+    axes.set_xlim(drawn.sums[0] - margin, drawn.sums[-1] + margin)
     axes.set_ylim(0, 1.04 * float(drawn.total.max()))
     axes.yaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
     axes.yaxis.set_major_formatter(_formatter(_number))
@@ -220,7 +220,7 @@ def _sum_axis(axes: Axes) -> None:
 
 
 def _positive(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The counts, with gaps where there are none: zero has no place on a logarithmic axis."""
+    """The counts as floats, with NaN for 0, which a logarithmic axis cannot show."""
     return np.where(counts > 0, counts.astype(np.float64), np.nan)
 
 
@@ -254,7 +254,7 @@ def _title(result: CountResult, drawn: Bands, field: str) -> str:
 
 
 def _game_lines(result: CountResult) -> str:
-    """What else there is to say of the game, in a line or two."""
+    """The other parameters of the game, in one or two lines."""
     _, _, *rest = str(result.game).split(", ")
     words = ["by sum and largest tile", *rest]
     if result.lookahead:
@@ -266,7 +266,7 @@ def _game_lines(result: CountResult) -> str:
 
 
 class _Measured(Protocol):
-    """What is drawn of a `tilebase.questions.codecs.CodecRow`."""
+    """The drawn properties of a `tilebase.questions.codecs.CodecRow`."""
 
     @property
     def codec(self) -> str: ...
@@ -300,9 +300,8 @@ class _Point:
 def plot_pareto(rows: Sequence[_Measured], path: Path | str) -> None:
     """Draw size against the speed of writing and of reading, as an SVG or PNG file.
 
-    In each of the two panels a line joins the rows that are marked as beaten by no other in
-    both.  Raises `UsageError` for another suffix or without rows, `MissingExtraError`,
-    `StorageError`.
+    In each of the two panels, a line joins the rows that are marked as Pareto-optimal.  Raises
+    `UsageError` for another suffix or without rows, `MissingExtraError`, `StorageError`.
     """
     if not rows:
         raise UsageError("no codec was measured: there is nothing to draw")
@@ -333,8 +332,8 @@ def _speed_panel(axes: Axes, points: Sequence[_Point]) -> None:
     _log_axes(axes)
 
 
-def _join(axes: Axes, points: Sequence[_Point], **look: Any) -> None:
-    axes.plot([point.speed for point in points], [point.row.bits_per_key for point in points], **look)
+def _join(axes: Axes, points: Sequence[_Point], **style: Any) -> None:
+    axes.plot([point.speed for point in points], [point.row.bits_per_key for point in points], **style)
 
 
 def _is_of_files(row: _Measured) -> bool:
@@ -342,7 +341,7 @@ def _is_of_files(row: _Measured) -> bool:
 
 
 def _look(codec: str, delta: bool) -> dict[str, Any]:
-    """How the levels of a codec are drawn: filled if it was fed with deltas."""
+    """The style of the levels of a codec: filled if its input was deltas."""
     colour = CODEC_COLOURS.get(codec, INK)
     face = colour if delta else "white"
     return {"color": colour, "marker": "o", "markersize": 5.5, "markerfacecolor": face, "linewidth": 0.8}
@@ -351,7 +350,7 @@ def _look(codec: str, delta: bool) -> dict[str, Any]:
 def _label_levels(axes: Axes, points: Sequence[_Point]) -> None:
     last = 0.0
     for point in points:
-        # Labels that are closer to each other would not be legible.
+        # Labels closer to each other could not be read.
         if point.row.level is not None and point.speed > 1.08 * last:
             last = point.speed
             axes.annotate(
@@ -389,12 +388,12 @@ def _codec_legend(axes: Axes, rows: Sequence[_Measured]) -> None:
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.005, 1.02), alignment="left")
 
 
-# -- what all pictures share -----------------------------------------------------------------------
+# -- shared by all pictures ------------------------------------------------------------------------
 
 
 @contextmanager
 def _picture(path: Path | str, width: float, height: float) -> Iterator[Figure]:
-    """An empty figure, which is written to the file in the end."""
+    """An empty figure, which is written to the file at the end of the block."""
     file = _check_path(path)
     _require_matplotlib()
     import matplotlib.style
@@ -432,12 +431,12 @@ def _head(axes: Axes, title: str, below: str) -> None:
 
 
 def _shades(count: int) -> list[tuple[float, float, float]]:
-    """Colours from light to dark, as far apart as can be."""
+    """Colours from light to dark, equally spaced."""
     from matplotlib.colors import LinearSegmentedColormap
 
     shades = LinearSegmentedColormap.from_list("tiles", SHADES)
-    places: Iterable[float] = np.linspace(0, 1, count) if count > 1 else [0.55]
-    return [shades(float(place))[:3] for place in places]
+    positions: Iterable[float] = np.linspace(0, 1, count) if count > 1 else [0.55]
+    return [shades(float(position))[:3] for position in positions]
 
 
 def _formatter(write: Callable[[float], str]) -> Any:
@@ -447,7 +446,7 @@ def _formatter(write: Callable[[float], str]) -> Any:
 
 
 def _number(value: float) -> str:
-    """A tick in full to 999,999, then as 2.5 million.
+    """The text of a tick: all digits to 999,999, then as 2.5 million.
 
     >>> [_number(value) for value in (0, 20_000, 2.5e6, 1e12)]
     ['0', '20,000', '2.5 million', '1 trillion']

@@ -1,15 +1,15 @@
-"""What any policy is worth, exactly; hence what it loses against optimal play.
+"""The exact value of a policy, and its loss against optimal play.
 
 `random` (every allowed slide with the same probability), `greedy` (the slide that merges most)
-and the policies of tables treat equivalent boards alike, and are evaluated up to symmetry by
-the backward pass, with the policy's slide in place of the best.  Ties are broken evenly.
-A Python callable may treat every board as it likes, so it is evaluated without symmetry, over
-the states that it can reach, in plain Python: for small games.
+and the policies of tables treat equivalent boards equally.  So the backward pass evaluates them up to
+symmetry, with the slide of the policy instead of the best slide.  Among equally good slides, each is
+taken with the same probability.  A Python callable may treat equivalent boards differently.  So it is
+evaluated without symmetry, over the states that it can reach, in plain Python, which is for small games.
 
-How many states a callable can reach is estimated as soon as it has reached some ten thousand, in layers
-that hold a known share of all boards.  A policy reaches fewer of the boards with a large sum than of the
-first ones, so it is refused only if the estimate is three times too large.  Then random games give a mean
-and its standard error.
+After a callable has reached some ten thousand states, the number of all states that it can reach is
+estimated from the share of all boards in these layers.  A policy reaches a smaller share of the boards with
+a large sum than of those with a small sum.  So a policy is refused only if the estimate is three times too
+large.  For a refused policy, random games give a mean and its standard error.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]
 """A function from a state to a direction, or to directions with their probabilities."""
 
 MOST_STATES = 2_000_000
-"""States that a callable may reach unless told otherwise: a few minutes and 2 GB."""
+"""States that a callable may reach by default; these take a few minutes and 2 GB."""
 STATE_BYTES = 1000
-"""Bytes of memory for a state that a callable reaches."""
+"""Bytes of memory per state that a callable reaches."""
 TRIAL_STATES = 50_000
-"""States after which it is estimated how many a callable can reach."""
+"""After so many states, the number of states that a callable can reach is estimated."""
 BUILT_IN = ("random", "greedy")
 SCORE = Objective("score")
-"""What `greedy` looks at: the tiles that a slide makes."""
+"""`Meaning.merge` of the rating of `greedy`: the tiles that a slide makes."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a policy is worth from the start.
+    """The value of the start under a policy.
 
     Attributes
     ----------
     policy, objective:
-        What was evaluated, and under which objective.
+        The policy, and the objective of the values.
     value, optimum:
-        Of the start, under the policy and under optimal play; floats, up to rounding.
+        The value of the start under the policy and under optimal play; floats, up to rounding.
     states:
-        States that the policy can reach, without symmetry, for a callable; None otherwise.
+        For a callable, the number of states that it can reach, without symmetry; None otherwise.
     games, error:
-        Games that were played, if the value is their mean, and its standard error; None if it is exact.
+        If the value is a mean over games, their number and its standard error; None if it is exact.
     """
 
     policy: str
@@ -89,7 +89,7 @@ class Evaluation:
 
     @property
     def regret(self) -> float:
-        """What is lost against optimal play."""
+        """The loss of the policy against optimal play."""
         return self.optimum - self.value
 
     def as_dict(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def evaluate(
     threads: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Evaluation:
-    """The value of a policy in the game of a table, exact unless games are asked for.
+    """The value of a policy in the game of a table: exact, or a mean over games if `games` is given.
 
     Parameters
     ----------
@@ -129,21 +129,21 @@ def evaluate(
         ``"module:function"``, or a callable.  The module is imported, also from the current folder, so its
         code runs: name only modules that you trust.
     objective:
-        Label of an objective of the table whose values are means in floats.  None: the first of those.
+        Label of an objective of the table whose values are means in floats.  None: the first of these.
     states:
-        A callable is refused, before long, if it can reach more states than these.
+        A callable is refused, soon after the begin, if it can reach more states than this.
     games, seed:
-        For a callable: play so many random games, and return their mean and its standard error.  None: exact.
+        For a callable: play so many random games and return their mean and its standard error.  None: exact.
     memory, threads, progress:
         As for `solve`.
 
     Raises
     ------
     UsageError
-        For a policy that does not exist or returns a slide that is not allowed, or a table without such
-        an objective.
+        If the policy does not exist or returns a slide that is not allowed, or the table does not have
+        such an objective.
     ResourceError
-        For a callable that reaches more than `states` states.
+        If a callable reaches more than `states` states.
     """
     if states < 1 or (games is not None and games < 2):
         raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
@@ -162,7 +162,7 @@ def evaluate(
     if games is not None:
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
     path = local_folder(opened)
-    exact = Objective(chosen.name, "float64", chosen.discount)  # whatever type the table's values have
+    exact = Objective(chosen.name, "float64", chosen.discount)  # the table's values may have another type
     fold = _policy_fold(opened, exact, guide)
     with temporary_folder() as values:
         backward_pass = BackwardPass(
@@ -205,7 +205,7 @@ def _find_policy(policy: Any) -> Any:
 def _is_there(path: str | Path) -> bool:
     try:
         return bool(str(path)) and Path(path).exists()
-    except (OSError, ValueError):  # too long, or not a name at all
+    except (OSError, ValueError):  # too long, or with a zero byte
         return False
 
 
@@ -214,7 +214,7 @@ def _import(name: str) -> Any:
     sys.path.insert(0, str(Path.cwd()))
     try:
         found = getattr(importlib.import_module(module), function)
-    except Exception as error:  # whatever the module raises
+    except Exception as error:  # the module may raise anything
         raise UsageError(f"policy {name} cannot be imported: {error}") from error
     finally:
         sys.path.pop(0)
@@ -224,7 +224,7 @@ def _import(name: str) -> Any:
 
 
 def local_folder(table: Table) -> Path:
-    """The folder of a table of reachable positions on this machine.  Raises `UsageError` if it is none."""
+    """The folder of a table of reachable positions on this machine.  Raises `UsageError` for others."""
     if table.dense:
         raise UsageError(
             f"{table.location.name} holds all boards within limits, not those that occur: "
@@ -238,7 +238,7 @@ def local_folder(table: Table) -> Path:
 
 
 def afterstate_counts(table: Table) -> dict[int, int]:
-    """Afterstates by sum.  Raises `CorruptError` if a layer has not the files that the manifest names."""
+    """The number of afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
     local_folder(table)
     return {total: table.prober.count(total) for total in table.manifest.layers}
 
@@ -264,7 +264,7 @@ def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> Poli
 
 
 def _start_value(path: Path, values: Path, game: Game, objective: Objective, guide: Table | str) -> float:
-    """The mean over the starts of what the policy makes of them."""
+    """The mean over the start states of their values under the policy."""
     prober = Prober(_Split(path, values), game, [objective])
     other = guide.prober if isinstance(guide, Table) else None
     total = Fraction(0)
@@ -288,7 +288,7 @@ def _start_value(path: Path, values: Path, game: Game, objective: Objective, gui
 
 
 class _Split(Folder):
-    """Keys of a table, values of a run elsewhere."""
+    """A location with the keys of a table and the values of a run in another folder."""
 
     def __init__(self, path: Path, values: Path) -> None:
         super().__init__(path)
@@ -314,8 +314,8 @@ def evaluate_callable(
 ) -> tuple[float, int]:
     """The value of the start under a policy in plain Python, and how many states it can reach.
 
-    No symmetry is used.  Raises `UsageError` if the policy returns what is not allowed, `ResourceError` if it
-    reaches too many states.
+    No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
+    `ResourceError` if it reaches too many states.
     """
     slider, pace = Slider(game), Pace(progress, "states")
     chosen = _reach(game, slider, policy, most_states, pace)
@@ -337,13 +337,13 @@ _Choices: TypeAlias = list[tuple[Cells, bool, float]]
 
 
 REACHING = 0.8
-"""The share of the time that finding the states takes; the rest goes into their values."""
+"""The share of the time for finding the states; the rest is for computing their values."""
 
 
 def _reach(
     game: Game, slider: Slider, policy: Policy, most_states: int, pace: Pace
 ) -> dict[int, dict[Cells, _Choices]]:
-    """By sum, the states that a policy reaches, and what it does there."""
+    """By sum, the states that a policy reaches, and its slides there."""
     sizes = boards_by_sum(game)
     every, before = sum(sizes.values()), 0
     layers: dict[int, dict[Cells, _Choices]] = {}
@@ -412,7 +412,7 @@ def sample_callable(
 
 
 def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng: random.Random) -> float:
-    """What one random game of a policy is worth."""
+    """The payoff of one random game of a policy."""
     payoff, factor = 0.0, 1.0
     drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
     while True:
@@ -436,7 +436,7 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
         return []
     try:
         answer: Any = policy(Board(game, board))
-    except Exception as error:  # whatever the user's function may raise
+    except Exception as error:  # the user's function may raise anything
         raise UsageError(
             f"the policy fails on {game.format(board)}: {type(error).__name__}: {error}"
         ) from error
@@ -451,7 +451,7 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
         raise UsageError(
             f"the policy's probabilities for {game.format(board)} are not numbers: {answer!r}"
         ) from error
-    # Written so that a probability that is not a number is refused, too.
+    # Written in this form so that NaN is refused, too.
     if not (all(number >= 0 for number in numbers) and abs(sum(numbers) - 1) <= 1e-9):
         raise UsageError(
             f"the policy's probabilities for {game.format(board)} are {numbers}: none may be negative, "
@@ -479,6 +479,6 @@ def _worth(
 
 
 def _gain(slider: Slider, objective: Objective, board: Cells, after: Cells, wins: bool) -> float:
-    """What a slide itself is worth."""
+    """What a slide itself adds to the value."""
     meaning = objective.meaning
     return float(slider.earned(objective, board, after) + meaning.slide + meaning.win * wins)

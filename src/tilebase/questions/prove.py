@@ -1,13 +1,12 @@
 """Proved bounds of the probability to win, as statements that can be cited and computed again.
 
-A bound is an integer over a power of two.  All values are fixed-point integers, the spawn law is an
-exact fraction, and every division is rounded towards the safe side (`objectives`), so that nothing
-rests on floating point.
+A bound is an integer divided by a power of two.  All values are fixed-point integers.  The probability
+of a 4 is an exact fraction.  Every division of a lower bound is rounded down, of an upper bound up
+(`objectives`).  So no result depends on floating point.
 
-Limits and patterns only take something from the player: a slide that breaks a limit is not
-allowed.  What holds with limits from below therefore holds without them, if the pattern is won
-for certain (`patterns.check_pattern` says whether it is).  A bound from above holds for the game as
-it is stated, limits included.
+Limits only forbid slides of the player.  So a lower bound within limits also holds without them.  A lower
+bound with a pattern also holds without it if the pattern is a forced win, which
+`questions.lemma.check_pattern` decides.  An upper bound holds only for the stated game, with its limits.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ from tilebase.runtime.storage import temporary_folder
 
 @dataclass(frozen=True)
 class ProvedBound:
-    """One bound.
+    """One proved bound.
 
     Attributes
     ----------
     game:
-        What is played, limits and pattern included.
+        The game, with its limits and pattern.
     direction:
         ``"lower"`` or ``"upper"``.
     dtype:
@@ -53,11 +52,12 @@ class ProvedBound:
     space:
         ``"all"`` boards within the limits or the ``"reachable"`` ones.
     positions:
-        How many had values.
+        How many positions have values.
     seconds, bytes_moved:
-        What it took, the last continuation of a run only; bytes of layers from and to files.
+        The time, and bytes of layers read and written; of the last call, without earlier calls that it
+        continued.
     version:
-        Of this program.
+        The version of this program.
     """
 
     game: Game
@@ -82,7 +82,7 @@ class ProvedBound:
 
     @property
     def loss(self) -> Fraction:
-        """What rounding can have taken at most: the optimum of this game is no further from the bound."""
+        """The most that rounding can have changed the bound: it is at most so far from the optimum."""
         return rounding_loss(self.game, self.dtype)
 
     @property
@@ -125,11 +125,11 @@ class ProvedBound:
 
 
 def rounding_loss(game: Game, dtype: str) -> Fraction:
-    """How far rounding can move a bound from the optimum of its game.
+    """The most that rounding can move a bound from the optimum of its game.
 
-    An afterstate loses less than a unit of the last place, a win at most one where the type has no room
-    for 1, and neither means nor the best over slides make a loss larger.  Each spawn adds 2 or more, so
-    there are at most as many afterstates to the end as half the largest sum.
+    Rounding changes the value of an afterstate by less than one unit of the fixed-point type.  A win loses
+    at most one unit, if the type cannot hold 1.  Means and the best over slides do not make a loss larger.
+    Each spawn adds 2 or more, so at most (largest sum) // 2 afterstates follow each other.
     """
     steps = sum((1 << top) // 2 for top in game.tops if top)
     return Fraction(steps + 1, ONE[dtype])
@@ -159,14 +159,14 @@ def prove(
     direction:
         ``"lower"`` or ``"upper"``.
     dtype:
-        ``"uint64"`` (steps of 2**-52; the one used for None), ``"uint32"`` or ``"uint16"``.
+        ``"uint64"`` (steps of 2**-52; the default for None), ``"uint32"`` or ``"uint16"``.
     precision:
-        Refuse a type whose rounding can take more; None: any will do.
+        Refuse a type whose rounding can change the bound by more; None: accept any type.
     space:
-        ``"all"``: every board within the limits, without counting; ``"reachable"``: those that occur.
+        ``"all"``: every board within the limits, without counting; ``"reachable"``: the reachable ones.
         None: all if there are limits.
     folder:
-        Where layers go, to continue after an interruption.  None: a temporary folder.
+        The folder of layers, to continue after an interruption.  None: a temporary folder.
     memory, threads:
         As in `solve`.
     executor:
@@ -176,14 +176,14 @@ def prove(
     progress:
         Called with a `Progress` several times a second.
     work:
-        Called with what the dense pass cost.
+        Called with the cost of the dense pass.
 
     Raises
     ------
     UsageError
         If direction, type, space or executor do not exist or do not fit the game.
     ResourceError
-        If it does not fit into memory or disk; nothing was begun.
+        If it does not fit into memory or on disk; then nothing was begun.
     StorageError, CorruptError, WrongGameError
         If the folder cannot be used.
 
@@ -206,9 +206,11 @@ def prove(
     objective = Objective(direction, dtype or "")
     objective.check(game)
     if not game.goal_fits:
-        half = f"no line may hold two tiles of {game.goal // 2}" if game.goal else "no board has the goal sum"
+        reason = (
+            f"no line may hold two tiles of {game.goal // 2}" if game.goal else "no board has the goal sum"
+        )
         raise UsageError(
-            f"within its limits {game} cannot be won: {half}; give higher limits, or name a pattern"
+            f"within its limits {game} cannot be won: {reason}; give higher limits, or name a pattern"
         )
     if precision is not None and not 0 < precision < math.inf:
         raise UsageError(f"the precision must be above 0, as 1e-6, not {precision:g}")

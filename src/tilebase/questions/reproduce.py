@@ -1,10 +1,10 @@
-"""Recompute published numbers: every line of the fact files that this version can.
+"""Recompute published numbers: every line of the fact files that this version can compute.
 
-A line is *claimed* by the first of the functions below that knows how to compute it.  Each
-says what it would cost before it runs, so that expensive lines can be left out and listed.
-A number agrees if it equals the published one, to the digits that were published.  A proved lower
-bound improves on the published one if it is larger in those digits; a published float is within rounding
-if it differs in its digits by no more than its type can lose on the way.
+The first of the functions below that can compute a line *claims* it.  A claim estimates its time before
+it runs, so that expensive lines can be listed instead of computed.  A number agrees if it equals the
+published one in the published digits.  A proved lower bound improves on the published one if it is larger
+in those digits.  A published float is within rounding if it differs by at most what the rounding of its
+type can change.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Fact:
     """One line of a fact file."""
 
     file: str
-    number: int  # of the line in the file
-    source: str  # as the file cites it
+    number: int  # the number of the line in the file
+    source: str  # the citation in the file
     columns: dict[str, str]
 
     @property
     def published(self) -> str:
-        """The number, or the yes or no, that was published."""
+        """The published number, or "yes" or "no"."""
         for name in ("value", "answer", "max_tile", "lower_bound", "claim"):
             if name in self.columns:
                 return self.columns[name]
@@ -75,7 +75,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Claim:
-    """A way to compute a fact, and about what it takes."""
+    """A function that computes a fact, and an estimate of its time."""
 
     compute: Callable[[], Any]
     seconds: float
@@ -83,7 +83,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of one line.
+    """The result of one line.
 
     `verdict` is ``agrees``, ``improves``, ``within rounding``, ``differs``, ``over budget`` or ``not in
     this version``.
@@ -127,7 +127,7 @@ def _read_file(name: str, text: str) -> Iterator[Fact]:
 
 
 def agrees(published: str, computed: Any) -> bool:
-    """Whether a computed value is the published one, to the digits that were published.
+    """Whether a computed value equals the published one in the published digits.
 
     >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
     (True, True, False)
@@ -140,7 +140,7 @@ def agrees(published: str, computed: Any) -> bool:
     mantissa, _, exponent = word.partition("e")
     digits = len(mantissa.partition(".")[2])
     unit = Fraction(10) ** (int(exponent or 0) - digits)
-    # Published digits are sometimes rounded and sometimes cut off.
+    # Some published numbers are rounded, others are truncated.
     return (
         abs(Fraction(word) - Fraction(computed)) <= unit
         if exponent
@@ -156,13 +156,13 @@ def _game(fact: Fact, **options: Any) -> Game:
 
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
-    """What counting a game may take here: rough, from the sizes of its layers."""
+    """A rough estimate of the seconds to count a game here, from the sizes of its layers."""
     threads = len(os.sched_getaffinity(0))
     return counting(game, threads, up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
 
 
 class _Counts:
-    """Results that several lines need, each found once."""
+    """Counts that several lines need, each computed once."""
 
     def __init__(self) -> None:
         self._results: dict[Game, CountResult] = {}
@@ -196,7 +196,7 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
 
 
 def _states_of_sum(result: CountResult, total: int) -> int:
-    """Live ones, as the source counts."""
+    """The live states of a sum, which the source counts."""
     return int(result.live[result.sums == total].sum())
 
 
@@ -208,34 +208,34 @@ def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
         limits = "1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16"
         return Claim(lambda: 2 * bound(_game(fact, limits=limits)).boards, 1.0)
     game = _game(fact)
-    kinds, cells = max(game.tops) + 1, game.cells
+    codes, cells = max(game.tops) + 1, game.cells
     known: dict[str, Callable[[], Any]] = {
         "largest_layer": lambda: max(boards_by_sum(game).values()),
         "positions_both_turns": lambda: 2 * bound(game).boards,
-        "tile_multisets": lambda: math.comb(cells + kinds - 1, cells),
-        "largest_multiset_class": lambda: _largest_class(cells, kinds),
+        "tile_multisets": lambda: math.comb(cells + codes - 1, cells),
+        "largest_multiset_class": lambda: _largest_class(cells, codes),
     }
     return Claim(known[quantity], 1.0) if quantity in known else None
 
 
-def _largest_class(cells: int, kinds: int) -> int:
-    """Most boards that share one multiset of tiles: the kinds as evenly spread as can be."""
-    each, more = divmod(cells, kinds)
+def _largest_class(cells: int, codes: int) -> int:
+    """The most boards with one multiset of tiles: that in which all codes occur equally often."""
+    each, more = divmod(cells, codes)
     ways = math.factorial(cells)
-    for kind in range(kinds):
-        ways //= math.factorial(each + (kind < more))
+    for code in range(codes):
+        ways //= math.factorial(each + (code < more))
     return ways
 
 
 def forcing_seconds(game: Game) -> float:
-    """What deciding whether a goal is forced may take here: rough."""
+    """A rough estimate of the seconds to decide whether a goal is forced."""
     memory, threads = check_resources(None, None)
     search = search_estimate(game) / (SEARCH_RATE * threads)
     return min(search, 11 * patience_for(game, memory, threads)) + 0.1
 
 
 def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
-    """From the empty board, as the source has it."""
+    """Claim a line about forced tiles; the source starts from the empty board."""
     if fact.file == "guaranteed_max_tile.tsv":
         shape, tile = fact.columns["board"], int(fact.columns["max_tile"])
         cells = math.prod(parse_shape(shape))
@@ -247,7 +247,7 @@ def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
     if fact.file == "guaranteed_with_limits.tsv":
         game = _game(fact, limits=fact.columns["limits"], start="empty")
         if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
-            game = _game(fact, start="empty")  # the goal itself limits as much
+            game = _game(fact, start="empty")  # the goal itself limits the tiles as much
         return Claim(lambda: _winnable(game, counts), forcing_seconds(game))
     return None
 
@@ -259,7 +259,7 @@ def _winnable(game: Game, counts: _Counts) -> str:
 
 
 SOLVING = 2.5
-"""How much longer solving takes than counting, rough; only for estimates."""
+"""About how much longer solving takes than counting; only for estimates."""
 
 
 def _claim_optimal_values(fact: Fact, _: _Counts) -> Claim | None:
@@ -288,8 +288,8 @@ def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
 
 def reaches_checkerboard(game: Game) -> bool:
     """Whether a full board of alternating 2s and 4s is a reachable state, in either colouring."""
-    places = list(product(*(range(size) for size in game.shape)))
-    boards = [tuple(1 + (sum(place) + colour) % 2 for place in places) for colour in range(2)]
+    cells = list(product(*(range(size) for size in game.shape)))
+    boards = [tuple(1 + (sum(coordinates) + colour) % 2 for coordinates in cells) for colour in range(2)]
     return any(reaches(game, board) for board in boards)
 
 
@@ -307,7 +307,7 @@ def reaches(game: Game, board: Cells) -> bool:
 
 
 def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
-    """Within limits, from the empty board, with the goal of lemma 1; over all boards."""
+    """Claim a line about bounds within limits: from the empty board, with lemma 1, over all boards."""
     if fact.file != "win_probability_bounds.tsv":
         return None
     pattern = "lemma1" if int(fact.columns["goal"]) >= 64 else None
@@ -322,7 +322,7 @@ def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
 
 
 FLOAT_SECONDS = 1.2
-"""Of a pass that sums its layers up, for one of a bound; rough, only for estimates."""
+"""About how much longer a pass with summaries of layers takes than one of a bound; only for estimates."""
 
 
 CLAIMS = (
@@ -336,7 +336,7 @@ CLAIMS = (
 
 
 def reproduce(source: str | None = None, *, budget: float = 60.0) -> Iterator[Verdict]:
-    """Recompute the facts of a source (None: of all), one verdict a line as they come.
+    """Recompute the facts of a source (None: of all sources); yields one verdict per line.
 
     Lines whose estimate exceeds `budget` seconds are not run.  Raises `UsageError` for an
     unknown source.
@@ -347,7 +347,7 @@ def reproduce(source: str | None = None, *, budget: float = 60.0) -> Iterator[Ve
 
 
 def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
-    """Recompute one line, if its estimate is within so many seconds."""
+    """Recompute one line, if its estimated time is at most `budget` seconds."""
     counts = counts or _Counts()
     claim = next(filter(None, (find(fact, counts) for find in CLAIMS)), None)
     if claim is None:
@@ -368,16 +368,16 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
 
 
 UNITS = {"float16": 2.0**-11, "float32": 2.0**-24}
-"""Half a unit of the last place of a number just below 1."""
+"""The largest rounding error of a number just below 1 (0.5 ulp)."""
 
 
 def _rounding(fact: Fact) -> float:
-    """What a published float can have lost: half a unit a slide; a goal T takes about T / 2 of them."""
+    """The rounding error of a published float: 0.5 ulp per slide, and about T / 2 slides for a goal T."""
     return UNITS.get(fact.columns.get("value_type", ""), -1.0) * int(fact.columns.get("goal", 0)) / 2
 
 
 def summary(verdicts: Iterable[Verdict]) -> str:
-    """One line: how many of each verdict."""
+    """One line of text: how many there are of each verdict."""
     names = [verdict.verdict for verdict in verdicts]
     order = ("agrees", "improves", "within rounding", "differs", "over budget", "not in this version")
     return ", ".join(f"{names.count(name)} {name}" for name in order if name in names)

@@ -1,4 +1,4 @@
-"""Games played by a table's policy, many at once, against the exact value.
+"""Games played by the policy of a table, many at once, and compared with the exact value.
 
 All games at one sum are played together, so that each layer of the table is read once.  The
 same seed gives the same games.
@@ -27,23 +27,23 @@ from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
 GAME_BYTES = 200
-"""What a game takes while all are played together, at most."""
+"""Bytes that each game takes at most, while all are played together."""
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What came of simulated games.
+    """The result of simulated games.
 
     Attributes
     ----------
     games, wins, slides:
-        How many were played and won, and their slides in total.
+        How many games were played and won, and their slides in total.
     mean, error:
-        The mean of what the objective counts (discounted wins, score, slides), and its
-        standard error: from the exact value for wins without a discount, else from the games;
-        None for a single game.
+        The mean of the payoffs under the objective (discounted wins, score, slides), and its standard
+        error.  The error is computed from the exact value for wins without a discount, else from the
+        games; it is None for a single game.
     exact:
-        The table's value of the start; None where it is no mean (bounds, forced wins).
+        The table's value of the start; None if it is not a mean (bounds, forced wins).
     """
 
     objective: Objective
@@ -63,7 +63,7 @@ class Simulation:
     def z(self) -> float | None:
         """Standard errors between the mean and the exact value; None if either is not known.
 
-        Infinite if chance has no part in the game and the mean is not the exact value.
+        Infinite if all games have the same payoff and the mean is not the exact value.
         """
         if self.exact is None or self.error is None:
             return None
@@ -84,12 +84,12 @@ class _Games:
         self.pieces: list[tuple[Array, Array, Array]] = []
 
     def add(self, states: Array, slides: Array, payoffs: Array) -> None:
-        """More games."""
+        """Add games."""
         if len(states):
             self.pieces.append((states, slides, payoffs))
 
     def all(self) -> tuple[Array, Array, Array]:
-        """All of them."""
+        """The states, slides and payoffs of all games."""
         states, slides, payoffs = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
         return states, slides, payoffs
 
@@ -104,7 +104,7 @@ def simulate(
 ) -> Simulation:
     """Play games by the policy of a table and compare with its exact value.
 
-    Of several best slides the first in the order of the game's directions is taken.  Raises
+    Of several best slides, the policy takes the first in the order of the game's directions.  Raises
     `UsageError` unless there is at least one game, the seed is not negative and the table is a
     folder on this machine; `ResourceError` if the games do not fit into memory.
     """
@@ -179,7 +179,7 @@ def _play(
 
 
 class _Tally:
-    """Games that have ended: what they paid, how many were won, and their slides."""
+    """Games that have ended: their payoffs, how many were won, and their slides."""
 
     def __init__(self, games: int, pace: Pace) -> None:
         self.games, self._pace = games, pace
@@ -187,7 +187,7 @@ class _Tally:
         self.wins = self.slides = self.ended = 0
 
     def end(self, total: int, slides: Array, payoffs: Array, wins: int) -> None:
-        """Games that end at a sum."""
+        """Add games that end at a sum."""
         self.paid.append(payoffs)
         self.wins += wins
         self.slides += int(slides.sum())
@@ -197,12 +197,12 @@ class _Tally:
 
     @property
     def payoffs(self) -> Array:
-        """Of all games."""
+        """The payoffs of all games."""
         return np.concatenate(self.paid)
 
 
 def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
-    """``q[k, x]``: what slide k of state x is worth; -inf if it is not allowed."""
+    """``q[k, x]``: the value of slide k of state x; -inf if it is not allowed."""
     q: Array = layer.values[0][links.slots]
     meaning = objective.meaning
     if meaning.merge:
@@ -214,7 +214,7 @@ def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
 
 
 def choose(objective: Objective, layer: ReadLayer, links: Links) -> Array:
-    """The first best slide of each state; any where none is allowed."""
+    """The first best slide of each state; for a state without a slide, any number."""
     best: Array = opinions(objective, layer, links).argmax(axis=0)
     return best
 
@@ -237,7 +237,7 @@ def _spawn(
     rng: np.random.Generator,
     waiting: dict[int, _Games],
 ) -> None:
-    """One random spawn in each game that goes on."""
+    """One random spawn in each game that continues."""
     game, rules = reader.game, reader.compiled.rules
     fours = rng.random(len(afters)) < float(game.four)
     states = np.empty_like(afters)

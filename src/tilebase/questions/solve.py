@@ -1,7 +1,7 @@
-"""The question that the backward pass answers: how well can a game be played?
+"""Solving a game: the values of positions under optimal play.
 
-Counts what is reachable, solves it layer by layer (`sparse.backward`), looks the start up, and
-declares a table finished by writing its manifest.
+This counts the reachable positions, solves them layer by layer (`sparse.backward`), looks up the value
+of the start, and writes the manifest, which makes a table complete.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def solve(
     anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Solve a game: what every reachable position is worth, exactly or in proved bounds.
+    """Solve a game: compute the value of every reachable position, exactly or as proved bounds.
 
     Parameters
     ----------
@@ -56,28 +56,29 @@ def solve(
         The game.
     objective:
         Names of objectives (`objectives.objective.MEANINGS`), with types if wanted: ``"win"``,
-        ``"lower,upper"``, ``"win:float32"``; or `Objective` instances.  All are folded in one pass.
+        ``"lower,upper"``, ``"win:float32"``; or `Objective` instances.  All are computed in one pass.
     discount:
-        For objectives given by name.
+        The discount of objectives that are given by name.
     table:
         Folder for a table, which keeps all layers and can be probed.  A call with the same
         folder continues after an interruption, and adds objectives to a table.
     folder:
-        Folder for layers while they are needed, to continue after an interruption; layers of
-        values are removed as soon as nothing needs them.  Neither: a temporary folder.
+        Folder for layers while they are needed, to continue after an interruption.  Layers of values are
+        deleted when they are no longer needed.  Without table and folder: a temporary folder.
     memory:
-        Bytes to use.  None: three quarters of what is available.
+        Bytes to use.  None: 3/4 of the available memory.
     threads:
         None: one for each processor this process may use.
     lean:
-        True: one layer of values above the one in work in memory instead of two, reading keys
-        twice.  None: only where memory is too small otherwise.  The values are the same.
+        True: keep one layer of values above the present one in memory instead of two, and read keys
+        twice.  None: only if memory is too small otherwise.  The values are the same.
     down_to:
-        Stop after the layer of this sum, and finish no table; below it the start has no value.
+        Stop after the layer of this sum.  Then no table is finished, and if the start has a smaller sum,
+        it has no value.
     space:
-        ``"reachable"``: the positions that occur, counted first; ``"all"``: every board within
-        the limits, by perfect index, without a forward pass and without stored keys: for
-        games with limits, and for the value of boards that no play makes.
+        ``"reachable"``: the reachable positions, which are counted first; ``"all"``: every board within
+        the limits, in the order of the perfect index, without a forward pass and without stored keys.
+        Use it for games with limits, and for the values of boards that play does not reach.
     anyway:
         Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more memory
         or disk than there is.
@@ -94,9 +95,9 @@ def solve(
     UsageError
         If objective, type or discount do not exist or do not fit the game.
     WrongGameError, StorageError, CorruptError
-        If the folder holds something else, cannot be written, or is damaged.
+        If the folder holds other files, cannot be written, or is damaged.
     ResourceError
-        If a layer cannot be solved within `memory`, or it takes too long or too much disk.
+        If a layer does not fit into `memory`, or the run takes too long or too much disk.
 
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
@@ -150,7 +151,7 @@ def solve(
 
 
 def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
-    """The checksums of all layers by sum: this call has made their files, or compared them."""
+    """The checksums of all layers by sum.  This call has written or compared their files."""
     files = {line["sum"]: line["files"] for line in run.journal.read() if line.get("files")}
     return {
         total: {"afterstates": names["afterstates"]}
@@ -160,16 +161,16 @@ def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict
 
 
 def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -> bool:
-    """Whether all layers are solved and their files sound: those of the starts only, if not `whole`."""
+    """Whether all layers are solved and their files undamaged; without `whole`, only those of the starts."""
     done = here.sizes.keys() <= stored.layers.keys()
     if whole:
         sound = stored.compare(here, list(stored.layers), threads)
         stored.settle()
         return done and sound
     if not done:
-        return False  # the pass compares what it goes on from
+        return False  # the pass compares the layers that it continues from
     if not stored.compare(here, {here.game.sum(board) for board, _ in here.game.starts()}, threads):
-        stored.layers.clear()  # the layers above are gone
+        stored.layers.clear()  # the layers above were deleted
         return False
     stored.settle()
     return True
@@ -187,7 +188,7 @@ def check_solving(
     down_to: int | None,
     anyway: bool,
 ) -> None:
-    """Raise `ResourceError` if solving would take too long or too much, unless it has been begun already."""
+    """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before."""
     if space == "all":
         journals = [path / "values" / one.label / "layers.jsonl" for one in objectives]
         if all(journal.exists() for journal in journals):
@@ -217,7 +218,7 @@ def _solve_all(
     down_to: int | None,
     progress: Callable[[Progress], None] | None,
 ) -> Solution:
-    """The same for all boards within the limits, one objective after the other."""
+    """Solve all boards within the limits, one objective after the other."""
     if keep:
         _check_closed(game)
     index = PerfectIndex(game)
@@ -226,7 +227,7 @@ def _solve_all(
     files: dict[int, dict[str, str]] = {}
     with RunFolder(path, Question(game, keep="counts")):
         before = read_before(path, game, "all")
-        # Another objective of a table has the layers that the table has: all, unless it is an old one.
+        # A new objective gets the layers that the table has; tables of older versions lack some.
         lowest = min(before.layers, default=0) if before is not None else 0
         for one in objectives:
             with DensePass(
@@ -250,9 +251,9 @@ def _solve_all(
 
 
 def _check_closed(game: Game) -> None:
-    """Raise `UsageError` if slides lead from boards that are indexed to boards that are not.
+    """Raise `UsageError` if slides lead from boards in the index to boards that it does not hold.
 
-    Play from the start never does that, so that the start's value is right all the same.
+    Play from the start never leads there, so the value of the start would be right all the same.
     """
     if not game.closed:
         most = 2 ** max(game.tops)
@@ -264,7 +265,7 @@ def _check_closed(game: Game) -> None:
 
 
 def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> StartValues:
-    """What the start is worth under each objective, by probing."""
+    """The value of the start under each objective, by probing."""
     prober = Prober(Folder(path), game, objectives)
     try:
         return StartValues(objectives, [one.value(prober.start(one)) for one in objectives])
@@ -280,9 +281,9 @@ def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:
 
 
 def read_before(path: Path, game: Game, space: str) -> Manifest | None:
-    """The manifest that a table has, so that its objectives stay; None if there is none, or a damaged one.
+    """The manifest of an existing table, whose objectives are kept; None if it is missing or damaged.
 
-    Raises `WrongGameError` if it is that of another game or of other boards: before anything is written.
+    Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """
     file = path / "manifest.json"
     if not file.exists():
@@ -308,10 +309,10 @@ def write_manifest(
     files: dict[int, dict[str, str]],
     space: str = "reachable",
 ) -> None:
-    """Declare a table finished; objectives that it had `before` stay.
+    """Write the manifest, which makes a table complete; objectives that it had `before` are kept.
 
-    ``files[total]`` are the checksums of files that this call made or compared.  They are flushed to disk
-    before the manifest that promises them.
+    ``files[total]`` are the checksums of files that this call wrote or compared.  These files are flushed
+    to disk before the manifest.
     """
     starts = dict(values)
     known = {one.label: one for one in objectives}

@@ -1,10 +1,10 @@
-"""Small tables: the states that optimal play visits, and little else.
+"""Thinned tables: small tables of the states that optimal play visits.
 
-Optimal play makes a Markov chain of the game.  The probability that it ever visits a state is
-computed forward over the layers, exactly up to rounding: a game visits at most one state of
-each sum.  Of states visited with at least a given probability, the values of all slides are
-kept, so that probing them says all that the whole table says; other boards are not found.
-Where several slides are best, play is taken to choose evenly among them.
+Under optimal play the game is a Markov chain.  The probability that it visits a state is computed
+forward over the layers, exact up to rounding: a game visits at most one state of each sum.  For
+states that are visited with at least a given probability, the values of all slides are kept.  So
+probing these states gives the same results as the whole table.  Other boards are not found.  If
+several slides are best, each is taken with the same probability.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from tilebase.tables.probe import Table, open_table
 Array = npt.NDArray[Any]
 
 ROUNDING = 1e-12
-"""How far the probability of a visit may be from the exact one, relative to it."""
+"""The largest relative rounding error of the probability of a visit."""
 UNFINISHED = "thin.json"
-"""A marker, which holds the question: its folder is not finished."""
+"""The name of a file that marks an unfinished folder; it holds the arguments of the call."""
 
 
 @dataclass(frozen=True)
 class Thinning:
-    """What a thinned table holds.
+    """The contents of a thinned table.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Thinning:
     left_out:
         The probability that an optimally played game comes to a state that was not kept.
     objective, table:
-        The label of the objective whose play counted, and a checksum of the whole table's manifest.
+        The label of the objective of optimal play, and a checksum of the whole table's manifest.
     """
 
     above: float
@@ -88,18 +88,18 @@ class Thinning:
 
 
 class _Flow:
-    """Probabilities of visits, by sum: of any visit, and of one before anything left out."""
+    """By sum, probabilities to visit states: in any way, and only through kept states."""
 
     def __init__(self) -> None:
         self._pieces: dict[int, list[tuple[Array, Array, Array]]] = {}
 
     def add(self, total: int, keys: Array, visit: Array, inside: Array) -> None:
-        """More ways to states of a sum."""
+        """Add probabilities to states of a sum."""
         if len(keys):
             self._pieces.setdefault(total, []).append((keys, visit, inside))
 
     def pop(self) -> tuple[int, Array, Array, Array]:
-        """The lowest sum that is left: its states, each once."""
+        """Remove and return the lowest sum, its distinct states and their two probabilities."""
         total = min(self._pieces)
         keys, visit, inside = (np.concatenate(c) for c in zip(*self._pieces.pop(total), strict=True))
         keys, visit, inside = merge_weights(keys, visit, inside)
@@ -124,17 +124,18 @@ def thin(
     table:
         A whole table in a folder on this machine.
     output:
-        A new folder, or one in which this call was stopped; one in which it was finished stays as it is.
+        A new folder, or one in which an earlier call was stopped.  If an earlier call was finished, the
+        folder is not changed.
     above:
-        States that are visited with at least this probability are kept, and those that may be, up to
-        rounding; 0 for all that can be.
+        States that are visited with at least this probability, up to rounding, are kept; 0 keeps all
+        states that optimal play can visit.
     objective:
-        The objective whose play counts; None for the first.  All objectives' values are kept.
+        The objective of optimal play; None for the first.  The values of all objectives are kept.
 
     Raises
     ------
     UsageError
-        If `above` is no probability or the table is not whole.
+        If `above` is not a probability or the table is not whole.
     WrongGameError, StorageError
         If the output holds files or cannot be written.
     """
@@ -145,43 +146,45 @@ def thin(
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     sizes = afterstate_counts(opened)
     target, old = Path(output), opened.manifest
-    question = {"above": above, "objective": chosen.label, "table": f"{zlib.crc32(old.text.encode()):08x}"}
-    found = _finished(target, question)
+    query = {"above": above, "objective": chosen.label, "table": f"{zlib.crc32(old.text.encode()):08x}"}
+    found = _finished(target, query)
     if found is not None:
         return found
-    with _unfinished(target, json.dumps(question)):
+    with _unfinished(target, json.dumps(query)):
         with storage_errors(target, "use"):
             for folder in ("afterstates", *(f"values/{label}" for label in old.labels)):
                 (target / folder).mkdir(parents=True)
-        thinning, checks = _run(opened, reader, chosen, target, question, sizes, progress)
+        thinning, checks = _run(opened, reader, chosen, target, query, sizes, progress)
         sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
         manifest = dataclasses.replace(old, layers=checks, thinned=thinning.as_dict())
         write_whole(target / "manifest.json", manifest.text)
     return thinning
 
 
-def _finished(target: Path, question: Mapping[str, Any]) -> Thinning | None:
-    """What an earlier call with the same question has written; None if there is no such table."""
+def _finished(target: Path, query: Mapping[str, Any]) -> Thinning | None:
+    """The result of a finished earlier call with the same arguments; None without one."""
     if (target / UNFINISHED).exists() or not (target / "manifest.json").exists():
         return None
     with open_table(target) as table:
         thinned = table.manifest.thinned or {}
-    if any(thinned.get(name) != value for name, value in question.items()):
+    if any(thinned.get(name) != value for name, value in query.items()):
         return None
     with understood(f"{target}/manifest.json"):
         return Thinning(**thinned)
 
 
 @contextmanager
-def _unfinished(target: Path, question: str) -> Iterator[None]:
-    """Mark a folder as unfinished: an error empties it, and what a kill leaves the same question takes over.
+def _unfinished(target: Path, query: str) -> Iterator[None]:
+    """Mark a folder as unfinished inside the block.
+
+    An error empties the folder.  After a kill, a call with the same arguments takes the folder over.
 
     Raises `WrongGameError` if the folder holds other files, `StorageError` if another process writes it.
     """
     with storage_errors(target, "use"):
-        lock = _claim(target, question)
+        lock = _claim(target, query)
         try:
-            _empty(target)  # what a kill left
+            _empty(target)  # delete what a killed call left
             yield
         except BaseException:
             _empty(target)
@@ -190,8 +193,8 @@ def _unfinished(target: Path, question: str) -> Iterator[None]:
         lock.release(delete=True)
 
 
-def _claim(target: Path, question: str) -> FileLock:
-    """The lock on the marker of a folder, which holds the question."""
+def _claim(target: Path, query: str) -> FileLock:
+    """The lock on the marker of a folder, which holds the arguments of the call."""
     target.mkdir(parents=True, exist_ok=True)
     marker = target / UNFINISHED
     if not marker.exists() and any(target.iterdir()):
@@ -199,17 +202,17 @@ def _claim(target: Path, question: str) -> FileLock:
     lock = FileLock.take(marker)
     if lock is None:
         raise StorageError(f"another process is writing {target}: wait for it or stop it")
-    if not question.startswith(lock.file.read().decode(errors="replace")):  # a kill may have torn it
+    if not query.startswith(lock.file.read().decode(errors="replace")):  # a kill may have cut it off
         lock.release()
         raise WrongGameError(f"{target} holds another unfinished table: delete it, or choose a new folder")
     lock.file.seek(0)
-    lock.file.write(question.encode())
+    lock.file.write(query.encode())
     lock.file.flush()
     return lock
 
 
 def _empty(target: Path) -> None:
-    """Delete a table that is not finished, the manifest first."""
+    """Delete an unfinished table, the manifest first."""
     (target / "manifest.json").unlink(missing_ok=True)
     for folder in ("afterstates", "values"):
         shutil.rmtree(target / folder, ignore_errors=True)
@@ -220,12 +223,12 @@ def _run(
     reader: LayerReader,
     objective: Objective,
     target: Path,
-    question: Mapping[str, Any],
+    query: Mapping[str, Any],
     sizes: dict[int, int],
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Thinning, dict[int, dict[str, str]]]:
-    """Write the layers; return what they hold, and the checksums of their files."""
-    flow, least = _starts(reader), question["above"] * (1 - ROUNDING)
+    """Write the layers; return a summary of their contents, and the checksums of their files."""
+    flow, least = _starts(reader), query["above"] * (1 - ROUNDING)
     checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
@@ -248,7 +251,7 @@ def _run(
             pace.report(total, "thin", visited, share)
     found = Thinning(
         states=states, visited=visited, afterstates=kept, before=sum(sizes.values()), left_out=left_out,
-        **question,
+        **query,
     )  # fmt: skip
     return found, checks
 
@@ -277,10 +280,10 @@ def _advance(
     inside: Array,
     flow: _Flow,
 ) -> None:
-    """Let the probabilities of a layer's states flow through the best slides and all spawns."""
+    """Distribute the probabilities of a layer's states over their best slides and all spawns."""
     q = opinions(objective, layer, links)
     most = q.max(axis=0)
-    with np.errstate(invalid="ignore"):  # lost states have -inf
+    with np.errstate(invalid="ignore"):  # lost states have the value -inf
         best = (q >= most - slack * np.abs(most)) & (links.slots != NONE)
     share = 1 / np.maximum(best.sum(axis=0), 1)
     best &= links.slots != WON
@@ -302,10 +305,10 @@ def _advance(
 def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, str]:
     """Write the chosen afterstates of a layer and their values; return the files' checksums."""
     path, name = local_folder(table), f"{total:06d}"
-    places = slots - FIRST
+    positions = slots - FIRST
     checks = {}
     with LayerFile(path / "afterstates" / f"{name}.tbl") as file:
-        keys = np.concatenate([file.keys(chunk, decode) for chunk in range(file.chunks)])[places]
+        keys = np.concatenate([file.keys(chunk, decode) for chunk in range(file.chunks)])[positions]
         with LayerWriter(target / "afterstates" / f"{name}.tbl") as writer:
             for chunk in encode(keys):
                 writer.add(chunk)
@@ -313,7 +316,7 @@ def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, st
         checks["afterstates"] = writer.checksum
     for label in table.manifest.labels:
         with ValueFile(path / "values" / label / f"{name}.val") as stored:
-            values = np.concatenate([stored.values(chunk) for chunk in range(stored.chunks)])[places]
+            values = np.concatenate([stored.values(chunk) for chunk in range(stored.chunks)])[positions]
             bits, meta = stored.dtype == "bit", stored.meta
         with LayerWriter(target / "values" / label / f"{name}.val", VALUE_HEADER) as writer:
             for at in range(0, len(values), CHUNK_KEYS):
