@@ -1,4 +1,4 @@
-"""Whole commands against their goals: wall and CPU seconds, peak memory, states a second and core.
+"""Whole commands against their goals: wall and CPU seconds, peak memory, states per second and core.
 
     scripts/bench                 the quick ones
     scripts/bench --all           4x4 to 64 too (half an hour, 16 GiB)
@@ -64,7 +64,7 @@ BENCHMARKS = [
     Benchmark("prove 3x4 512 wide", prove("256,128,64,64/64,64,64,64/64,64,64,64"), 1200, slow=True),
     # 8.5 million afterstates; one thread, since several open different ones in each run.
     Benchmark("force 3x4 64", force("3x4", "64", "--engine", "search", "--threads", "1"), 16),
-    # 1.38e10 and 2.82e11 boards, a bit each; all published lines to 12 cells are to take ten minutes.
+    # 1.38e10 and 2.82e11 boards, one bit per board; all published lines to 12 cells are to take ten minutes.
     Benchmark("force 2x6 128", force("2x6", "128", "--engine", "dense"), 30),
     Benchmark("force 2x2x3 512", force("2x2x3", "512", "--engine", "dense"), 330, slow=True),
     Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
@@ -141,7 +141,7 @@ def main() -> int:
                 measure(benchmark.command)
             reached.append(report(benchmark, measure(benchmark.command), bare))
     if chosen.only in "probe":
-        import probe  # last: what this process holds in memory would count as the commands'
+        import probe  # last, since the memory of this process would count for the commands
 
         reached.append(probe.main() == 0)
     return 0 if all(reached) else 1

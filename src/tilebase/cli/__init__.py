@@ -45,7 +45,7 @@ app = App(
     name="tilebase",
     help="Exact answers about the game 2048.",
     version=__version__,
-    suppress_keyboard_interrupt=False,  # main says what becomes of the work
+    suppress_keyboard_interrupt=False,  # main prints whether the work can be continued
 )
 COMMANDS = {
     "Solve and count": (solve, count, index, plan),
@@ -54,9 +54,9 @@ COMMANDS = {
     "Draw": (plot, graph),
     "Compare and keep": (reproduce, export, codecs, runs),
 }
-"""The commands by what a user wants, in the order in which the help shows them."""
-for place, (title, commands) in enumerate(COMMANDS.items()):
-    group = Group(title, sort_key=place)
+"""The commands by purpose, in the order of the help."""
+for position, (title, commands) in enumerate(COMMANDS.items()):
+    group = Group(title, sort_key=position)
     for command in commands:
         if isinstance(command, App):
             command.group = group
@@ -67,7 +67,7 @@ app.register_install_completion_command(
     help="Let the shell complete commands and options: bash, zsh or fish."
 )
 ALIASES = {"bound": prove}
-"""Names that commands had before, which go on working and are not listed."""
+"""Names of commands in older versions; they still work, but the help does not list them."""
 for name, command in ALIASES.items():
     app.command(command, name=name, show=False)
 
@@ -98,7 +98,7 @@ def _run(arguments: Sequence[str] | None, errors: Console) -> int:
         errors.print(f"tilebase: {error}", markup=False)
         return error.exit_status
     except BrokenPipeError:
-        _drop_output()  # its reader has gone
+        _drop_output()  # the reader has closed the pipe
         return 1
     except (MemoryError, OSError, RuntimeError) as error:
         errors.print(f"tilebase: {_in_words(error)}", markup=False)
@@ -111,7 +111,7 @@ def _run(arguments: Sequence[str] | None, errors: Console) -> int:
 
 
 def _stopped(arguments: Sequence[str]) -> str:
-    """What becomes of a command that was stopped with Ctrl-C."""
+    """The message for a command that was stopped with Ctrl-C: whether it can be continued."""
     command, *words = arguments or [""]
     if command == "force" and not {"largest", "table"} & set(words[:1]):
         return "stopped; what is decided is kept, and the same command goes on where it was"
@@ -121,7 +121,7 @@ def _stopped(arguments: Sequence[str]) -> str:
 
 
 def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
-    """What failed, and what to do.  Raises errors of Python code that are none of the machine."""
+    """What failed, and what to do.  Raises the error again if the machine is not its cause."""
     if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
         what = f" ({error})" if str(error) and not isinstance(error, OSError) else ""
         return (
@@ -137,5 +137,5 @@ def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
 
 
 def _drop_output() -> None:
-    """Let Python's last flush of standard output succeed: what is left cannot be written anyway."""
+    """Let Python's last flush of standard output succeed; the rest cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""``tilebase check``: does a certificate prove what it says?"""
+"""``tilebase check``: verify a certificate."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check(
 
 
 def statement(header: dict[str, Any]) -> str:
-    """What a certificate with this header proves."""
+    """The statement that a certificate with this header proves."""
     spawns = " and ".join(f"{tile}s" for tile in header["drops"])
     starts = header["starts"]
     texts = [",".join(str(2 ** int(digit, 36) if digit != "0" else 0) for digit in word) for word in starts]

@@ -1,4 +1,4 @@
-"""``tilebase codecs``: what a layer takes on disk, and how fast it is written and read."""
+"""``tilebase codecs``: the size of a layer on disk, and the speed of writing and reading it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def codecs(
 def _compare(
     layer: Path, names: str, limit: int, whole: bool, repeat: int, quiet: bool, output: Path | None
 ) -> list[CodecRow]:
-    """Measure with a line of progress, and draw the picture."""
+    """Measure, show a line of progress, and draw the picture."""
     from tilebase.questions import codecs as engine
     from tilebase.questions import plots
 

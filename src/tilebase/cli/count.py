@@ -1,4 +1,4 @@
-"""``tilebase count``: how many states can occur."""
+"""``tilebase count``: the number of reachable states."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def count(
             list(result.rows(columns)) if columns else _totals(question, result.totals)
         )
         write_rows(rows, result.as_dict(), chosen, output)
-        folder.finish()  # only now: a result that cannot be written is not lost
+        folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
         print(
             f"not complete: counted up to sum {result.sums[-1] if len(result.sums) else 0}", file=sys.stderr

@@ -1,4 +1,4 @@
-"""``tilebase evaluate``: what a policy is worth, exactly."""
+"""``tilebase evaluate``: the exact value of a policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tilebase force``: which tiles the player can force, whatever the adversary spawns.
+"""``tilebase force``: the tiles that the player can force against every spawn.
 
 ``tilebase force SHAPE GOAL`` decides one tile and proves it.  Its subcommands ask about several: the
 largest tile of a shape, a table of shapes, each start of two tiles.
@@ -196,10 +196,10 @@ def table(
         try:
             for one in forced_table(spawns=spawns, progress=progress, **options):
                 found.append(one)
-                if printing:  # as they come: the last ones take long
+                if printing:  # print each row at once: the last ones take long
                     more = "" if one.exact else " or more: time ran out"
                     print(f"{one.shape:8} {one.tile:6}{more}  ({one.positions:,} afterstates)", flush=True)
-        finally:  # what is there is kept, should somebody stop it
+        finally:  # if the user stops the command, the rows so far are written
             if printing:
                 print(signature())
             else:
@@ -272,7 +272,7 @@ def starts(
 
 
 def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, output: Path | None) -> int:
-    """Print a row for each start and what they come to; return how many are undecided."""
+    """Print a row for each start and a summary; return how many starts are undecided."""
     rows = [
         {"start": game.format(one.board), "boards": one.boards, "forced": WORDS[one.forced]} for one in starts
     ]
@@ -291,14 +291,14 @@ def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, out
 
 
 def _common(budget: str | None, memory: str | None, threads: int | None) -> dict[str, Any]:
-    """The arguments that every function of `questions.force` takes.  Raises `UsageError`."""
+    """The common arguments of the functions of `questions.force`.  Raises `UsageError`."""
     options: dict[str, Any] = {"memory": parse_bytes(memory), "threads": threads}
     seconds = parse_seconds(budget)
     return options if seconds is None else options | {"seconds": seconds}
 
 
 def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:
-    """The folder for what is decided about a game."""
+    """The folder for the decided afterstates of a game."""
     from tilebase.files.work_folders import work_folder
 
     return work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}")

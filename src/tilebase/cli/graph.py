@@ -1,4 +1,4 @@
-"""``tilebase graph``: the states of a small game and what can follow them."""
+"""``tilebase graph``: the states of a small game and the transitions between them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tilebase.runtime.storage import check_writable
 
 SUFFIXES = (".dot", ".gv", ".svg")
 DRAWN = 2_000
-"""States that dot lays out one by one within minutes; as parts, or as DOT text, there may be more."""
+"""Most states that dot can draw one by one within minutes; as parts, or as DOT text, more are allowed."""
 WRITTEN = 20_000
 
 

@@ -1,4 +1,4 @@
-"""``tilebase index``: how many boards there are, and the rank of each among those of its sum."""
+"""``tilebase index``: the number of boards of each sum, and the rank of a board among them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.game.game import Game
 
 TYPES = {"bit": 0.125, "uint16, float16": 2, "uint32, float32": 4, "uint64, float64": 8}
-"""Bytes of a value, as they are stored; a bit takes a byte in memory."""
+"""Bytes per value, by type; a Boolean value takes one byte in memory."""
 
 index = App(name="index")
 

@@ -1,4 +1,4 @@
-"""``tilebase lemma``: can a goal be forced from every board that holds a pattern?"""
+"""``tilebase lemma``: check that a goal can be forced from every board that holds a pattern."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def lemma(
     if form not in ("text", "json"):
         raise UsageError(f"format {form!r} does not exist: choose one of text, json")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
-    place = question if fillings is None else question.changed(limits=fillings)
-    name = f"lemma-{question.shape_text}-{question.digest}-{place.digest}-{within or 'any'}"
+    filled = question if fillings is None else question.changed(limits=fillings)
+    name = f"lemma-{question.shape_text}-{question.digest}-{filled.digest}-{within or 'any'}"
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import lemma as patterns

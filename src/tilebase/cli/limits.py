@@ -1,4 +1,4 @@
-"""``tilebase limits``: which limits to play within."""
+"""``tilebase limits``: search for good limits, and for the limits within which a goal is forced."""
 
 from __future__ import annotations
 
@@ -132,8 +132,8 @@ def minimal(
             threads=threads, progress=progress,
         )  # fmt: skip
     rows = [
-        {"limits": text, "": kind, "images": images}
-        for kind, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
+        {"limits": text, "": side, "images": images}
+        for side, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
         for text, images in border
     ]
     write_rows(rows, found.as_dict(), chosen, output, signed=True)

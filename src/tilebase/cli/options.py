@@ -1,4 +1,4 @@
-"""Options that commands share: which game, how much memory, which form of output."""
+"""Options that commands share: game, memory, form of output."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ GoalSumOption = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True)
 class GameOptions:
-    """What is played, apart from shape and goal."""
+    """The parameters of a game other than shape and goal."""
 
     four: Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")] = (
         "1/10"

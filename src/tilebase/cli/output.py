@@ -26,17 +26,17 @@ class OutputError(StorageError):
 
 
 class Output:
-    """Standard output that says so if it cannot be written; an `OSError` does not say which file failed."""
+    """Standard output that raises `OutputError`, since an `OSError` does not say which file failed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write some text.  Raises `OutputError`, or `BrokenPipeError` if nobody reads it any more."""
+        """Write some text.  Raises `OutputError`, or `BrokenPipeError` if the reader has closed the pipe."""
         return _printed(lambda: self._stream.write(text))
 
     def flush(self) -> None:
-        """Write what is still held.  Raises as `write` does."""
+        """Write buffered text.  Raises the same errors as `write`."""
         _printed(self._stream.flush)
 
     def __getattr__(self, name: str) -> Any:
@@ -53,7 +53,7 @@ def _printed(write: Callable[[], Result]) -> Result:
 
 
 def choose_format(chosen: str | None, file: Path | None) -> str:
-    """The format asked for, or that of the file's suffix.
+    """The format that the user named, or that of the file's suffix.
 
     Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any work
     is done for it.
@@ -84,7 +84,7 @@ def is_installed(module: str) -> bool:
 
 
 def signature() -> str:
-    """What stands behind a result that can be cited: the program and its version."""
+    """The program and its version, for statements that can be cited."""
     return f"(tilebase {__version__})"
 
 

@@ -1,4 +1,4 @@
-"""``tilebase plan``: what solving every board within the limits would take, before it begins."""
+"""``tilebase plan``: time, memory and disk of solving every board within the limits."""
 
 from __future__ import annotations
 

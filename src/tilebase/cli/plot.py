@@ -1,4 +1,4 @@
-"""``tilebase plot``: pictures of what was counted."""
+"""``tilebase plot``: pictures of counts."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _question(shape: str | None, goal: int | None, game: GameOptions) -> Game | 
 
 
 def _count(game: Game | None, up_to: int | None, anyway: bool, quiet: bool) -> CountResult:
-    """Count in a folder that an interrupted run continues in, and remove it."""
+    """Count in a folder in which an interrupted run can continue; delete the folder at the end."""
     prepare_kernels()
     from tilebase.questions import count as engine
 

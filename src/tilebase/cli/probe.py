@@ -1,4 +1,4 @@
-"""``tilebase probe``: what a table knows about a position."""
+"""``tilebase probe``: the value of a position and of its slides, from a table."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def probe(
 
 
 def describe(answer: Answer) -> str:
-    """The answer as text."""
+    """The result as text."""
     lines = [answer.board.unicode(), f"{answer.meaning}: {answer.value}"]
     if not answer.slides:
         lines.append("no slide is allowed: the game is over")

@@ -1,4 +1,4 @@
-"""Progress of a run on the terminal: a bar with rate and estimate, or a line a minute."""
+"""Progress of a run on the terminal: a bar with rate and estimate, or one line per minute."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
 
 LINE_SECONDS = 60
-"""Where standard error is no terminal, one line each so many seconds."""
+"""Seconds between two lines, if standard error is not a terminal."""
 
 
 def describe(progress: Progress) -> str:
-    """One line: layer, step, states, rate, and the time left as soon as it is known."""
+    """One line: layer, step, states, rate, and the time left once it is known."""
     known = progress.seconds_left != float("inf")
     left = f"  about {clock(progress.seconds_left)} left" if known else ""
-    place = "depth" if progress.step == "search" else "sum"
+    measure = "depth" if progress.step == "search" else "sum"
     return (
-        f"{place} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
+        f"{measure} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
         f"{progress.rate / 1e6:.1f} M/s{left}"
     )
 
@@ -36,7 +36,7 @@ def clock(seconds: float) -> str:
 
 @contextmanager
 def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], None] | None]:
-    """A callable for ``count(progress=...)``; None if `quiet`.  What a run is expected to take is printed."""
+    """A callback for ``count(progress=...)``; None if `quiet`.  Estimates of runs are printed, too."""
     if quiet:
         yield None
         return
@@ -50,7 +50,7 @@ def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], N
 
 @contextmanager
 def showing_notes() -> Iterator[None]:
-    """Print what the library logs: what a run is expected to take."""
+    """Print the log messages of the library: estimates of runs."""
     notes, log = _Notes(logging.INFO), logging.getLogger("tilebase")
     before = log.level
     log.addHandler(notes)
@@ -63,10 +63,10 @@ def showing_notes() -> Iterator[None]:
 
 
 class _Notes(logging.Handler):
-    """Prints what the library logs."""
+    """A log handler that prints."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print one note."""
+        """Print one message."""
         print(record.getMessage(), file=sys.stderr, flush=True)
 
 
@@ -105,7 +105,10 @@ def _lines() -> Callable[[Progress], None]:
 
 @contextmanager
 def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[..., None] | None]:
-    """A callable for done and all of something, more numbers ignored; None if `quiet` or nobody watches."""
+    """A callback with the finished and the total number of items; other arguments are ignored.
+
+    None if `quiet`, or if standard error is not a terminal.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return

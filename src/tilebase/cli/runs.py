@@ -1,4 +1,4 @@
-"""``tilebase runs``: what killed runs left."""
+"""``tilebase runs``: the folders that killed runs left."""
 
 from __future__ import annotations
 

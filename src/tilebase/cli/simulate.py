@@ -1,4 +1,4 @@
-"""``tilebase simulate``: games played by a table's policy, against its exact value."""
+"""``tilebase simulate``: games played by the policy of a table, compared with its exact value."""
 
 from __future__ import annotations
 

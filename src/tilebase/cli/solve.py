@@ -1,4 +1,4 @@
-"""``tilebase solve``: how well a game can be played."""
+"""``tilebase solve``: the values of a game under optimal play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands do before they load the compiler."""
+"""Preparations of commands before they load the compiler."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tilebase.runtime.resources import check_addresses
 
 
 def prepare_kernels() -> None:
-    """Refuse where the compiler cannot be loaded, and keep it from loading what it does not need.
+    """Check that the compiler can be loaded, and keep it from loading modules that it does not need.
 
-    What the compiler consists of stays to the end: the garbage collector does not look at it again.
+    The objects of the compiler live to the end of the process, so the garbage collector skips them.
 
     Raises `ResourceError`.
     """
@@ -25,14 +25,14 @@ def prepare_kernels() -> None:
 
 
 def _skip_linear_algebra() -> None:
-    """Keep Numba from loading scipy's linear algebra, where scipy is installed: 0.2 s for nothing.
+    """Keep Numba from loading scipy's linear algebra, which takes 0.2 s and is not needed.
 
     Numba looks for it once, when it loads its functions on arrays.  No kernel of ours needs
     it.  For commands only: whoever imports `tilebase` may want it in kernels of their own.
     """
     if "scipy.linalg" in sys.modules:
         return
-    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # Python's way to say: not there
+    sys.modules["scipy.linalg"] = None  # type: ignore[assignment]  # None: an import raises ImportError
     try:
         import numba.np.arraymath  # noqa: F401
     finally:

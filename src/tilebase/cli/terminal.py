@@ -1,4 +1,4 @@
-"""A game in the terminal: the position, what the table knows of it, and what the player types."""
+"""A game in the terminal: shows the position and its values, and reads commands of the player."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Seat:
         return self.board
 
     def _choose(self, boards: Sequence[tuple[Cells, Fraction]]) -> Board:
-        """One of some boards with their probabilities: at random, or a worst one for the player."""
+        """One of some boards: at random with their probabilities, or the worst one for the player."""
         found = [Board(self.table.game, cells) for cells, _ in boards]
         if not self.worst:
             return self.rng.choices(found, [float(p) for _, p in boards])[0]
@@ -70,19 +70,19 @@ class Seat:
         )
 
     def _worth(self, board: Board) -> float:
-        """What a position is worth; one that is won or not in the table is the last to be chosen."""
+        """The value of a position for the adversary's choice; infinite if it is won or not in the table."""
         if board.won:
             return float("inf")
         answer: Answer | None = self.table.get(board, None, self.objective)
         return float("inf") if answer is None else float(answer.value)
 
     def answer(self) -> Answer | None:
-        """What the table knows; None if it does not hold the position."""
+        """The result of probing the position; None if the table does not hold it."""
         found: Answer | None = self.table.get(self.board, None, self.objective)
         return found
 
     def slide(self, direction: str, spawned: Board | None = None) -> bool:
-        """Slide, and spawn a tile: the state given, or another; whether the slide was allowed."""
+        """Slide, and spawn a tile, or continue with the given state; return whether the slide is allowed."""
         after = self.board.slides().get(direction)
         if after is None:
             return False
@@ -91,7 +91,7 @@ class Seat:
         return True
 
     def best(self) -> str | None:
-        """The slide that the table makes: a winning one if it can; None if it knows none."""
+        """The slide that the table makes: a winning one if there is one; None if it does not know any."""
         answer = self.answer()
         if answer is None or not answer.best:
             return None
@@ -99,7 +99,7 @@ class Seat:
         return next((direction for direction in answer.best if direction in wins), answer.best[0])
 
     def undo(self) -> bool:
-        """Take a slide back; whether there was one."""
+        """Undo a slide; return whether there was one."""
         if not self.history:
             return False
         self.board = self.history.pop()
@@ -107,7 +107,7 @@ class Seat:
 
     @property
     def over(self) -> str:
-        """How the game ended; empty while it goes on."""
+        """How the game ended; empty while it continues."""
         made = len(self.history)
         slides = "1 slide" if made == 1 else f"{made} slides"
         if self.board.won:
@@ -116,7 +116,7 @@ class Seat:
 
 
 class Screen:
-    """What the player sees and types."""
+    """The dialogue with the player."""
 
     def __init__(self, seat: Seat, *, values: bool) -> None:
         self.seat, self.values = seat, values
@@ -139,7 +139,7 @@ class Screen:
         sys.stdout.flush()
 
     def play_on(self, delay: float) -> bool:
-        """Play by the table until the game is over; whether the table knew all positions."""
+        """Play by the table until the game is over; return whether the table held all positions."""
         self.show()
         while not self.seat.over:
             chosen = self.seat.best()
@@ -195,7 +195,7 @@ class Screen:
                 self._spawn(after, chosen, word)
 
     def _slide_of_the_table(self) -> tuple[Board | None, str | None]:
-        """The afterstate on which a tile is to be spawned; a slide that wins is made at once."""
+        """The afterstate for the next spawn; a slide that wins is made at once."""
         chosen = None if self.seat.over else self.seat.best()
         if chosen is None:
             if not self.seat.over:

@@ -1,4 +1,4 @@
-"""Sentences for command lines that cannot be understood."""
+"""Messages for wrong command lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilebase.game.notation import parse_shape
 
 
 def usage_sentence(error: CycloptsError) -> str:
-    """What is wrong with a command line, in the words of the help."""
+    """The fault of a command line, with the names that the help uses."""
     chain = " ".join(error.command_chain or ())
     more = f"; see tilebase {chain} --help" if chain else ""
     if isinstance(error, MissingArgumentError) and error.argument is not None:
@@ -29,7 +29,7 @@ def usage_sentence(error: CycloptsError) -> str:
 
 
 def _missing(argument: Any, chain: str) -> str:
-    """That an argument or the value of an option is missing, by the name that the help has for it."""
+    """The message for a missing argument or option value, with its name in the help."""
     about = (argument.parameter.help or "").rstrip(".")
     if argument.index is None:
         return f"give {argument.name} a value: {about}"
@@ -37,7 +37,7 @@ def _missing(argument: Any, chain: str) -> str:
 
 
 def table_hint(table: str, goal: str | None = None) -> str | None:
-    """How to make a table, if somebody names a board where a table is wanted."""
+    """How to make a table, if the user names a board instead of a table."""
     if Path(table).exists() or not (goal is None or goal.isdecimal()):
         return None
     try:
@@ -52,7 +52,7 @@ def table_hint(table: str, goal: str | None = None) -> str | None:
 
 
 def _easy_goal(shape: str) -> int:
-    """The largest goal that is solved in minutes."""
+    """The largest goal that can be solved in minutes."""
     from tilebase.counting.estimates import solving
     from tilebase.game.game import Game
     from tilebase.objectives.objective import Objective

@@ -1,4 +1,4 @@
-"""``tilebase verify``: is every byte as it was written, and every value what follows from the rules?"""
+"""``tilebase verify``: check all bytes against checksums, and values against their successors."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _verify_run(path: Path) -> int:
 def _verify_sums(
     location: str, sample: int | None, seed: int, listed: bool, against: Path | None, quiet: bool
 ) -> int:
-    """Verify a table, compare it with a list, and print its own list if it is sound."""
+    """Verify a table, compare it with a list, and print its own list if nothing is wrong."""
     from tilebase.tables.sums import compare_sums, format_sums, read_sums, table_sums
 
     expected = None if against is None else read_sums(against)
@@ -151,8 +151,8 @@ def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> i
 def _verify_file(path: Path) -> int:
     from tilebase.files.format import LayerFile, ValueFile
 
-    kind = ValueFile if path.suffix == ".val" else LayerFile
-    with kind(path) as file:
+    opener = ValueFile if path.suffix == ".val" else LayerFile
+    with opener(path) as file:
         file.verify()
         what = "values" if path.suffix == ".val" else "keys"
         print(f"{path}: sound, {len(file):,} {what} of sum {shown(file.meta.get('sum'), 40)}")

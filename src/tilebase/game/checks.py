@@ -1,4 +1,4 @@
-"""What is refused when a game is made, each with a sentence that says what to do."""
+"""Checks of the parameters of a game.  Each error message says what to do."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def check_tiles(game: Game) -> None:
 
 
 def check_start(game: Game) -> None:
-    """Raise `GameError` unless the start is one; a board is written in one way from then on."""
+    """Raise `GameError` unless the start is valid; a start board gets its standard text."""
     if game.start == "two-tiles":
         if game.free_cells < 2:
             raise GameError(f"{game.shape_text} has too few cells for two tiles: choose the start empty")

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from tilebase.game.game import Game
 
 Pattern: TypeAlias = tuple[int | None, ...]
-"""The exponents of a pattern in row-major order; None where any will do."""
+"""The exponents of a pattern in row-major order; None on a cell where any tile or none is allowed."""
 
 
 def patterns_of(game: Game) -> tuple[Pattern, ...]:
-    """The patterns of which one is enough to win.  Raises `GameError` if one cannot occur."""
+    """The patterns, one of which is enough to win.  Raises `GameError` if one cannot occur."""
     if game.pattern is None:
         return ()
     if game.pattern == "lemma1":
