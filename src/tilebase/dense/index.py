@@ -1,32 +1,32 @@
 """The perfect index: all boards of one sum within the limits, ranked without gaps.
 
-The board is cut into four parts by halving its two largest directions:
+The board is divided into four parts along its two largest directions:
 
-    A | B        A, B together are the top half, A, C the left half;
+    A | B        A and B together are the top half, A and C the left half;
     --+--        boards of one row have no C and D
     C | D
 
-A filling of a part has a sum and, among the fillings with that sum, a place in key order.  A layer
-is ordered by these, the first that differs deciding:
+A filling of a part has a sum and, among the fillings with that sum, a position in key order.  A layer
+is sorted by these numbers, in this order:
 
     sum of the top half, sum of the left half, sum of A,
-    place of A, place of B, place of C, place of D
+    position of A, position of B, position of C, position of D
 
-Once the three sums are known the four places are the digits of a number, so that
+If the three sums are known, the four positions are the digits of a number:
 
     rank = offset[sum of A, sum of B, sum of C] + ((A |B| + B) |C| + C) |D| + D
 
-where |X| counts the fillings of X with its sum.  Both ways cost four small look-ups and one
-offset, whatever the limits are.
+where |X| is the number of fillings of X with its sum.  So ranking and unranking need four small look-ups
+and one offset, for any limits.
 
-The order is chosen for the dense passes.  A slide along rows keeps the sum of the top half, one
-along columns that of the left half, and a spawn adds to one or both of them: all that a
-slide or spawn needs lies in few contiguous blocks (`tilebase.dense.passes`).  For boards that differ
-in D only, what slides and spawns do to the other parts is the same and ranks are neighbours, so
-that most of a pass runs along arrays.
+The order is chosen for the dense passes.  A slide along rows keeps the sum of the top half, and a slide
+along columns keeps that of the left half.  A spawn adds to one or both of them.  So all boards that a
+slide or spawn needs are in a few contiguous blocks (`tilebase.dense.passes`).  Boards that differ only
+in D have neighbouring ranks, and slides and spawns change their other parts in the same way.  So most of
+a pass runs along arrays.
 
 The layer sizes are those of Slizkov's table I[cells][sum] (arXiv:2303.07266, algorithm 1); the
-index is not his, which takes a step for each cell and tile.
+index is another one: his takes a step for each cell and tile.
 
 Not promised: tables of a part grow with the product of what its cells may hold; `PerfectIndex`
 refuses games whose parts have more than 2**24 fillings.
@@ -55,9 +55,9 @@ MOST_FILLINGS = 1 << 24
 CACHED_LAYERS = 8
 """Layers whose offsets are kept for ranking single boards."""
 MOST_BLOCKS = 1 << 26
-"""Combinations of sums of three parts."""
+"""Most combinations of sums of three parts."""
 PART_BYTES, BLOCK_BYTES = 64, 200
-"""Bytes that a filling of a part and a block take while the tables are made, at most."""
+"""Most bytes per filling of a part, and per block, while the tables are made."""
 
 
 class Part:
@@ -68,17 +68,17 @@ class Part:
     cells:
         The cells, ascending.
     codes:
-        What each of them may hold: exponents, and the code of an unmergeable tile.
+        The codes that each cell may hold: exponents, and the code of an unmergeable tile.
     fillings:
         uint8[n, cells]: the fillings, ordered by sum, then as tuples.
     sums:
-        int64[k]: half of each sum that occurs, ascending; its place is its *class*.
+        int64[k]: sum // 2 for each sum that occurs, ascending; the index k is the *class* of the sum.
     starts:
         int64[k + 1]: where the fillings of each class begin.
     counts:
-        int64[k]: how many each class has.
+        int64[k]: how many fillings each class has.
     class_of:
-        int32[...]: class of half a sum, -1 if none.
+        int32[...]: the class by sum // 2; -1 if there is none.
     """
 
     def __init__(self, game: Game, cells: Cells) -> None:
@@ -94,40 +94,40 @@ class Part:
             )
         grid = np.indices(self.radix, dtype=np.uint8).reshape(len(cells), count)
         held = np.empty_like(grid)
-        halves = np.zeros(count, dtype=np.int64)
-        for place, codes in enumerate(self.codes):
-            held[place] = np.array(codes, dtype=np.uint8)[grid[place]]
-            halves += np.array([game.sum((code,)) >> 1 for code in codes], dtype=np.int64)[grid[place]]
-        order = np.argsort(halves, kind="stable")
+        units = np.zeros(count, dtype=np.int64)  # sum // 2 of each filling
+        for i, codes in enumerate(self.codes):
+            held[i] = np.array(codes, dtype=np.uint8)[grid[i]]
+            units += np.array([game.sum((code,)) >> 1 for code in codes], dtype=np.int64)[grid[i]]
+        order = np.argsort(units, kind="stable")
         self.fillings = np.ascontiguousarray(held[:, order].T)
-        self.halves = halves[order]
-        by_sum = np.bincount(self.halves)
+        self.units = units[order]
+        by_sum = np.bincount(self.units)
         self.sums = np.flatnonzero(by_sum).astype(np.int64)
         self.counts = by_sum[self.sums].astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(self.counts)]).astype(np.int64)
         self.class_of = np.full(len(by_sum), -1, dtype=np.int32)
         self.class_of[self.sums] = np.arange(len(self.sums), dtype=np.int32)
-        # place_of[code]: the filling whose digits make this number, the first cell the highest.
-        self.place_of = np.empty(count, dtype=np.uint32)
-        self.place_of[order] = np.arange(count, dtype=np.uint32)
+        # index_of[code]: the filling whose digits make this number, the first cell the highest.
+        self.index_of = np.empty(count, dtype=np.uint32)
+        self.index_of[order] = np.arange(count, dtype=np.uint32)
 
     def __len__(self) -> int:
         return len(self.fillings)
 
-    def place(self, board: Sequence[int]) -> tuple[int, int]:
-        """Class and place within it of what a board holds here.  Raises `BoardError`."""
+    def position(self, board: Sequence[int]) -> tuple[int, int]:
+        """The class of this part of a board, and its position in the class.  Raises `BoardError`."""
         code = 0
         for cell, codes, radix in zip(self.cells, self.codes, self.radix, strict=True):
             if board[cell] not in codes:
                 raise BoardError(f"{self.game.format(board)} breaks a limit of {self.game}")
             code = code * radix + codes.index(board[cell])
-        place = int(self.place_of[code])
-        kind = int(self.class_of[self.halves[place]])
-        return kind, place - int(self.starts[kind])
+        filling = int(self.index_of[code])
+        its_class = int(self.class_of[self.units[filling]])
+        return its_class, filling - int(self.starts[its_class])
 
 
 def cell_codes(game: Game, cell: int) -> tuple[int, ...]:
-    """What a cell may hold, ascending."""
+    """The codes that a cell may hold, ascending."""
     if cell in game.walls:
         return (0,)
     if game.fixed and cell in game.unmergeable:
@@ -142,15 +142,15 @@ class LayerMap:
 
     Attributes
     ----------
-    half:
-        Half the sum.
+    units:
+        The sum // 2.
     offsets:
-        int64[a, b, c]: rank of the first board whose parts A, B, C have these classes; -1 if none.
+        int64[a, b, c]: rank of the first board whose parts A, B, C have these classes; -1 if there is none.
     size:
-        Boards.
+        The number of boards.
     """
 
-    half: int
+    units: int
     offsets: Array
     size: int
 
@@ -261,11 +261,11 @@ class PerfectIndex:
     def rank(self, board: Sequence[int]) -> int:
         """The rank of a board among those of its sum.  Raises `BoardError` if it breaks a limit."""
         board = self.game.cells_of(board)
-        kinds, places = zip(*(part.place(board) for part in self.parts), strict=True)
-        offset = int(self._layer_of(self.game.sum(board)).offsets[kinds[:3]])
+        classes, positions = zip(*(part.position(board) for part in self.parts), strict=True)
+        offset = int(self._layer_of(self.game.sum(board)).offsets[classes[:3]])
         rank = 0
-        for part, kind, place in zip(self.parts, kinds, places, strict=True):
-            rank = rank * int(part.counts[kind]) + place
+        for part, its_class, position in zip(self.parts, classes, positions, strict=True):
+            rank = rank * int(part.counts[its_class]) + position
         return offset + rank
 
     def unrank(self, total: int, rank: int) -> Cells:
@@ -281,13 +281,13 @@ class PerfectIndex:
             )
         offsets = layer.offsets.ravel()[self.order]
         block = int(np.flatnonzero((offsets >= 0) & (offsets <= rank))[-1])
-        kinds = list(np.unravel_index(int(self.order[block]), self._shape))
-        kinds.append(self.parts[3].class_of[layer.half - self._three[block]])
+        classes = list(np.unravel_index(int(self.order[block]), self._shape))
+        classes.append(self.parts[3].class_of[layer.units - self._three[block]])
         rank -= int(offsets[block])
         board = [0] * self.game.cells
-        for part, kind in zip(self.parts[::-1], kinds[::-1], strict=True):
-            rank, place = divmod(rank, int(part.counts[kind]))
-            for cell, held in zip(part.cells, part.fillings[part.starts[kind] + place], strict=True):
+        for part, its_class in zip(self.parts[::-1], classes[::-1], strict=True):
+            rank, position = divmod(rank, int(part.counts[its_class]))
+            for cell, held in zip(part.cells, part.fillings[part.starts[its_class] + position], strict=True):
                 board[cell] = int(held)
         return tuple(board)
 
@@ -297,17 +297,17 @@ class PerfectIndex:
 
 
 def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:
-    """The two axes that are halved, and the cells of A, B, C, D.
+    """The two axes that are divided, and the cells of A, B, C, D.
 
-    Of all ways to cut, the one whose halves have fewest fillings: tables of halves are what a
-    pass needs most memory for.
+    Of all ways to cut, this chooses the one with the fewest fillings of half boards, since the tables
+    of half boards take most of the memory of a pass.
     """
 
     def fillings(cells: Cells) -> int:
         return prod(len(cell_codes(game, cell)) for cell in cells)
 
     axes = range(len(game.shape))
-    places = list(itertools.product(*(range(size) for size in game.shape)))
+    coordinates = list(itertools.product(*(range(size) for size in game.shape)))
     best = None
     for rows, columns in itertools.permutations(axes, 2):
         if rows > columns:
@@ -316,8 +316,8 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
             *({game.shape[axis] // 2, -(-game.shape[axis] // 2)} for axis in (rows, columns))
         ):
             parts: tuple[list[int], ...] = ([], [], [], [])
-            for cell, place in enumerate(places):
-                parts[2 * (place[rows] >= row) + (place[columns] >= column)].append(cell)
+            for cell, at in enumerate(coordinates):
+                parts[2 * (at[rows] >= row) + (at[columns] >= column)].append(cell)
             a, b, c, d = (tuple(part) for part in parts)
             cost = max(fillings(half) for half in (a + b, c + d, a + c, b + d)), row, column
             if best is None or cost < best[0]:

@@ -1,4 +1,4 @@
-"""The dense passes: what every board within the limits is worth, reachable or not.
+"""The dense passes: the value of every board within the limits, reachable or not.
 
     W[s] = fold over spawns of V[s + 2], V[s + 4]        after a slide: the adversary or chance is to move
     V[s] = best over slides of W[s]                      the player is to move
@@ -60,7 +60,7 @@ D = TypeVar("D", bound=DenseLayer)
 CHECKPOINT_SECONDS = 120.0
 """Seconds of work after which layers in memory are saved, and lost at most by a kill: at least so many."""
 CHECKPOINT_TIMES = 20.0
-"""And at least so many times what saving took the last time: a twentieth of a pass is saving at most."""
+"""Also at least so many times the seconds of the last saving: so saving takes at most 5 % of a pass."""
 
 
 class DensePass:
@@ -149,11 +149,11 @@ class DensePass:
         return InMemory(executor, self.index, self.folder, self._above, self.work)
 
     def _above(self, total: int) -> Any:
-        """What states are worth of a sum that is not solved, without what slides add."""
+        """The value of the states of a sum that is not solved, without what slides add."""
         return self.law.won if self.game.reached(total) and self.objective.is_win else self.law.none
 
     def _identity(self) -> dict[str, Any]:
-        """What the journal belongs to; a law of its own is told by the name of the folder."""
+        """The query that the journal belongs to; the folder's name identifies a special `law`."""
         identity = {"game": self.game.identity, "objective": self.objective.identity, "space": "all"}
         return identity | {"folder": self.folder.name}
 
@@ -168,8 +168,8 @@ class DensePass:
         return self._values.checksums
 
     def start(self) -> Number:
-        """What the start is worth: the mean, the least or the largest over the starts."""
-        with self._checkpoints.understood():  # a pass that goes on has them from there
+        """The value of the start: the mean, the least or the largest over the start states."""
+        with self._checkpoints.understood():  # a continued pass reads them from there
             return self.objective.over_spawns((self.starts[board], p) for board, p in self.game.starts())
 
     def __enter__(self) -> Self:
@@ -275,7 +275,7 @@ class DensePass:
         self._report(total, 0.0)
 
     def _read_starts(self, total: int) -> dict[Cells, Number]:
-        """What the starts of a sum are worth, the slide that is to come included."""
+        """The values of the start states of a sum, with what their best slide adds."""
         boards = [board for board, _ in self.game.starts() if self.game.sum(board) == total]
         return {
             board: self._state_value(self._layers.value(total, self.index.rank(board))) for board in boards
@@ -292,7 +292,7 @@ class DensePass:
     # -- finishing and telling ---------------------------------------------------------------
 
     def _finish(self, total: int, summary: LayerSummary | None, starts: dict[Cells, Number]) -> None:
-        """Declare a layer finished, and save what continuing would need now and then."""
+        """Enter a layer in the journal, and at times save the layers from which a pass can continue."""
         self.found[total] = summary
         self.starts |= starts
         line: dict[str, Any] = {

@@ -34,7 +34,7 @@ class Step(StrEnum):
 
 
 SHARES = {Step.FOLD: 0.5, Step.ROWS: 0.25, Step.COLUMNS: 0.25}
-"""How much of a layer's work a step is taken for."""
+"""The estimated share of each step in the work of a layer."""
 
 
 class Range(NamedTuple):
@@ -173,7 +173,7 @@ class Cut:
         """The pieces of a batch for fold and rows: ranges of the left half's sum."""
         index = self._index
         rows = within(index.top, top)
-        # Of afterstates there are a piece and, later, states; of each layer above what is near.
+        # In memory: a piece of afterstates and later of states, and the near part of each layer above.
         need = 2 * _by(index.left, np.where(rows, self._sizes, 0))
         for e, sizes in zip(index.game.spawn_exponents, self._above, strict=True):
             step = 1 << (e - 1)

@@ -1,4 +1,4 @@
-"""What a dense pass will take, how its layers are cut into batches, and what it would take elsewhere.
+"""The plan of a dense pass: its batches, its time and memory, and its time on other machines.
 
 The rates of processors are measured (docs/performance.md), that of the GPU is an estimate from its memory's
 bandwidth, and the plan says which is which.  Disks are charged with eight times the size of the
@@ -28,13 +28,13 @@ from tilebase.objectives.values import byte_text
 from tilebase.runtime.resources import OVERHEAD, available_memory
 
 CUT_BLOCKS = 1 << 25
-"""Blocks that a plan looks at before a pass begins."""
+"""Most blocks that are checked one by one before a pass begins."""
 NO_BOUND = 1 << 62
 """Bytes of memory that are enough for everything."""
 WORTH_BITS = 0.5
-"""The most bytes per board for which bits are taken: rows are not full where few halves have the same sum.
+"""The most bytes per board for which bits are used; rows of bits have gaps if few half boards share a sum.
 
-Where no layer has 2^20 boards, bits are taken in any case."""
+If no layer has 2^20 boards, bits are always used."""
 GPU_BYTES = 300.0
 """Bytes of the device's memory that are moved per board: tables, about ten values, in sectors of 32 bytes."""
 
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def base(self) -> int:
-        """Bytes that are needed whatever the batches are: tables, scratch buffers and the program."""
+        """Bytes that are needed for batches of any size: tables, scratch buffers and the program."""
         return self.table_bytes + OVERHEAD
 
     def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
@@ -140,7 +140,7 @@ class Plan:
         highest: int | None = None,
         bits: bool = True,
     ) -> Plan:
-        """The plan, without looking whether batches fit, which takes seconds where there are many blocks.
+        """The plan, without checking that batches fit, which takes seconds for many blocks.
 
         Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
         Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  Raises

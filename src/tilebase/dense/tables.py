@@ -26,7 +26,7 @@ from tilebase.objectives.results import Piece
 Array = npt.NDArray[Any]
 
 JOB_BOARDS = 1 << 19
-"""Boards of a job, if the top or left halves can be cut so fine."""
+"""Boards per job, if the top or left halves can be divided so finely."""
 MOST_PATTERNS = 64
 MOST_POSITIONS = 1 << 20
 """Fillings of a part that have one sum: an entry of a table has 20 bits for the position of one."""
@@ -37,7 +37,7 @@ TILE = 16
 SUMMARY_BOARDS = 64 * CHUNK_KEYS
 """Values that one thread sums up at a time."""
 TABLE_ROWS = 64
-"""Rows of a table of halves that one job fills."""
+"""Rows of a table of half boards that one job fills."""
 
 
 class HalfTables:
@@ -59,7 +59,7 @@ class HalfTables:
             kernels.Lines(_local_lines(game, cells, direction), blocked, weights) for direction in directions
         ]
         self._fillings = tuple(
-            kernels.Fillings(part.fillings, part.place_of, classes_of(part), part.starts)
+            kernels.Fillings(part.fillings, part.index_of, classes_of(part), part.starts)
             for part in self._parts
         )
         self._x, self._goal = game.x if game.unmergeable else 0, game.goal_exponent or 0
@@ -120,7 +120,7 @@ def _first_halves(first: Part, second: Part) -> Array:
 
 
 def half_counts(first: Part, second: Part) -> Array:
-    """How many halves of a board have each sum."""
+    """How many half boards have each sum."""
     sums = (first.sums[:, None] + second.sums).ravel()
     found: Array = np.zeros(int(sums.max()) + 1, dtype=np.int64)
     np.add.at(found, sums, (first.counts[:, None] * second.counts).ravel())
@@ -197,7 +197,7 @@ class DenseRules:
         self.spawns = {e: _all_spawns(index, e) for e in game.spawn_exponents}
 
     def side(self, step: Step) -> Side:
-        """The halves for the slides of a step."""
+        """The half boards for the slides of a step."""
         return self.columns if step is Step.COLUMNS else self.rows
 
 
@@ -212,7 +212,7 @@ def kernel_part(part: Part, marks: Array, free: Array) -> kernels.Part:
 
 
 def scratch_boards(index: PerfectIndex) -> int:
-    """The most boards of a block that have one outer half, and no less than a cache likes."""
+    """The most boards of a block with one outer half, but at least as many as are fast in a cache."""
     _, b, c, d = index.parts
     return max(SCRATCH_BOARDS, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
 
@@ -223,7 +223,7 @@ def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
 
 
 def table_bytes(index: PerfectIndex, *, merge: str) -> int:
-    """Bytes of the tables of halves."""
+    """Bytes of the tables of half boards."""
     a, b, c, d = (len(part) for part in index.parts)
     rows, columns = _directions(index)
     return (12 if merge else 8) * (len(rows) * (a * b + c * d) + len(columns) * (a * c + b * d))
@@ -262,7 +262,7 @@ def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
 def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
     """What spawns of an exponent make of each filling."""
     numbers = np.empty(len(part), dtype=np.int64)
-    numbers[part.place_of] = np.arange(len(part))
+    numbers[part.index_of] = np.arange(len(part))
     fillings, made = [], []
     for position, cell in enumerate(part.cells):
         if cell in game.walls or exponent not in part.codes[position]:
@@ -271,7 +271,7 @@ def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
         step *= part.codes[position].index(exponent)
         empty = np.flatnonzero(part.fillings[:, position] == 0)
         fillings.append(empty)
-        made.append(part.place_of[numbers[empty] + step].astype(np.int64))
+        made.append(part.index_of[numbers[empty] + step].astype(np.int64))
     found = np.concatenate([np.empty(0, np.int64), *fillings])
     order = np.argsort(found, kind="stable")
     found, to = found[order], np.concatenate([np.empty(0, np.int64), *made])[order]

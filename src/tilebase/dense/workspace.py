@@ -59,7 +59,7 @@ class Workspace(Protocol):
         """What one state is worth."""
 
     def change(self, total: int, how: Callable[[Array], Array]) -> None:
-        """Replace the values of all states of a sum by what a function makes of them."""
+        """Replace the values of all states of a sum by the results of a function."""
 
     def release_above(self, total: int) -> None:
         """Release the layers of larger sums."""
@@ -84,7 +84,7 @@ def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
 
 
 class InMemory(Generic[L]):
-    """Whole layers in memory.  States of a sum above the highest layer are worth ``above(sum)``."""
+    """Whole layers in memory.  States of a sum above the highest layer have the value ``above(sum)``."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class InMemory(Generic[L]):
         with released_on_error(file):
             file.write_all(layer.data)
             file.rename(path)
-        return checksum_of(layer.data)  # not of the file: what was written wrong is found out
+        return checksum_of(layer.data)  # not of the file, so that write errors are detected
 
     def _file(self, path: Path, layer: L, work: DenseWork) -> LayerFile:
         return LayerFile(path, len(layer.data), self._executor.dtype, work)
@@ -179,7 +179,7 @@ class InMemory(Generic[L]):
 
 
 class InFiles(Generic[D]):
-    """Layers in files, of which there is a batch of afterstates in memory at a time."""
+    """Layers in files; one batch of afterstates at a time is in memory."""
 
     def __init__(
         self,

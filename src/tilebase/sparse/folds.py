@@ -128,7 +128,7 @@ class MeanFold(_Plain):
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
-        self.half = objective.dtype == "float16"
+        self.is_float16 = objective.dtype == "float16"
         self.factor = float(objective.discount)
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
@@ -138,12 +138,12 @@ class MeanFold(_Plain):
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=self.dtype)
         values[NONE], values[WON] = sentinels(self.objective)
-        return values.view(np.uint16) if self.half else values
+        return values.view(np.uint16) if self.is_float16 else values
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         n, slots = spawned.n, spawned.slots
         found = np.empty(n)
-        if self.half:
+        if self.is_float16:
             codes = np.empty(n, dtype=np.uint16)
             kernels.best(slots, n, values, codes)
             half.from_halves(codes, found)
@@ -163,7 +163,7 @@ class MeanFold(_Plain):
     def finish(self, acc: Array, spawns: Array) -> Array:
         if self.factor != 1 and not self.early:
             acc *= self.factor
-        if self.half:
+        if self.is_float16:
             bits = np.empty(len(acc), dtype=np.uint16)
             half.to_halves(acc, bits)
             return bits

@@ -1,4 +1,4 @@
-"""Executors: who works the pieces of a dense pass.
+"""Executors: the classes that work the pieces of a dense pass.
 
 Modules, those that the others import first:
 

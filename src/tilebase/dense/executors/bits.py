@@ -28,13 +28,13 @@ Array = npt.NDArray[Any]
 JOB_BOARDS = 1 << 22
 """Boards of a job at least, if there are so many; a matrix is not cut."""
 LAYERS = 4
-"""In memory at once: two of states, afterstates, and what slides along columns win."""
+"""Sets of bits in memory at once: two of states, one of afterstates, one of wins by slides along columns."""
 MATRICES = 4
 """Matrices in the scratch buffer of a thread."""
 WORD = np.dtype(np.uint64)
 WHOLE = Blocks()
 Job = Callable[[Array, kernels.Scratch], None]
-"""Does some matrices of a step, those whose outer halves have the sums of an array."""
+"""A function that works some matrices of a step: those whose outer halves have the sums in an array."""
 
 
 def _words(bits: Any) -> Any:
@@ -169,7 +169,7 @@ class BitLayer:
         """Whether one board is won."""
         index, (top, bottom) = self._rules.index, self._rules.rows
         board = index.unrank(2 * self.map.units, rank)
-        (a, ia), (b, ib), (c, ic), (d, id_) = (part.place(board) for part in index.parts)
+        (a, ia), (b, ib), (c, ic), (d, id_) = (part.position(board) for part in index.parts)
         row = int(top.firsts[a, b]) + ia * int(top.second.counts[b]) + ib
         column = int(bottom.firsts[c, d]) + ic * int(bottom.second.counts[d]) + id_
         h = int(top.first.sums[a] + top.second.sums[b])

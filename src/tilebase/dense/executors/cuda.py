@@ -168,7 +168,7 @@ class Cuda:
             order = np.argsort(starts)
             there, starts = there[order], starts[order]
             parts = self._rules.index.parts
-            left = blocks.half - sum(parts[k].sums[there[:, k]] for k in range(3))
+            left = blocks.units - sum(parts[k].sums[there[:, k]] for k in range(3))
             last = parts[3].class_of[left][:, None]
             classes = np.concatenate([there, last], axis=1).astype(np.int64)
             put = self._cuda.to_device

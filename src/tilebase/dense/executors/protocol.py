@@ -1,4 +1,4 @@
-"""What an executor of the dense passes is, and what it cost.
+"""The protocol of executors of the dense passes, and the cost of a pass.
 
 The implementers are
 
@@ -35,7 +35,7 @@ class Layer(Protocol):
         """The values as a file has them, in the order of ranks or of the executor's layout."""
 
     def buffer(self) -> Array:
-        """Memory for what `data` has, to be filled and given to `load`."""
+        """A buffer of the size of `data`, to be filled and passed to `load`."""
 
     def load(self, values: Array) -> None:
         """Take all values."""
