@@ -1,4 +1,4 @@
-"""What the kernels on packed keys are given: arrays and numbers with names.
+"""The arguments of the kernels on packed keys: arrays and numbers with names.
 
 Numba compiles a named tuple as its fields; it takes 0.1 µs per array and call to hand one over.
 The classes stand here and not with those who fill them, since compiled code knows fields by their
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     """The largest tile of each cell, for cells two apart, so that a borrow stays in its own field."""
 
     even: np.uint64  # of the last cell and every second before it, each with a guard bit above
-    odd: np.uint64  # of the other cells, moved to the same places
+    odd: np.uint64  # of the other cells, moved to the same positions
     guards: np.uint64  # the guard bits
     fields: np.uint64  # the cells compared at once
     passing: np.uint64  # the lowest bits of the cells where an unmergeable tile passes
@@ -54,7 +54,7 @@ class Limits(NamedTuple):
 class BoardRules(NamedTuple):
     """The rules of one game.  Tiles are exponents."""
 
-    bits: np.uint64  # bits of a cell
+    bits: np.uint64  # bits per cell
     fold: np.uint64  # 2, 1, 0 for 4, 3, 2 bits per cell (`scalar.free_cells`)
     low_bits: np.uint64  # the lowest bit of each cell that a tile can be spawned in
     exponents: Numbers  # exponents[k]: the k-th tile that can be spawned, ascending
@@ -86,7 +86,7 @@ class Listing(NamedTuple):
     heads: Numbers  # heads[i]: the i-th head that has boards
     starts: Words  # starts[i]: rank of its first board
     tail_sums: Numbers  # tail_sums[i]: the sum that it leaves to the tail, divided by 2
-    head_key: Words  # head_key[h]: the packed cells of head h, in their place
+    head_key: Words  # head_key[h]: the packed cells of head h, in their position in the key
     head_max: Bytes  # head_max[h]: its largest exponent
     tail_start: Words  # tail_start[s]: where the tails of sum 2 s begin in the two tables below
     tail_key: Array  # tail_key[t]: the packed cells of a tail
@@ -151,7 +151,7 @@ class Scratch(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What is found out about a batch of states."""
+    """The results for a batch of states."""
 
     won: Bytes  # won[i]: whether a slide wins
     alive: Bytes  # alive[i]: whether a slide is allowed
@@ -166,7 +166,7 @@ class Marks(NamedTuple):
 
 
 class Links(NamedTuple):
-    """What follows some states: spawns of one exponent, state by state (`backward`)."""
+    """The positions of the afterstates that follow spawns of one exponent (`backward`)."""
 
     slots: Words32  # slots[k, x]: position of the afterstate that slide k makes of state x
     gains: Array  # gains[j, a, x] (int32): what merges along axis a add, for the j-th table of potentials
@@ -185,7 +185,7 @@ class SearchPath(NamedTuple):
 
     boards: Words  # boards[d]: the afterstate of frame d
     spans: Numbers  # spans[d]: where the records of frame d begin and end in `pool`; -1: not open yet
-    pool: Words  # records: for each spawn without an answer, how many boards follow it, and which
+    pool: Words  # records: for each undecided spawn, how many boards follow it, and which
 
 
 class ForceScratch(NamedTuple):
@@ -194,12 +194,12 @@ class ForceScratch(NamedTuple):
     slides: Scratch
     boards: Words  # boards[j]: canonical afterstates that follow the spawns
     spawn: Numbers  # spawn[j]: the spawn that boards[j] follows
-    won: Numbers  # won[i]: whether spawn i has an answer that wins
+    won: Numbers  # won[i]: whether a slide after spawn i wins
     known: Numbers  # known[j]: what is known of boards[j]
     left: Numbers  # left[i]: how many boards of spawn i are unknown
-    rows: Words  # rows[6 i + k]: the k-th best board to answer spawn i with
+    rows: Words  # rows[6 i + k]: the k-th most promising board after spawn i
     scores: Numbers  # scores[6 i + k]: how promising it is
-    order: Numbers  # order[k]: the spawn that is to be answered k-th
+    order: Numbers  # order[k]: the spawn that is decided k-th
 
     @classmethod
     def of(cls, width: int) -> Self:

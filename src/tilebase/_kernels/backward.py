@@ -1,16 +1,16 @@
-"""Kernels of the backward pass: from afterstates to the positions of what can follow them.
+"""Kernels of the backward pass: from afterstates to the positions of the afterstates that can follow.
 
 A *directory* turns the rank of a board into its position among the afterstates of its layer.
 It has one record of 128 bits for each 96 ranks: the position of the record's first board in
-32 bits, and one bit a rank.  A record never crosses a cache line, so that a position costs
-one miss.  Records of ranks that hold no board are never looked at.
+32 bits, and one bit per rank.  A record never crosses a cache line, so that a position costs
+one miss.  Records of ranks that hold no board are never read.
 
-*Links* say what may follow the spawns of one exponent.  Spawns are numbered as they come:
-afterstate by afterstate, and for each from the lowest free bit up.  ``slots[k, x]`` is the
+*Links* hold the afterstates that can follow the spawns of one exponent.  Spawns are numbered
+afterstate by afterstate, and for each afterstate from the lowest free bit up.  ``slots[k, x]`` is the
 position of the afterstate that slide k makes of spawn x, where slides 2 a and 2 a + 1 go to
 the two ends of axis a; `NONE` if the slide is not allowed, `WON` if it wins.
 
-Nothing here knows what a value is: `_kernels.fold` does.
+These kernels do not use values; those of `_kernels.fold` do.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ BATCH = 1024
 """Spawns in a batch; at most 32 come from one afterstate."""
 GROUP = np.uint64(96)
 """Ranks that share a record of a directory."""
-HALF = np.uint64(32)
+BITS32 = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 NONE, WON = 0, 1
-"""The first two positions are no afterstates: a slide that is not allowed, and one that wins."""
+"""The first two positions are not afterstates: a slide that is not allowed, and a slide that wins."""
 FIRST = 64
 FIRST64 = np.uint64(FIRST)
 """Position of the first afterstate of a layer: a multiple of 64, so that threads share no word of bits."""
@@ -37,10 +37,10 @@ FIRST64 = np.uint64(FIRST)
 
 @kernel()
 def index_keys(ranks, n, position, directory, edge):
-    """Enter the boards of ascending `ranks`, the first of which has this position.
+    """Enter the boards of ascending `ranks` in the directory; the first board has this position.
 
-    The records of all groups but the first are written.  That of the first may belong to the
-    boards before as well, so it is left in ``edge``: group, then the two words.
+    The records of all groups but the first are written.  The first record may also belong to the
+    boards before, so it is written to ``edge``: group, then the two words.
     """
     group = ~U0
     count = U0
@@ -49,43 +49,43 @@ def index_keys(ranks, n, position, directory, edge):
     first = True
     for i in range(n):
         g = ranks[i] // GROUP
-        place = ranks[i] - g * GROUP
+        bit = ranks[i] - g * GROUP
         if g != group:
             if i:
                 if first:
-                    edge[0], edge[1], edge[2] = group, count | bits0 << HALF, bits1
+                    edge[0], edge[1], edge[2] = group, count | bits0 << BITS32, bits1
                     first = False
                 else:
-                    directory[group, 0] = count | bits0 << HALF
+                    directory[group, 0] = count | bits0 << BITS32
                     directory[group, 1] = bits1
             group = g
             count = np.uint64(position + i)
             bits0 = U0
             bits1 = U0
-        if place < HALF:
-            bits0 |= U1 << place
+        if bit < BITS32:
+            bits0 |= U1 << bit
         else:
-            bits1 |= U1 << (place - HALF)
+            bits1 |= U1 << (bit - BITS32)
     if first:
-        edge[0], edge[1], edge[2] = group, count | bits0 << HALF, bits1
+        edge[0], edge[1], edge[2] = group, count | bits0 << BITS32, bits1
     else:
-        directory[group, 0] = count | bits0 << HALF
+        directory[group, 0] = count | bits0 << BITS32
         directory[group, 1] = bits1
 
 
 @scalar
 def _locate(ranks, n, directory, tags, out_slots):
-    """``out_slots[tags[j]]``: the position of the j-th rank; returns whether all are there."""
+    """``out_slots[tags[j]]``: the position of the j-th rank; returns whether all are in the directory."""
     missing = U0
     for j in range(n):
         g = ranks[j] // GROUP
-        place = ranks[j] - g * GROUP
+        bit = ranks[j] - g * GROUP
         word0, word1 = directory[g, 0], directory[g, 1]
         # Without branches: the first 32 ranks are in the one word, the others in the other.
-        before = ones(word0 >> HALF & ((U1 << min(place, HALF)) - U1))
-        before += ones(word1 & ((U1 << (max(place, HALF) - HALF)) - U1))
-        word = word0 if place < HALF else word1
-        missing |= ~(word >> (place + HALF & U63)) & U1
+        before = ones(word0 >> BITS32 & ((U1 << min(bit, BITS32)) - U1))
+        before += ones(word1 & ((U1 << (max(bit, BITS32) - BITS32)) - U1))
+        word = word0 if bit < BITS32 else word1
+        missing |= ~(word >> (bit + BITS32 & U63)) & U1
         out_slots[tags[j]] = np.uint32((word0 & LOW) + before)
     return missing == U0
 
@@ -137,8 +137,8 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
 
 
 @kernel()
-def link(keys, place, exponent, rules, ranking, directory, potential, scratch, out_spawns, links):
-    """Link the afterstates ``keys[place:]`` to what follows a spawn of `exponent`.
+def link(keys, position, exponent, rules, ranking, directory, potential, scratch, out_spawns, links):
+    """Link the afterstates ``keys[position:]`` to the afterstates that follow a spawn of `exponent`.
 
     ``out_spawns[a]``: free cells of afterstate a of the chunk, in each of which the tile may
     be spawned; ``links.gains[j, a, x]`` is what merges along axis a add under ``potential[j]``.  Stops
@@ -148,13 +148,13 @@ def link(keys, place, exponent, rules, ranking, directory, potential, scratch, o
     states = scratch.states
     most = links.slots.shape[1]
     shift = np.uint64(exponent - 1)
-    begin = place
+    begin = position
     spawns = 0
     sound = True
-    while place < len(keys) and spawns + BATCH <= most:
+    while position < len(keys) and spawns + BATCH <= most:
         n = 0
-        while place < len(keys) and n + 32 <= BATCH:
-            key = keys[place]
+        while position < len(keys) and n + 32 <= BATCH:
+            key = keys[position]
             free = free_cells(key, rules.low_bits, rules.fold)
             have = n
             while free:
@@ -162,11 +162,11 @@ def link(keys, place, exponent, rules, ranking, directory, potential, scratch, o
                 states[n] = key | lowest << shift
                 n += 1
                 free ^= lowest
-            out_spawns[place - begin] = n - have
-            place += 1
+            out_spawns[position - begin] = n - have
+            position += 1
         sound &= _link_batch(states, n, spawns, rules, ranking, directory, potential, scratch, links)
         spawns += n
-    return place - begin, spawns, sound
+    return position - begin, spawns, sound
 
 
 @kernel()

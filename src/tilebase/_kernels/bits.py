@@ -76,7 +76,7 @@ class Above(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a thread works in: four matrices, two rows, a square and a list."""
+    """The scratch buffers of a thread: four matrices, two rows, a square and a list."""
 
     transposed: Array  # uint64: the matrix in work, transposed
     taken: Array  # uint64: another transposed matrix, made of rows of that one
@@ -417,7 +417,7 @@ def slide_rows(sums, units, top, bottom, left, right, columns, layer, scratch):
 
 @kernel()
 def slide_alike(sums, units, top, bottom, afters, columns, scratch):
-    """`slide_columns` where a board and its mirror image, B and C exchanged, are worth the same.
+    """`slide_columns` if a board and its mirror image, B and C exchanged, have the same value.
 
     Then the matrix of the left halves is that of the top halves, and so are the slides.
     """

@@ -259,7 +259,7 @@ def _mark_wins(flags, n, tag, stride, marks, mark):
 
 @inlined
 def _keep_within(boards, n, tags, rules):
-    """Drop boards that exceed a cell's limit, and their tags."""
+    """Remove boards that exceed a cell's limit, and their tags."""
     kept = 0
     for j in range(n):
         boards[kept] = boards[j]
@@ -270,7 +270,7 @@ def _keep_within(boards, n, tags, rules):
 
 @inlined
 def _keep_open(boards, n, tags, patterns, marks, mark):
-    """Drop boards that hold a pattern, and their tags; mark the slides that make them."""
+    """Remove boards that hold a pattern, and their tags; mark the slides that make them."""
     kept = 0
     for j in range(n):
         if holds(boards[j], patterns):

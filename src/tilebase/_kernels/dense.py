@@ -111,7 +111,7 @@ class Half(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a thread works in; a tile is `TILE` rows of values."""
+    """The scratch buffers of a thread; a tile is `TILE` rows of values."""
 
     folds: Array  # folds[k, j] is the accumulator of the j-th board in work for the k-th exponent
     free: Array  # int64: free[j] is the number of empty cells of the j-th pair of fillings of C and D
@@ -120,7 +120,7 @@ class Scratch(NamedTuple):
     ends: Array  # uint64: ends[k, d] is what slide d makes of the outer half of the k-th row
 
 
-# -- tables of halves ----------------------------------------------------------------------------
+# -- tables of half boards ----------------------------------------------------------------------------
 
 
 @scalar
@@ -468,7 +468,7 @@ def _combine(_acc, _value, tune):
 
 
 def stored(_value, _like):  # pragma: no cover - replaced by Numba
-    """A mean as it is kept: as it is, or as the bits of a float16 if what is kept are integers."""
+    """A mean in its stored form: unchanged, or as the bits of a float16 if integers are stored."""
     raise NotImplementedError
 
 

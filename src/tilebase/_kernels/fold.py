@@ -32,8 +32,8 @@ def best_bit(slots, n, bits, out):
         out[x] = 0
     for k in range(len(slots)):
         for x in range(n):
-            place = np.uint64(slots[k, x])
-            out[x] |= np.uint8(bits[place >> U6] >> (place & U63) & U1)
+            position = np.uint64(slots[k, x])
+            out[x] |= np.uint8(bits[position >> U6] >> (position & U63) & U1)
 
 
 @kernel()
@@ -49,8 +49,8 @@ def best_with_gain(slots, n, gains, values, out):
 
 
 @scalar
-def _opinion(place, k, x, guide, guide_gains):
-    opinion = guide[place] if len(guide) else 0.0
+def _opinion(position, k, x, guide, guide_gains):
+    opinion = guide[position] if len(guide) else 0.0
     if len(guide_gains):
         opinion += guide_gains[k // 2, x]
     return opinion
@@ -67,18 +67,18 @@ def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
     for x in range(n):
         best_opinion = -np.inf
         for k in range(len(slots)):
-            place = slots[k, x]
-            if place != NONE:
-                best_opinion = max(best_opinion, _opinion(place, k, x, guide, guide_gains))
+            position = slots[k, x]
+            if position != NONE:
+                best_opinion = max(best_opinion, _opinion(position, k, x, guide, guide_gains))
         least = best_opinion - slack * abs(best_opinion)
         total = 0.0
         ties = 0
         for k in range(len(slots)):
-            place = slots[k, x]
-            if place != NONE:
-                if _opinion(place, k, x, guide, guide_gains) >= least:
+            position = slots[k, x]
+            if position != NONE:
+                if _opinion(position, k, x, guide, guide_gains) >= least:
                     ties += 1
-                    total += values[place] + step
+                    total += values[position] + step
                     if len(gains):
                         total += gains[k // 2, x]
         out[x] = total / ties if ties else 0.0
@@ -93,7 +93,7 @@ def mix_means(values, spawns, mix, weight, out):
         for _ in range(spawns[a]):
             total += values[x]
             x += 1
-        mean = total / max(spawns[a], 1)  # full boards are no afterstates, but have a rank
+        mean = total / max(spawns[a], 1)  # full boards are not afterstates, but have a rank
         out[a] = mean + weight * (out[a] - mean) if mix else mean
 
 
@@ -122,10 +122,10 @@ def extremes(values, spawns, up, out):
 
 
 @kernel()
-def put_bits(values, place, out_bits):
-    """Set the bits from `place` on where `values` is true; they must be zero before."""
+def put_bits(values, position, out_bits):
+    """Set the bits from `position` on where `values` is true; they must be zero before."""
     for i in range(len(values)):
-        at = np.uint64(place + i)
+        at = np.uint64(position + i)
         out_bits[at >> U6] |= np.uint64(values[i]) << (at & U63)
 
 

@@ -1,4 +1,4 @@
-"""Kernels of the forced-win search: depth first over afterstates, with a table of what is decided.
+"""Kernels of the forced-win search: depth first over afterstates, with a table of decided ones.
 
 An afterstate is *won* if after every spawn some slide makes the goal or leads to a won afterstate; it
 is *lost* if after some spawn no slide does.  Sums grow with each spawn, so there are no cycles.
@@ -97,7 +97,7 @@ def look_up(table, key):
 
 @scalar
 def _enter(table, key, won):
-    """Write what is known of an afterstate; return whether an older entry was overwritten."""
+    """Enter a decided afterstate in the table; return whether an older entry was overwritten."""
     entries, line_bits = table.entries, table.line_bits
     mixed = mix(key)
     home = _home(mixed, line_bits)
@@ -124,7 +124,7 @@ def enter_all(table, keys, won):
 
 @kernel()
 def look_up_all(table, keys, out):
-    """``out[k]``: what is known of ``keys[k]``."""
+    """``out[k]``: what the table knows of ``keys[k]``: won, lost or unknown."""
     for k in range(len(keys)):
         out[k] = look_up(table, keys[k])
 
@@ -161,14 +161,14 @@ def _liveliness(key, low_bits, fold, neighbours):
 
 @inlined
 def _follow(key, rules, scratch):
-    """What follows an afterstate: all spawns, and the afterstates that slides make then.
+    """Find all spawns on an afterstate, and the afterstates that slides make after them.
 
     ``won[i]``: whether the i-th spawn makes the goal sum, or a slide then wins; ``boards[j]`` are canonical
     afterstates, and ``spawn[j]`` the spawns that they follow.  Returns the numbers of both.
     """
     slides, boards, spawn, won = scratch.slides, scratch.boards, scratch.spawn, scratch.won
     free = free_cells(key, rules.low_bits, rules.fold)
-    missing = np.int64(1) << np.int64(62)  # what the sum lacks to the goal sum
+    missing = np.int64(1) << np.int64(62)  # the goal sum minus the sum
     if rules.goal_sum:
         missing = np.int64(rules.goal_sum - sum_of(key, rules.bits, rules.unmergeable))
     n = 0
@@ -192,12 +192,13 @@ def _follow(key, rules, scratch):
 
 @inlined
 def _settle(n, m, table, scratch):
-    """Look up what follows each of `n` spawns; return what that says of the afterstate.
+    """Look up the afterstates after each of `n` spawns; return whether their afterstate is won or lost.
 
-    ``known[j]`` becomes what is known of ``boards[j]``, and ``won[i]`` true if spawn i is answered.
+    Sets ``known[j]`` to what the table knows of ``boards[j]``, and ``won[i]`` to 1 if a won afterstate
+    follows spawn i.
     """
     boards, spawn, won, known, left = scratch.boards, scratch.spawn, scratch.won, scratch.known, scratch.left
-    scratch.slides.states[0] = _touch(table, boards, m)  # kept, or it would not be done
+    scratch.slides.states[0] = _touch(table, boards, m)  # stored, or the compiler would remove the call
     for i in range(n):
         left[i] = 0
     for j in range(m):
@@ -214,10 +215,10 @@ def _settle(n, m, table, scratch):
 
 
 @inlined
-def _rank_answers(n, m, rules, neighbours, seed, scratch):
+def _rank_replies(n, m, rules, neighbours, seed, scratch):
     """Order the unknown boards of each open spawn, the most promising first, and the open spawns.
 
-    The spawn whose best answer is least promising comes first.  Returns how many spawns are open.
+    The spawn whose best reply is least promising comes first.  Returns how many spawns are open.
     """
     boards, spawn, won, known = scratch.boards, scratch.spawn, scratch.won, scratch.known
     left, rows, scores, order = scratch.left, scratch.rows, scratch.scores, scratch.order
@@ -232,27 +233,27 @@ def _rank_answers(n, m, rules, neighbours, seed, scratch):
         if seed:
             score += np.int64(mix(board ^ seed) >> np.uint64(60))
         row = 6 * i
-        place = left[i]
+        position = left[i]
         twice = False
         for k in range(row, row + left[i]):
             twice |= rows[k] == board
         if twice:
             continue
-        while place > 0 and scores[row + place - 1] < score:
-            rows[row + place] = rows[row + place - 1]
-            scores[row + place] = scores[row + place - 1]
-            place -= 1
-        rows[row + place] = board
-        scores[row + place] = score
+        while position > 0 and scores[row + position - 1] < score:
+            rows[row + position] = rows[row + position - 1]
+            scores[row + position] = scores[row + position - 1]
+            position -= 1
+        rows[row + position] = board
+        scores[row + position] = score
         left[i] += 1
     opened = 0
     for i in range(n):
         if not won[i]:
-            place = opened
-            while place > 0 and scores[6 * order[place - 1]] > scores[6 * i]:
-                order[place] = order[place - 1]
-                place -= 1
-            order[place] = i
+            position = opened
+            while position > 0 and scores[6 * order[position - 1]] > scores[6 * i]:
+                order[position] = order[position - 1]
+                position -= 1
+            order[position] = i
             opened += 1
     return opened
 
@@ -281,7 +282,7 @@ def _open(key, rules, neighbours, seed, table, scratch, pool, at):
     verdict = _settle(n, m, table, scratch)
     if verdict != UNKNOWN:
         return verdict, at
-    opened = _rank_answers(n, m, rules, neighbours, seed, scratch)
+    opened = _rank_replies(n, m, rules, neighbours, seed, scratch)
     return UNKNOWN, _write_records(opened, scratch, pool, at)
 
 
@@ -293,18 +294,18 @@ def _review(pool, first, end, table):
     """
     while first < end:
         count = np.int64(pool[first])
-        answered, left = False, 0
+        won_spawn, left = False, 0
         for j in range(first + 1, first + 1 + count):
             if pool[j]:
                 known = look_up(table, pool[j])
                 if known == WON:
-                    answered = True
+                    won_spawn = True
                     break
                 if known == LOST:
                     pool[j] = U0
                 else:
                     left += 1
-        if not answered:
+        if not won_spawn:
             return (UNKNOWN if left else LOST), first
         first += 1 + count
     return WON, first
@@ -343,7 +344,7 @@ def search(depth, budget, rules, neighbours, seed, table, path, scratch, counts)
         counts[known] += 1
         counts[3] += _enter(table, boards[depth], known == WON)
         if depth == 0:
-            spans[0, 1] = -1  # to be opened again, should the entry be lost before anybody looks it up
+            spans[0, 1] = -1  # to be opened again, if the entry is overwritten before it is read
             return OVER
         depth -= 1
     return depth
@@ -351,7 +352,7 @@ def search(depth, budget, rules, neighbours, seed, table, path, scratch, counts)
 
 @kernel()
 def follow_all(keys, rules, scratch, out_spawns, out_boards):
-    """What follows each spawn on some afterstates, for certificates.
+    """The afterstates that follow each spawn on some afterstates, for certificates.
 
     ``out_spawns[d]``: which afterstate; the spawn, twice its cell, and 1 for a 4; where the canonical
     afterstates that slides make then begin and end in `out_boards`; whether a slide wins at once.

@@ -44,7 +44,7 @@ STATE, LIVE, WINNING, RAW_STATE, RAW_LIVE = range(5)
 
 @kernel()
 def filter_recent(keys, n, recent):
-    """Drop keys found a short time ago, keep the others in order; return how many."""
+    """Remove keys that were found a short time ago, keep the others in order; return how many."""
     kept = 0
     slots, shift = recent.slots, np.uint64(64) - recent.bits
     for i in range(n):
@@ -96,29 +96,29 @@ def _takes_batch(target):
 
 
 @kernel()
-def spawn_map(keys, place, exponent, rules, target, scratch):
-    """Put a tile on every empty cell of the afterstates from `place` on; mark the states reached.
+def spawn_map(keys, position, exponent, rules, target, scratch):
+    """Put a tile on every empty cell of the afterstates from `position` on; mark the states reached.
 
-    Returns the place to go on with: ``len(keys)``, or less if the arena is full.
+    Returns the position to continue from: ``len(keys)``, or less if the arena is full.
     """
     states = scratch.states
     shift = np.uint64(exponent - 1)
-    while place < len(keys):
+    while position < len(keys):
         if not _takes_batch(target):
             break
         n = 0
-        while place < len(keys) and n + 32 <= BATCH:
-            key = keys[place]
+        while position < len(keys) and n + 32 <= BATCH:
+            key = keys[position]
             free = free_cells(key, rules.low_bits, rules.fold)
             while free:
                 lowest = free & (~free + U1)
                 states[n] = key | lowest << shift
                 n += 1
                 free ^= lowest
-            place += 1
+            position += 1
         canonicalise(states, n, rules.symmetries, scratch.images)
         _deliver(states, n, target, scratch.ranks)
-    return place
+    return position
 
 
 @scalar
@@ -139,7 +139,7 @@ def _afterstates_of(key, rules, scratch, won, out):
 
 @kernel()
 def collapse(keys, maxima, n, rules, scratch, won):
-    """Drop states that are won or lost within one move (``--lookahead``); return how many stay.
+    """Remove states that are won or lost within one move (``--lookahead``); return how many stay.
 
     Won: a slide makes the goal.  Lost: no slide, or every slide leads to an afterstate all
     of whose spawns leave no slide.  Written for clarity; it runs on request only.
@@ -201,8 +201,8 @@ def _count(n, marks, rules, scratch, out_counts):
 
 
 @kernel()
-def slide_map(source, place, stop, rules, lookahead, target, recent, scratch, marks, single, out_counts):
-    """Slide the states of a set with ranks [place, stop); count them, mark the afterstates.
+def slide_map(source, position, stop, rules, lookahead, target, recent, scratch, marks, single, out_counts):
+    """Slide the states of a set with ranks [position, stop); count them, mark the afterstates.
 
     ``out_counts[e]``: counts of states with largest exponent e, columns as named above; `single` is
     a second `Scratch`, for `collapse`.  Returns the rank to go on with: `stop`, or less if the arena
@@ -211,10 +211,10 @@ def slide_map(source, place, stop, rules, lookahead, target, recent, scratch, ma
     states, boards = scratch.states, scratch.boards
     alive, won, maxima = marks.alive, marks.won, marks.maxima
     head = -1
-    while place < stop:
+    while position < stop:
         if not _takes_batch(target):
             break
-        n, place, head = list_bits(source, place, stop, head, STATES, states, maxima)
+        n, position, head = list_bits(source, position, stop, head, STATES, states, maxima)
         if lookahead:
             n = collapse(states, maxima, n, rules, single, won)
         for i in range(n):
@@ -228,7 +228,7 @@ def slide_map(source, place, stop, rules, lookahead, target, recent, scratch, ma
             m = filter_recent(boards, m, recent)
             _deliver(boards, m, target, scratch.ranks)
         _count(n, marks, rules, scratch, out_counts)
-    return place
+    return position
 
 
 @kernel()
@@ -268,15 +268,15 @@ def pages_by_block(page_block, used, blocks, out_start, out_order):
 
 
 @kernel()
-def list_layer(source, place, stop, out_keys, maxima, out_counts):
-    """List all boards of a set with ranks [place, stop) and count them by largest exponent.
+def list_layer(source, position, stop, out_keys, maxima, out_counts):
+    """List all boards of a set with ranks [position, stop) and count them by largest exponent.
 
     `out_keys` has memory for them and 64 more.  Returns how many.
     """
     total = 0
     head = -1
-    while place < stop:
-        n, place, head = list_bits(source, place, stop, head, len(maxima), out_keys[total:], maxima)
+    while position < stop:
+        n, position, head = list_bits(source, position, stop, head, len(maxima), out_keys[total:], maxima)
         for i in range(n):
             out_counts[maxima[i]] += 1
         total += n

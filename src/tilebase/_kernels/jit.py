@@ -63,7 +63,7 @@ def scalar(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A function that is inlined whatever its size.
+    """A function that is always inlined.
 
     Named tuples are handed over field by field, which for batches of a few boards takes longer than the work.
     """

@@ -1,13 +1,13 @@
 """Kernels of the perfect index: rank a board within its layer, and list a layer's bits as boards.
 
-A board is split into a head (first half of the cells) and a tail.  Within a layer of one
-sum, boards are in key order: heads in key order, and for each head all tails of the sum
-that is left, in key order.  Hence
+A board is split into two half boards: the head (the first cells) and the tail.  Within a layer of
+one sum, boards are in key order: heads in key order, and for each head all tails of the remaining
+sum, in key order.  Hence
 
     rank(board) = head_base[head] + tail_rank[tail]
 
-where `head_base` is made anew for each layer and `tail_rank` holds for all.  Each half is
-cut into two parts whose tables turn packed bits into mixed-radix digits, so that a rank
+where `head_base` is computed for each layer and `tail_rank` is the same for all layers.  Each half
+board is cut into two parts, whose tables convert packed bits into mixed-radix digits.  So a rank
 costs four small look-ups and two large ones.
 """
 
@@ -83,8 +83,8 @@ def popcounts(bits, words, out):
 
 
 @kernel()
-def list_bits(source, place, stop, head, most, out_keys, out_max):
-    """List boards of a set from rank `place` up to `stop`, until there are nearly `most`: 64 less.
+def list_bits(source, position, stop, head, most, out_keys, out_max):
+    """List boards of a set from rank `position` up to `stop`, until there are nearly `most`: 64 less.
 
     `head` is the position in `listing.heads` to begin at, or -1 to search for it.  Returns how many
     were listed and the rank and head to go on with.
@@ -93,26 +93,26 @@ def list_bits(source, place, stop, head, most, out_keys, out_max):
     starts, heads, tail_key, tail_max = listing.starts, listing.heads, listing.tail_key, listing.tail_max
     n = 0
     if head < 0:
-        head = np.searchsorted(starts, place, side="right") - 1
-    while head < len(heads) and place < stop and n + 64 <= most:
+        head = np.searchsorted(starts, position, side="right") - 1
+    while head < len(heads) and position < stop and n + 64 <= most:
         begin = starts[head]
         end = min(stop, starts[head + 1]) if head + 1 < len(starts) else stop
         h = heads[head]
         key, key_max = listing.head_key[h], listing.head_max[h]
         shift = listing.tail_start[listing.tail_sums[head]] - begin
-        while place < end and n + 64 <= most:
-            offset = place - source.first_rank
+        while position < end and n + 64 <= most:
+            offset = position - source.first_rank
             word = bits[offset >> U6] >> (offset & U63)
-            width = min(np.uint64(64) - (offset & U63), end - place)
+            width = min(np.uint64(64) - (offset & U63), end - position)
             if width < np.uint64(64):
                 word &= (U1 << width) - U1
             while word:
-                t = place + trailing_zeros(word) + shift
+                t = position + trailing_zeros(word) + shift
                 out_keys[n] = key | np.uint64(tail_key[t])
                 out_max[n] = max(key_max, tail_max[t])
                 n += 1
                 word &= word - U1
-            place += width
-        if place >= end:
+            position += width
+        if position >= end:
             head += 1
-    return n, place, head
+    return n, position, head

@@ -1,6 +1,6 @@
 """Scalar board functions on packed keys, written once for the CPU and for CUDA.
 
-A key holds `bits` bits a cell, the first cell in the highest place.  All arithmetic is on
+A key holds `bits` bits per cell, the first cell in the highest bits.  All arithmetic is on
 unsigned 64-bit integers: Numba turns a mix of signed and unsigned into floats.
 """
 
@@ -37,7 +37,7 @@ def ones(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
 
 @scalar
 def free_cells(key, low_bits, fold):
-    """The lowest bit of every empty cell among `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits a cell."""
+    """The lowest bit of every empty cell among `low_bits`; `fold` is 2, 1, 0 for 4, 3, 2 bits per cell."""
     y = key | key >> U1
     y |= y >> fold
     return ~y & low_bits
