@@ -116,7 +116,11 @@ class DensePass:
                 f"more than {self.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"
             )
         self._pool = ThreadPoolExecutor(threads)
-        self._layers = self._make_layers(executor, threads)
+        try:
+            self._layers = self._make_layers(executor, threads)
+        except BaseException:
+            self._pool.shutdown()
+            raise
         self._values = KeptValues(
             folder, game, objective, self.sizes, self.law.dtype, summaries, keep, self._pool, threads,
             self.work,
