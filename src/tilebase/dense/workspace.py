@@ -30,6 +30,7 @@ from tilebase.runtime.storage import part_path
 
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
+S = TypeVar("S")
 
 
 class Workspace(Protocol):
@@ -83,8 +84,11 @@ def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
     tell(done + part * share)
 
 
-class InMemory(Generic[L]):
-    """Whole layers in memory.  States of a sum above the highest layer have the value ``above(sum)``."""
+class _States(Generic[L, S]):
+    """What both workspaces are made of: an executor, and the states of the last layers by sum.
+
+    States of a sum above the highest layer have the value ``above(sum)``.
+    """
 
     def __init__(
         self,
@@ -97,7 +101,7 @@ class InMemory(Generic[L]):
         self._executor, self._index, self._folder = executor, index, folder
         self._above, self._work = above, work
         self._sizes = index.sizes()
-        self._states: dict[int, L] = {}
+        self._states: dict[int, S] = {}
 
     @property
     def layout(self) -> str:
@@ -108,6 +112,18 @@ class InMemory(Generic[L]):
     def totals(self) -> Container[int]:
         """The sums whose states there are."""
         return self._states.keys()
+
+    def bytes_of(self, value_bytes: float) -> int:
+        """Bytes of the states that there are."""
+        return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
+
+    def close(self) -> None:
+        """Stop after the jobs now running."""
+        self._executor.close()
+
+
+class InMemory(_States[L, L]):
+    """Whole layers in memory."""
 
     def layer(self, total: int) -> L:
         """The states of a sum."""
@@ -169,16 +185,8 @@ class InMemory(Generic[L]):
         for old in [s for s in self._states if s > total]:
             del self._states[old]
 
-    def bytes_of(self, value_bytes: float) -> int:
-        """Bytes of the states that there are."""
-        return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
 
-    def close(self) -> None:
-        """Stop after the jobs now running."""
-        self._executor.close()
-
-
-class InFiles(Generic[D]):
+class InFiles(_States[D, DiskStore]):
     """Layers in files; one batch of afterstates at a time is in memory."""
 
     def __init__(
@@ -190,20 +198,8 @@ class InFiles(Generic[D]):
         above: Callable[[int], Any],
         work: DenseWork,
     ) -> None:
-        self._executor, self._index, self._plan, self._folder = executor, index, plan, folder
-        self._above, self._work = above, work
-        self._sizes = index.sizes()
-        self._states: dict[int, DiskStore] = {}
-
-    @property
-    def layout(self) -> str:
-        """That of the executor."""
-        return self._executor.layout
-
-    @property
-    def totals(self) -> Container[int]:
-        """The sums whose states there are."""
-        return self._states.keys()
+        super().__init__(executor, index, folder, above, work)
+        self._plan = plan
 
     def load(self, total: int, crc: str) -> None:
         """Take up a checkpoint."""
@@ -275,14 +271,6 @@ class InFiles(Generic[D]):
         """Delete the files of larger sums."""
         for old in [s for s in self._states if s > total]:
             self._states.pop(old).release()
-
-    def bytes_of(self, value_bytes: float) -> int:
-        """Bytes of the states that there are."""
-        return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
-
-    def close(self) -> None:
-        """Stop after the jobs now running."""
-        self._executor.close()
 
 
 class _Batch(Generic[D]):
