@@ -35,6 +35,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("files",),
     ("dense", "sparse"),
     ("search",),
+    ("bdd",),
     ("tables",),
     ("small",),
     ("questions",),

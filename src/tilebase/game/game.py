@@ -600,14 +600,14 @@ class Game:
     def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
         """The board after a slide, without regard to goal and limits; it may be unchanged."""
         board, x = list(cells), self._x_code
-        for segment in self._segments[direction]:
+        for segment in self.segments[direction]:
             merged = _merged(tuple([board[c] for c in segment]), x)
             for cell, exponent in zip(segment, merged, strict=True):
                 board[cell] = exponent
         return tuple(board)
 
     @cached_property
-    def _segments(self) -> dict[str, tuple[Cells, ...]]:
+    def segments(self) -> dict[str, tuple[Cells, ...]]:
         """The lines of each direction, cut at obstacles: tiles slide within a segment."""
         return {
             direction: tuple(segment for line in lines for segment in self._cut(line))

@@ -1,0 +1,11 @@
+"""Sets of boards as decision diagrams, and solving with whole sets instead of single boards.
+
+* `codes`: how the content of a cell becomes Boolean variables, and the order of the variables.
+* `library`: the OxiDD library, its memory, and the kinds of diagrams.
+* `sets`: sets of boards, their preimages under slides and spawns.
+* `strategies`: retrograde analysis by layers, by sweep lines, or with one growing set.
+* `worker`: the process in which diagrams live, so that the library cannot end the program.
+
+The algorithms follow Edixhoven, *Checkerboard Patterns and Binary Decision Diagrams for the Game 2048*
+(2019), chapters 5 and 6.  docs/symbolic.md says what is different here, and what was measured.
+"""

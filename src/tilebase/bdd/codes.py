@@ -1,0 +1,131 @@
+"""How boards become Boolean variables: the code of a cell's content, and the order of the variables.
+
+A *code* gives each value of a cell, an exponent or the tile x, a tuple of bits, the most significant
+first.  A bit may be `FREE`: then both of its values mean the same, and a diagram has no node for it.
+In every code, whether a bit is free depends only on the bits before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+
+from tilebase.errors import UsageError
+
+Code = tuple[int, ...]
+FREE = 2
+"""A bit that may be 0 or 1."""
+
+
+def _binary(count: int) -> tuple[Code, ...]:
+    """Numbers with as many bits as the largest one needs, as in the thesis."""
+    width = max(1, (count - 1).bit_length())
+    return tuple(tuple(value >> bit & 1 for bit in reversed(range(width))) for value in range(count))
+
+
+def _short(count: int) -> tuple[Code, ...]:
+    """Binary numbers, but bits that would leave a code unused are free.
+
+    Nine values need four bits, which have sixteen codes.  Here the last value has the code ``1***``.
+    """
+    if count == 1:
+        return ((FREE,),)
+    low = 1 << (count - 1).bit_length() - 1  # the values that begin with a 0
+    width = low.bit_length() - 1
+    high = _short(count - low) if count > low + 1 else ((),)
+    return (
+        *((0, *code) for code in (_binary(low) if width else ((),))),
+        *((1, *code, *(FREE,) * (width - len(code))) for code in high),
+    )
+
+
+def _one_hot(count: int) -> tuple[Code, ...]:
+    """One bit per value, of which exactly one is set."""
+    return tuple(tuple(int(bit == value) for bit in range(count)) for value in range(count))
+
+
+ENCODINGS: dict[str, Callable[[int], tuple[Code, ...]]] = {
+    "short": _short,
+    "binary": _binary,
+    "one-hot": _one_hot,
+}
+
+
+def codes_of(encoding: str, count: int) -> tuple[Code, ...]:
+    """The codes of `count` values of a cell.  Raises `UsageError`.
+
+    >>> codes_of("binary", 3)
+    ((0, 0), (0, 1), (1, 0))
+    >>> codes_of("short", 3)
+    ((0, 0), (0, 1), (1, 2))
+    >>> codes_of("one-hot", 3)
+    ((1, 0, 0), (0, 1, 0), (0, 0, 1))
+    """
+    if encoding not in ENCODINGS:
+        raise UsageError(f"encoding {encoding!r} does not exist: choose one of {', '.join(ENCODINGS)}")
+    return ENCODINGS[encoding](count)
+
+
+# -- orders ----------------------------------------------------------------------------------------
+
+Bit = tuple[int, int]
+"""A cell and the number of a bit of its code, 0 for the most significant."""
+
+
+def _by_cells(cells: Sequence[int], width: int) -> list[Bit]:
+    return [(cell, bit) for cell in cells for bit in range(width)]
+
+
+def _rows(shape: Sequence[int], width: int) -> list[Bit]:
+    return _by_cells(range(prod(shape)), width)
+
+
+def _columns(shape: Sequence[int], width: int) -> list[Bit]:
+    return _by_cells(lines_first(shape, 0), width)
+
+
+def _interleaved(shape: Sequence[int], width: int) -> list[Bit]:
+    length = shape[-1]
+    rows = [range(first, first + length) for first in range(0, prod(shape), length)]
+    return [(cell, bit) for row in rows for bit in range(width) for cell in row]
+
+
+def _significance(shape: Sequence[int], width: int) -> list[Bit]:
+    return [(cell, bit) for bit in range(width) for cell in range(prod(shape))]
+
+
+ORDERS: dict[str, Callable[[Sequence[int], int], list[Bit]]] = {
+    "rows": _rows,
+    "columns": _columns,
+    "interleaved": _interleaved,
+    "significance": _significance,
+}
+"""Variables cell by cell along rows or along columns; bit by bit within each row; bit by bit of the board."""
+
+FAST_AXIS = {"rows": -1, "interleaved": -1, "columns": 0}
+"""The axis whose lines have all their variables side by side."""
+
+
+def lines_first(shape: Sequence[int], axis: int) -> tuple[int, ...]:
+    """All cells, line by line along an axis.
+
+    >>> lines_first((2, 3), 0)
+    (0, 3, 1, 4, 2, 5)
+    """
+    axis %= len(shape)
+    others = [range(size) for place, size in enumerate(shape) if place != axis]
+    strides = [prod(shape[place + 1 :]) for place in range(len(shape))]
+    cells = []
+    for fixed in product(*others):
+        for moving in range(shape[axis]):
+            place = (*fixed[:axis], moving, *fixed[axis:])
+            cells.append(sum(index * stride for index, stride in zip(place, strides, strict=True)))
+    return tuple(cells)
+
+
+def order_of(order: str, shape: Sequence[int], width: int) -> list[Bit]:
+    """The variables of all cells from the top of a diagram to its bottom.  Raises `UsageError`."""
+    if order not in ORDERS:
+        raise UsageError(f"order {order!r} does not exist: choose one of {', '.join(ORDERS)}")
+    return ORDERS[order](shape, width)

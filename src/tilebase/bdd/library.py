@@ -1,0 +1,92 @@
+"""The OxiDD library: kinds of diagrams, and memory.
+
+OxiDD allocates its table of nodes and its cache of results at once.  If the system refuses, it ends the
+process; so `capacity_for` stays well inside the memory that the machine has.  If the table is full, an
+operation raises `DDMemoryError`; `careful` removes nodes that nothing refers to and tries again.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from tilebase.errors import MissingExtraError, ResourceError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+KINDS = {"bdd": "bcdd", "zbdd": "zbdd"}
+"""Our names of kinds, and the library's: BDDs have complement edges."""
+NODE_BYTES = 16
+"""A node in the table: two edges, a level and a count of references."""
+TABLE_BYTES = 24
+"""A node, and its share of the hash tables of the levels."""
+CACHE_BYTES = 32
+"""An entry of the cache of results; there is one for each `CACHE_SHARE` nodes."""
+CACHE_SHARE = 4
+LEAST_NODES, MOST_NODES = 1 << 12, 1 << 31
+ATTEMPTS = 8
+"""Collections before an operation is given up; one that runs in the background makes the next return."""
+
+
+def require_oxidd() -> None:
+    """Raise `MissingExtraError` if OxiDD is not installed."""
+    try:
+        import oxidd  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("decision diagrams need OxiDD: pip install 'tilebase[bdd]'") from error
+
+
+def capacity_for(memory: int) -> int:
+    """How many nodes fit into `memory` bytes.  Raises `ResourceError` if they are too few to begin.
+
+    >>> capacity_for(1 << 30)
+    33554432
+    """
+    nodes = memory // (TABLE_BYTES + CACHE_BYTES // CACHE_SHARE)
+    if nodes < LEAST_NODES:
+        least = LEAST_NODES * (TABLE_BYTES + CACHE_BYTES // CACHE_SHARE)
+        raise ResourceError(f"{memory:,} bytes are too little for decision diagrams: give at least {least:,}")
+    return int(min(nodes, MOST_NODES))
+
+
+class Library:
+    """A manager of diagrams of one kind, which holds at most `nodes` nodes.
+
+    Attributes
+    ----------
+    kind:
+        One of `KINDS`.
+    manager:
+        OxiDD's manager.
+    nodes:
+        How many nodes there may be.
+    """
+
+    def __init__(self, kind: str, nodes: int, threads: int) -> None:
+        require_oxidd()
+        name = KINDS[kind]
+        module = importlib.import_module(f"oxidd.{name}")
+        util = importlib.import_module("oxidd.util")
+        self.kind, self.nodes = kind, nodes
+        self.manager: Any = getattr(module, f"{name.upper()}Manager")(nodes, nodes // CACHE_SHARE, threads)
+        self.function: Any = getattr(module, f"{name.upper()}Function")
+        self.conjunction: Any = util.BooleanOperator.AND
+        self._full: type[Exception] = util.DDMemoryError
+
+    def careful(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """The result of a function; if the table is full, it is tried again after unused nodes are removed.
+
+        Raises `ResourceError` if that does not help.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                return step(*args, **kwargs)
+            except self._full:
+                self.manager.gc()
+                time.sleep(0.01 * attempt)
+        raise ResourceError(
+            f"the diagrams need more than the {self.nodes:,} nodes that fit into the memory: give more with "
+            "--memory, or ask for lower tiles"
+        )
