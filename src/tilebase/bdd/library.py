@@ -8,6 +8,7 @@ operation raises `DDMemoryError`; `careful` removes nodes that nothing refers to
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -19,12 +20,13 @@ T = TypeVar("T")
 KINDS = {"bdd": "bcdd", "zbdd": "zbdd"}
 """Our names of kinds, and the library's: BDDs have complement edges."""
 NODE_BYTES = 16
-"""A node in the table: two edges, a level and a count of references."""
-TABLE_BYTES = 24
-"""A node, and its share of the hash tables of the levels."""
-CACHE_BYTES = 32
-"""An entry of the cache of results; there is one for each `CACHE_SHARE` nodes."""
-CACHE_SHARE = 4
+"""A node: two edges, a level and a count of references."""
+TABLE_BYTES = 32
+"""A node and its share of the hash tables that find it; measured for 5 million nodes."""
+CACHE_BYTES = 20
+"""An entry of the cache of results."""
+CACHE_SHARE, MOST_CACHED = 4, 1 << 25
+"""Nodes for each entry, and most entries: more did not make 3x3 to 256 faster."""
 LEAST_NODES, MOST_NODES = 1 << 12, 1 << 31
 ATTEMPTS = 8
 """Collections before an operation is given up; one that runs in the background makes the next return."""
@@ -42,13 +44,18 @@ def capacity_for(memory: int) -> int:
     """How many nodes fit into `memory` bytes.  Raises `ResourceError` if they are too few to begin.
 
     >>> capacity_for(1 << 30)
-    33554432
+    29020049
     """
-    nodes = memory // (TABLE_BYTES + CACHE_BYTES // CACHE_SHARE)
+    each = TABLE_BYTES + CACHE_BYTES / CACHE_SHARE
+    nodes = int(memory / each)
+    if nodes // CACHE_SHARE > MOST_CACHED:
+        nodes = (memory - MOST_CACHED * CACHE_BYTES) // TABLE_BYTES
     if nodes < LEAST_NODES:
-        least = LEAST_NODES * (TABLE_BYTES + CACHE_BYTES // CACHE_SHARE)
-        raise ResourceError(f"{memory:,} bytes are too little for decision diagrams: give at least {least:,}")
-    return int(min(nodes, MOST_NODES))
+        raise ResourceError(
+            f"{memory:,} bytes are too little for decision diagrams: give at least "
+            f"{math.ceil(LEAST_NODES * each):,}"
+        )
+    return min(nodes, MOST_NODES)
 
 
 class Library:
@@ -70,7 +77,9 @@ class Library:
         module = importlib.import_module(f"oxidd.{name}")
         util = importlib.import_module("oxidd.util")
         self.kind, self.nodes = kind, nodes
-        self.manager: Any = getattr(module, f"{name.upper()}Manager")(nodes, nodes // CACHE_SHARE, threads)
+        self.manager: Any = getattr(module, f"{name.upper()}Manager")(
+            nodes, min(nodes // CACHE_SHARE, MOST_CACHED), threads
+        )
         self.function: Any = getattr(module, f"{name.upper()}Function")
         self.conjunction: Any = util.BooleanOperator.AND
         self._full: type[Exception] = util.DDMemoryError

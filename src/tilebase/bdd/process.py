@@ -1,0 +1,152 @@
+"""Diagrams in a process of their own.
+
+OxiDD ends its process if the system refuses it memory, and an operation on diagrams cannot be interrupted.
+So diagrams live in a child process (`worker`), which reports each finished line.  Whatever happens to it,
+what it has reported is known here.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+from tilebase import errors
+from tilebase.bdd.strategies import Line, Rules
+from tilebase.errors import ResourceError, TilebaseError
+from tilebase.game.game import Game
+
+OFTEN = 0.5
+"""Seconds between two looks at the clock while the worker is silent."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a worker does.
+
+    Attributes
+    ----------
+    game, rules, strategy:
+        What is solved, and how.
+    kind, encoding, order:
+        One of `library.KINDS`, `codes.ENCODINGS` and `codes.ORDERS`.
+    nodes, threads:
+        Most nodes of all diagrams together; threads.
+    export:
+        Folder for the winning set; empty for none.
+    certificate:
+        File for a proof; empty for none.
+    work:
+        Folder for checkpoints; empty for none.
+    """
+
+    game: Game
+    rules: Rules
+    strategy: str
+    kind: str
+    encoding: str
+    order: str
+    nodes: int
+    threads: int
+    export: str = ""
+    certificate: str = ""
+    work: str = ""
+
+    def to_json(self) -> str:
+        """The task as text for the worker."""
+        return json.dumps(vars(self) | {"game": self.game.identity, "rules": asdict(self.rules)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        """The task of a text."""
+        fields = json.loads(text)
+        game, rules = Game.from_identity(fields.pop("game")), Rules(**fields.pop("rules"))
+        return cls(game, rules, **fields)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a worker found: whether the winner wins, or why that is not known, and what it wrote."""
+
+    wins: bool | None
+    reason: str = ""
+    listed: int | None = None
+    exported: int | None = None
+
+
+def run_task(task: Task, tell: Callable[[Line, float], None], deadline: float = math.inf) -> Outcome:
+    """Let a worker do a task; `tell(line, fraction)` is called after each line.
+
+    `deadline`: when the worker is stopped, by `time.perf_counter`.  Raises the worker's errors, except that
+    too little memory is an outcome.
+    """
+    path = os.pathsep.join(filter(None, sys.path))
+    with (
+        TemporaryFile() as complaints,
+        subprocess.Popen(
+            [sys.executable, "-m", "tilebase.bdd.worker"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
+            env=os.environ | {"PYTHONPATH": path},
+        ) as worker,
+    ):  # fmt: skip
+        try:
+            return _follow(worker, task, tell, deadline)
+        finally:
+            worker.kill()
+
+
+def _follow(
+    worker: subprocess.Popen[bytes], task: Task, tell: Callable[[Line, float], None], deadline: float
+) -> Outcome:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    try:
+        worker.stdin.write(task.to_json().encode())
+        worker.stdin.close()
+    except BrokenPipeError:
+        worker.stdin = None  # it has ended already; its exit status says why
+    for message in _messages(worker.stdout, deadline):
+        if message is None:
+            return Outcome(None, "time ran out")
+        if "line" in message:
+            tell(Line(**message["line"]), message["fraction"])
+        elif "error" in message:
+            kind = getattr(errors, message["error"], TilebaseError)
+            if kind is ResourceError:
+                return Outcome(None, message["text"])
+            raise kind(message["text"])
+        else:
+            return Outcome(**message["outcome"])
+    status = worker.wait()
+    cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
+    return Outcome(
+        None,
+        f"the process that held the diagrams ended ({cause}), probably for lack of memory: give less --memory",
+    )
+
+
+def _messages(stream: BinaryIO, deadline: float) -> Iterator[Any]:
+    """The messages of a worker until its end; None when the deadline has passed."""
+    begun = b""
+    while True:
+        left = deadline - time.perf_counter()
+        if left <= 0:
+            yield None
+            return
+        ready, _, _ = select.select([stream], [], [], min(left, OFTEN))
+        if not ready:
+            continue
+        piece = os.read(stream.fileno(), 1 << 16)
+        if not piece:
+            return
+        *whole, begun = (begun + piece).split(b"\n")
+        yield from map(json.loads, whole)

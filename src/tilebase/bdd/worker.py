@@ -1,0 +1,69 @@
+"""The process that holds the diagrams: ``python -m tilebase.bdd.worker``.
+
+It reads a `process.Task` from its standard input and writes one JSON object per line to its standard
+output: each finished line, and then an outcome or an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict
+from typing import Any
+
+from tilebase.bdd.families import Families
+from tilebase.bdd.library import Library
+from tilebase.bdd.process import Outcome, Task
+from tilebase.bdd.relations import Relations
+from tilebase.bdd.sets import Sets
+from tilebase.bdd.strategies import Analysis
+from tilebase.errors import ResourceError, TilebaseError
+
+DIE_WITH_PARENT = 1
+"""Linux's PR_SET_PDEATHSIG."""
+
+
+def main() -> int:
+    """Do the task on standard input; return the exit status."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:
+        return 1
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends this process
+    channel = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what a library prints is not a message
+
+    def send(**message: Any) -> None:
+        channel.write(json.dumps(message) + "\n")
+
+    try:
+        task = Task.from_json(sys.stdin.read())
+        outcome = do(task, lambda line, fraction: send(line=asdict(line), fraction=fraction))
+        send(outcome=asdict(outcome))
+    except TilebaseError as error:
+        send(error=type(error).__name__, text=str(error))
+    except MemoryError:
+        send(
+            error=ResourceError.__name__,
+            text="there is not enough memory for the diagrams: give less --memory",
+        )
+    return 0
+
+
+def sets_of(task: Task) -> Sets:
+    """The sets of boards that a task needs, without any board yet."""
+    kind = {"bdd": Relations, "zbdd": Families}[task.kind]
+    return kind(task.game, task.encoding, task.order, Library(task.kind, task.nodes, task.threads))
+
+
+def do(task: Task, tell: Any) -> Outcome:
+    """Do a task; `tell(line, fraction)` is called after each line."""
+    analysis = Analysis(sets_of(task), task.rules, tell, keep=bool(task.export or task.certificate))
+    return Outcome(analysis.run(task.strategy))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

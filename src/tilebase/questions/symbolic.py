@@ -1,0 +1,299 @@
+"""What can be forced, or made at all, with sets of boards as decision diagrams.
+
+`bdd` says how.  The work is done by a child process, which reports each layer or sweep line; what it has
+reported is kept if memory or time run out.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tilebase._version import __version__
+from tilebase.bdd.codes import ENCODINGS, ORDERS
+from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
+from tilebase.bdd.process import Task, run_task
+from tilebase.bdd.sets import check_lines
+from tilebase.bdd.strategies import DROPPERS, STRATEGIES, WINNERS, Line, Rules
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.dense.index import cell_codes
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
+from tilebase.game.statements import board_words, winning_words, within_words
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.resources import check_resources
+from tilebase.runtime.storage import check_writable
+
+NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
+"""More nodes than diagrams of so few boards can have need no memory."""
+
+
+@dataclass(frozen=True)
+class Symbolic:
+    """What was found with decision diagrams.
+
+    Attributes
+    ----------
+    game:
+        The game.
+    wins:
+        Whether the side of `rules.winner` wins from the start; None if memory or time ran out.
+    rules:
+        Who spawns, whose set was computed, and so on.
+    strategy, encoding, order, kind:
+        How.
+    lines:
+        What was found for each layer or sweep line, in the order of the work.
+    seconds:
+        Time for all of it.
+    reason:
+        Why it is not complete; empty if it is.
+    listed, exported:
+        Boards in the certificate, bytes of the exported set, if they were asked for.
+    version:
+        The version of this program.
+    """
+
+    game: Game
+    wins: bool | None
+    rules: Rules
+    strategy: str
+    encoding: str
+    order: str
+    kind: str
+    lines: tuple[Line, ...]
+    seconds: float
+    reason: str = ""
+    listed: int | None = None
+    exported: int | None = None
+    version: str = __version__
+
+    def __repr__(self) -> str:
+        verdict = {True: "yes", False: "no", None: "undecided"}[self.wins]
+        return f"<Symbolic {self.game}: {verdict}, by the strategy {self.strategy}>"
+
+    @property
+    def states(self) -> int:
+        """How many states the winner wins, as far as they were computed and counted."""
+        return sum(max(line.states, 0) for line in self.lines)
+
+    @property
+    def afterstates(self) -> int:
+        """How many afterstates the winner wins, likewise."""
+        return sum(max(line.afterstates, 0) for line in self.lines)
+
+    @property
+    def iterations(self) -> int:
+        """How often preimages were computed."""
+        return sum(line.iterations for line in self.lines)
+
+    @property
+    def peak(self) -> int:
+        """Nodes of the largest set."""
+        return max((line.peak for line in self.lines), default=0)
+
+    @property
+    def slider_wins(self) -> bool | None:
+        """Whether the player reaches the goal."""
+        return self.wins if self.wins is None or self.rules.winner == "slider" else not self.wins
+
+    @property
+    def statement(self) -> str:
+        """The result in words."""
+        game = self.game
+        spawns = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
+        starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
+        start = starts.get(game.start, f"the board {game.start}")
+        if self.rules.dropper == "helper":
+            start = start.replace("every", "some")
+        verdict = {True: "can", False: "cannot", None: "perhaps can (it is undecided)"}[self.slider_wins]
+        who, how = {
+            "adversary": (f"the player {verdict} force", f"against every spawn of {spawns}"),
+            "helper": (f"the player {verdict} make", f"if spawns of {spawns} help"),
+            "first-cell": (
+                f"the player {verdict} force",
+                f"if {spawns} are always spawned on the first empty cell",
+            ),
+        }[self.rules.dropper]
+        return f"2048 on {board_words(game)}, from {start}: {who} {winning_words(game)}{within_words(game)} {how}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The lines as rows of a table, with the bytes of nodes per state."""
+        name = {"sum": "sum", "sweep": "line (k,l)", "accumulative": "boards"}[self.strategy]
+        return [
+            {name: int(line.name) if self.strategy == "sum" else line.name}
+            | {
+                field: getattr(line, field)
+                for field in ("iterations", "states", "afterstates", "nodes", "peak")
+                if self.rules.counts or field == "iterations"
+            }
+            | ({"bytes per state": bytes_per_state(line)} if self.rules.counts else {})
+            | {"seconds": round(line.seconds, 3)}
+            for line in self.lines
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "statement": self.statement,
+            "game": self.game.identity,
+            "wins": self.wins,
+            "rules": asdict(self.rules),
+            "strategy": self.strategy,
+            "encoding": self.encoding,
+            "order": self.order,
+            "kind": self.kind,
+            "states": self.states,
+            "afterstates": self.afterstates,
+            "iterations": self.iterations,
+            "peak": self.peak,
+            "seconds": round(self.seconds, 2),
+            "reason": self.reason,
+            "listed": self.listed,
+            "exported": self.exported,
+            "lines": [asdict(line) for line in self.lines],
+            "version": self.version,
+        }
+
+
+def bytes_per_state(line: Line) -> float:
+    """Bytes of the nodes of the larger set of a line for each state in it, to three digits; 0 if empty."""
+    most = max(line.states, line.afterstates)
+    return float(f"{line.nodes * NODE_BYTES / most:.3g}") if most > 0 else 0.0
+
+
+def symbolic(
+    game: Game,
+    *,
+    strategy: str = "sum",
+    encoding: str | None = None,
+    order: str = "rows",
+    kind: str = "bdd",
+    dropper: str = "adversary",
+    winner: str = "slider",
+    strong: bool = True,
+    lemma: bool = False,
+    counts: bool = True,
+    memory: int | None = None,
+    threads: int | None = None,
+    seconds: float = math.inf,
+    export: Path | str | None = None,
+    certificate: Path | str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Symbolic:
+    """Compute from which boards a side wins, with sets of boards as decision diagrams.
+
+    Parameters
+    ----------
+    game:
+        The game; of the probability of a 4, only whether it is 0, 1 or between counts.
+    strategy:
+        One of `bdd.strategies.STRATEGIES`.
+    encoding:
+        One of `bdd.codes.ENCODINGS`.  None: short, or binary in a ZBDD.
+    order:
+        One of `bdd.codes.ORDERS`.
+    kind:
+        ``"bdd"``, or ``"zbdd"`` for zero-suppressed diagrams.
+    dropper:
+        Who spawns: ``"adversary"``; ``"helper"``, who wants the goal too; ``"first-cell"``, which spawns on
+        the first empty cell by rows (of spawned 2s and 4s, an adversary chooses).
+    winner:
+        Whose winning set is computed: ``"slider"`` or ``"dropper"``.
+    strong:
+        Whether the whole set is computed.  Otherwise the work stops once the start is decided.
+    lemma:
+        Whether states are left out that break Edixhoven's corollary 7, which play from an empty board cannot
+        make.  Boards that break it are then in no set.
+    counts:
+        Whether boards and nodes are counted: about a fifth of the time.
+    memory, threads:
+        As in `solve`; the tables of the library take what is given.
+    seconds:
+        The work stops after this time; then `Symbolic.wins` is None.
+    export:
+        Folder for the winning set, which ``tilebase probe`` can ask (`bdd.export`).
+    certificate:
+        File for a proof that ``tilebase check`` can check.
+    progress:
+        Called with a `Progress` after each layer or sweep line.
+
+    Raises
+    ------
+    UsageError
+        If the game has no goal, or the choices do not fit together.
+    MissingExtraError
+        If OxiDD is not installed.
+    ResourceError
+        If a line of the board has too many contents, or the memory is too little to begin.
+    StorageError
+        If a file cannot be written.
+
+    >>> found = symbolic(Game("2x2", 16, four=0, start="empty"))
+    >>> found.wins, found.states, found.afterstates
+    (True, 237, 151)
+    """
+    memory, threads = check_resources(memory, threads)
+    encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
+    rules = Rules(dropper, winner, strong, counts, lemma)
+    task = Task(game, rules, strategy, kind, encoding, order, 0, threads)
+    check_task(task)
+    check_files(task, export, certificate)
+    boards = sum(boards_by_sum(game).values())
+    nodes = min(capacity_for(memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
+    task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
+    pace, lines, done = Pace(progress, "states"), list[Line](), 0
+    began = time.perf_counter()
+
+    def tell(line: Line, fraction: float) -> None:
+        nonlocal done
+        lines.append(line)
+        done += max(line.states, 0)
+        if pace.due():
+            pace.report(int(line.name) if line.name.isdecimal() else len(lines), "solve", done, fraction)
+
+    outcome = run_task(task, tell, began + seconds)
+    spent = time.perf_counter() - began
+    return Symbolic(
+        game, outcome.wins, rules, strategy, encoding, order, kind, tuple(lines), spent,
+        outcome.reason, outcome.listed, outcome.exported,
+    )  # fmt: skip
+
+
+def check_task(task: Task) -> None:
+    """Raise `UsageError`, `ResourceError` or `MissingExtraError` unless the choices fit together."""
+    game, rules = task.game, task.rules
+    if not game.can_win:
+        raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
+    for name, chosen, known in (
+        ("strategy", task.strategy, STRATEGIES),
+        ("encoding", task.encoding, tuple(ENCODINGS)),
+        ("order", task.order, tuple(ORDERS)),
+        ("kind", task.kind, tuple(KINDS)),
+        ("dropper", rules.dropper, DROPPERS),
+        ("winner", rules.winner, WINNERS),
+    ):
+        if chosen not in known:
+            raise UsageError(f"{name} {chosen!r} does not exist: choose one of {', '.join(known)}")
+    if game.goal_sum is not None and task.strategy != "sum":
+        raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")
+    if rules.dropper == "helper" and rules.winner == "dropper":
+        raise UsageError("a helper wants what the player wants: leave out the winner dropper")
+    if task.kind == "zbdd" and task.encoding == "short":
+        raise UsageError("a ZBDD has no free bits: use the encoding binary or one-hot")
+    if rules.lemma and (game.start_board is not None or game.unmergeable):
+        raise UsageError("corollary 7 is about play from an empty board: leave out --lemma, or the start")
+    check_lines(game, len({value for cell in range(game.cells) for value in cell_codes(game, cell)}))
+    require_oxidd()
+
+
+def check_files(task: Task, export: Path | str | None, certificate: Path | str | None) -> None:
+    """Raise `UsageError` or `StorageError` unless these files can be written."""
+    if task.kind != "bdd" and (export or certificate):
+        raise UsageError("sets and proofs are written from BDDs: leave out the kind zbdd")
+    if certificate is not None:
+        check_writable(Path(certificate))
