@@ -73,6 +73,10 @@ if TYPE_CHECKING:
     from tilebase.questions.simulation import Simulation as Simulation
     from tilebase.questions.simulation import simulate as simulate
     from tilebase.questions.solve import solve as solve
+    from tilebase.questions.symbolic import Symbolic as Symbolic
+    from tilebase.questions.symbolic import Trial as Trial
+    from tilebase.questions.symbolic import search_orders as search_orders
+    from tilebase.questions.symbolic import symbolic as symbolic
     from tilebase.questions.thinning import Thinning as Thinning
     from tilebase.questions.thinning import thin as thin
     from tilebase.runtime.progress import Progress as Progress
@@ -180,6 +184,12 @@ _HOMES = {
         "simulate",
     ),
     "questions.solve": ("solve",),
+    "questions.symbolic": (
+        "Symbolic",
+        "Trial",
+        "search_orders",
+        "symbolic",
+    ),
     "questions.thinning": (
         "Thinning",
         "thin",

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 from tilebase import errors
 from tilebase.bdd.strategies import Line, Rules
@@ -79,6 +79,7 @@ class Outcome:
 
     wins: bool | None
     reason: str = ""
+    out_of_memory: bool = False
     listed: int | None = None
     exported: int | None = None
 
@@ -122,7 +123,7 @@ def _follow(
         elif "error" in message:
             kind = getattr(errors, message["error"], TilebaseError)
             if kind is ResourceError:
-                return Outcome(None, message["text"])
+                return Outcome(None, message["text"], out_of_memory=True)
             raise kind(message["text"])
         else:
             return Outcome(**message["outcome"])
@@ -130,11 +131,13 @@ def _follow(
     cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
     return Outcome(
         None,
-        f"the process that held the diagrams ended ({cause}), probably for lack of memory: give less --memory",
+        f"the process that held the diagrams ended ({cause}), probably for lack of memory: give less "
+        "--memory",
+        out_of_memory=True,
     )
 
 
-def _messages(stream: BinaryIO, deadline: float) -> Iterator[Any]:
+def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:
     """The messages of a worker until its end; None when the deadline has passed."""
     begun = b""
     while True:

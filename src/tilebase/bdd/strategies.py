@@ -27,9 +27,9 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.game.game import Cells, Game
 
 STRATEGIES = ("sum", "sweep", "accumulative")
-DROPPERS = ("adversary", "helper", "first-cell")
+VARIANTS = ("adversarial", "cooperative", "deterministic")
 """Who spawns: an adversary, someone who wants the goal too, or a rule: always on the first empty cell."""
-WINNERS = ("slider", "dropper")
+PLAYERS = ("slider", "dropper")
 SweepLine = tuple[int, int]
 
 
@@ -68,22 +68,22 @@ class Rules:
 
     Attributes
     ----------
-    dropper, winner:
-        One of `DROPPERS`, one of `WINNERS`.
+    variant, player:
+        One of `VARIANTS`, one of `PLAYERS`.
     strong:
         Whether the whole set is wanted, and not only whether it holds the start.
     counts:
         Whether boards and nodes are counted.
-    lemma:
+    corollary7:
         Whether states that play from an empty board cannot make (Edixhoven, corollary 7) are left out: for a
         tile of exponent k, k - 1 cells are empty or hold less; k - 2 if 4s are spawned.
     """
 
-    dropper: str = "adversary"
-    winner: str = "slider"
+    variant: str = "adversarial"
+    player: str = "slider"
     strong: bool = True
     counts: bool = True
-    lemma: bool = False
+    corollary7: bool = False
 
 
 @dataclass
@@ -194,7 +194,7 @@ class Analysis:
         """The states of a part that the winner wins."""
         sets, began = self.sets, time.perf_counter()
         part.afters = self._careful(sets.as_afters, part.boards)
-        if self.rules.lemma:
+        if self.rules.corollary7:
             part.boards = self._careful(operator.and_, part.boards, self._possible)
         # A sum needs one step: what follows a spawn has another sum.
         once = part.above.keys() >= set(self.game.spawn_exponents)
@@ -226,22 +226,22 @@ class Analysis:
     def _afters(self, part: Part, states: Diagram) -> Diagram:
         """The afterstates of a part that the winner wins, if it wins these states of the part."""
         sets, rules = self.sets, self.rules
-        chooses = rules.dropper == "helper" or rules.winner == "dropper"
+        chooses = rules.variant == "cooperative" or rules.player == "dropper"
         reached = []
         for exponent in self.game.spawn_exponents:
             above = part.above.get(exponent, states)
             wanted = above if chooses else sets.others(above)
-            reached.append(sets.spawns_into(wanted, exponent, first=rules.dropper == "first-cell"))
+            reached.append(sets.spawns_into(wanted, exponent, first=rules.variant == "deterministic"))
         spawned = part.afters & sets.open
         afters = spawned & sets.union(reached) if chooses else sets.minus(spawned, sets.union(reached))
         if not self.game.patterns:
             return afters
         won = part.afters & sets.matching
-        return afters | won if rules.winner == "slider" else sets.minus(afters, won)
+        return afters | won if rules.player == "slider" else sets.minus(afters, won)
 
     def _states(self, part: Part, afters: Diagram) -> Diagram:
         """The states of a part that the winner wins, from the afterstates that it wins."""
-        sets, for_slider = self.sets, self.rules.winner == "slider"
+        sets, for_slider = self.sets, self.rules.player == "slider"
         if part.won:
             return part.boards if for_slider else sets.none
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
@@ -250,10 +250,10 @@ class Analysis:
 
     def _passed(self, part: Part) -> Diagram:
         """The afterstates of a part that let the slider win: what lower sweep lines need of it."""
-        return part.found if self.rules.winner == "slider" else self.sets.minus(part.afters, part.found)
+        return part.found if self.rules.player == "slider" else self.sets.minus(part.afters, part.found)
 
     def _slides_into(self, afters: Diagram) -> Diagram:
-        return self.sets.slides_into(afters, symmetric=self.rules.dropper != "first-cell")
+        return self.sets.slides_into(afters, symmetric=self.rules.variant != "deterministic")
 
     @cached_property
     def _possible(self) -> Diagram:
@@ -273,7 +273,7 @@ class Analysis:
     def starts(self) -> list[Cells]:
         """The states that play can begin with."""
         game = self.game
-        if self.rules.dropper != "first-cell" or game.start_board is not None:
+        if self.rules.variant != "deterministic" or game.start_board is not None:
             return [board for board, _ in game.starts()]
         begun = [game.empty_board]
         for _ in range(1 if game.start == "empty" else 2):
@@ -289,7 +289,7 @@ class Analysis:
     def _verdict(self) -> bool:
         """Whether the winner wins, as far as is known: who spawns chooses the start too."""
         found = [self._found.get(board, False) for board in self.starts]
-        chooses = self.rules.dropper == "helper" or self.rules.winner == "dropper"
+        chooses = self.rules.variant == "cooperative" or self.rules.player == "dropper"
         return any(found) if chooses else all(found)
 
 

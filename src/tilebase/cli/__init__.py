@@ -36,6 +36,7 @@ from tilebase.cli.reproduce import reproduce
 from tilebase.cli.runs import runs
 from tilebase.cli.simulate import simulate
 from tilebase.cli.solve import solve
+from tilebase.cli.symbolic import symbolic
 from tilebase.cli.thin import thin
 from tilebase.cli.usage import usage_sentence
 from tilebase.cli.verify import verify
@@ -49,7 +50,7 @@ app = App(
 )
 COMMANDS = {
     "Solve and count": (solve, count, index, plan),
-    "Prove and force": (prove, force, check, lemma, limits),
+    "Prove and force": (prove, force, symbolic, check, lemma, limits),
     "Ask a table": (probe, play, simulate, evaluate, thin, verify),
     "Draw": (plot, graph),
     "Compare and keep": (reproduce, export, codecs, runs),

@@ -67,8 +67,8 @@ def decide(
     engine: Annotated[
         str | None,
         Parameter(
-            help="search, dense or reachable. Left out: the search, and if that takes long dense, where it "
-            "fits into memory and into the budget."
+            help="search, dense, symbolic (decision diagrams) or reachable. Left out: the search, and if that "
+            "takes long dense, where it fits into memory and into the budget."
         ),
     ] = None,
     certificate: Annotated[

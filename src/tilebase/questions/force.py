@@ -1,12 +1,14 @@
 """Deciding whether a goal is forced: whether the player can make it against every spawn.
 
 This depends only on whether 2s and 4s may be spawned, and not on the probability of a 4.  There are
-three engines:
+four engines:
 
 * ``search``: a depth-first search of canonical afterstates with a table of decided ones
   (`search.search`).  It opens a few percent of the boards up to symmetry, and finds a strategy.
 * ``dense``: a pass over all boards within the limits (`dense.passes`), with one bit per board.  It is the
   fastest engine for many boards, if their layers fit into memory.
+* ``symbolic``: sets of boards as decision diagrams (`questions.symbolic`).  It is the fastest for boards of
+  many cells and few different tiles, as 4x4 to 32.
 * ``reachable``: counting and solving the reachable positions (`questions.solve`), for comparisons.
 """
 
@@ -37,13 +39,14 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Solution
 from tilebase.objectives.values import Exact
 from tilebase.questions.solve import solve
+from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import check_writable
 from tilebase.search.certificates import check_certifiable, write_certificate
 from tilebase.search.search import Search
 
-ENGINES = ("search", "dense", "reachable")
+ENGINES = ("search", "dense", "symbolic", "reachable")
 SPAWNS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
 """The tiles that the adversary may spawn, and a probability of a 4 under which they occur."""
 
@@ -61,7 +64,8 @@ class Forced:
     engine:
         One of `ENGINES`.
     positions:
-        Afterstates opened by the search, afterstates solved by the others.
+        Afterstates opened by the search, afterstates solved by the others; boards of the layers that were
+        solved with diagrams.
     seconds:
         The time of the last call, without earlier calls that it continued.
     listed:
@@ -178,7 +182,7 @@ def force(
         The search gives up after this time; then `Forced.forced` is None.  A pass does not give up.  But
         unless it is named as `engine`, it begins only if it probably takes at most 50 % of the time left.
     certificate:
-        File for a proof (`search.certificates`), which only the search can make.
+        File for a proof (`search.certificates`), which the search and diagrams can make.
     anyway:
         Begin the pass named as `engine` even if it is expected to take more than a week.  The time of a
         search cannot be estimated: it continues for `seconds`.
@@ -202,8 +206,8 @@ def force(
         raise UsageError(f"engine {engine!r} does not exist: choose one of {', '.join(ENGINES)}")
     if certificate is not None:
         check_certifiable(game)
-        if engine not in (None, "search"):
-            raise UsageError("a certificate is made by the engine search only: leave the engine out")
+        if engine not in (None, "search", "symbolic"):
+            raise UsageError("a certificate is made by the engines search and symbolic: leave the engine out")
         check_writable(Path(certificate))
     since = time.perf_counter()
     if engine in (None, "search"):
@@ -229,6 +233,8 @@ def force(
         if forced is not None or not free:
             return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
         del search  # releases its table, so that the pass can use all of the memory
+    if engine == "symbolic":
+        return _by_diagrams(game, memory, threads, seconds, certificate, progress)
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
     found: Solution = solve(
@@ -237,6 +243,26 @@ def force(
     )  # fmt: skip
     assert isinstance(found.value, Exact)
     return Forced(game, found.value.value == 1, chosen, found.positions, time.perf_counter() - since)
+
+
+def _by_diagrams(
+    game: Game,
+    memory: int,
+    threads: int,
+    seconds: float,
+    certificate: Path | str | None,
+    progress: Callable[[Progress], None] | None,
+) -> Forced:
+    """The verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
+    found = symbolic(
+        game, strong=False, counts=False, memory=memory, threads=threads, seconds=seconds,
+        certificate=certificate, progress=progress,
+    )  # fmt: skip
+    if found.wins is None and found.out_of_memory:
+        raise ResourceError(found.reason)
+    layers = boards_by_sum(game)
+    boards = sum(layers[int(line.name)] for line in found.lines)
+    return Forced(game, found.wins, "symbolic", boards, found.seconds, found.listed)
 
 
 @contextmanager

@@ -388,6 +388,72 @@ def _codec_legend(axes: Axes, rows: Sequence[_Measured]) -> None:
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.005, 1.02), alignment="left")
 
 
+# -- decision diagrams -----------------------------------------------------------------------------
+
+
+class _Solved(Protocol):
+    """A layer or sweep line of `bdd.strategies`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def nodes(self) -> int: ...
+
+
+class _Symbolic(Protocol):
+    @property
+    def statement(self) -> str: ...
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def lines(self) -> Sequence[_Solved]: ...
+
+
+def plot_lines(found: _Symbolic, path: Path | str) -> None:
+    """Draw the iterations, seconds and nodes of each layer or sweep line, as an SVG or PNG file.
+
+    Sweep lines (k, l) are drawn by l, one curve for each k, as in Edixhoven's figures 11 to 13.  Raises
+    `UsageError` for another suffix or without lines, `MissingExtraError`, `StorageError`.
+    """
+    if not found.lines:
+        raise UsageError("no layer was finished: there is nothing to draw")
+    fields = ("seconds", "nodes") if found.strategy == "sum" else ("iterations", "seconds", "nodes")
+    with _picture(path, 4.6 * len(fields), 4.4) as figure:
+        panels = list(np.atleast_1d(figure.subplots(1, len(fields))))
+        for axes, field in zip(panels, fields, strict=True):
+            _lines_panel(axes, found, field)
+        _head(panels[0], "Work by layer" if found.strategy == "sum" else "Work by sweep line", "")
+        text = "\n".join(textwrap.wrap(found.statement, 60 * len(fields)))
+        figure.supxlabel(text, fontsize=9, color=GREY)
+
+
+def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
+    curves: dict[int, list[tuple[float, float]]] = {}
+    for line in found.lines:
+        name = line.name.strip("()").split(",")
+        k, place = (int(name[0]), float(name[1])) if len(name) == 2 else (0, float(len(curves.get(0, ()))))
+        if found.strategy == "sum":
+            k, place = 0, float(line.name)
+        curves.setdefault(k, []).append((place, getattr(line, field)))
+    shades = _shades(len(curves))
+    for (k, points), shade in zip(sorted(curves.items()), shades, strict=True):
+        points.sort()
+        xs, ys = zip(*points, strict=True)
+        mark = "" if found.strategy == "sum" else "o"
+        axes.plot(xs, ys, color=shade, marker=mark, markersize=4, label=f"k = {k}", linewidth=1.4)
+    axes.set_yscale("symlog", linthresh={"seconds": 1e-3}.get(field, 1))
+    axes.set_ylabel(field)
+    axes.set_xlabel("sum" if found.strategy == "sum" else "l: tiles of exponent k")
+    axes.grid(which="major")
+    axes.yaxis.set_major_formatter(_formatter(_number))
+    if len(curves) > 1 and field == "nodes":
+        axes.legend(loc="upper left", bbox_to_anchor=(1.005, 1.02), alignment="left")
+
+
 # -- shared by all pictures ------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,10 @@ from tilebase.bdd.codes import ENCODINGS, ORDERS
 from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.process import Task, run_task
 from tilebase.bdd.sets import check_lines
-from tilebase.bdd.strategies import DROPPERS, STRATEGIES, WINNERS, Line, Rules
+from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import cell_codes
-from tilebase.errors import UsageError
+from tilebase.errors import GameError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.statements import board_words, winning_words, within_words
 from tilebase.runtime.progress import Pace, Progress
@@ -41,7 +42,7 @@ class Symbolic:
     game:
         The game.
     wins:
-        Whether the side of `rules.winner` wins from the start; None if memory or time ran out.
+        Whether the side `rules.player` wins from the start; None if memory or time ran out.
     rules:
         Who spawns, whose set was computed, and so on.
     strategy, encoding, order, kind:
@@ -52,6 +53,8 @@ class Symbolic:
         Time for all of it.
     reason:
         Why it is not complete; empty if it is.
+    out_of_memory:
+        Whether memory is the reason, and not time.
     listed, exported:
         Boards in the certificate, bytes of the exported set, if they were asked for.
     version:
@@ -68,6 +71,7 @@ class Symbolic:
     lines: tuple[Line, ...]
     seconds: float
     reason: str = ""
+    out_of_memory: bool = False
     listed: int | None = None
     exported: int | None = None
     version: str = __version__
@@ -78,12 +82,12 @@ class Symbolic:
 
     @property
     def states(self) -> int:
-        """How many states the winner wins, as far as they were computed and counted."""
+        """How many states the side wins, as far as they were computed and counted."""
         return sum(max(line.states, 0) for line in self.lines)
 
     @property
     def afterstates(self) -> int:
-        """How many afterstates the winner wins, likewise."""
+        """How many afterstates it wins, likewise."""
         return sum(max(line.afterstates, 0) for line in self.lines)
 
     @property
@@ -99,7 +103,7 @@ class Symbolic:
     @property
     def slider_wins(self) -> bool | None:
         """Whether the player reaches the goal."""
-        return self.wins if self.wins is None or self.rules.winner == "slider" else not self.wins
+        return self.wins if self.wins is None or self.rules.player == "slider" else not self.wins
 
     @property
     def statement(self) -> str:
@@ -108,18 +112,20 @@ class Symbolic:
         spawns = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
         starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
         start = starts.get(game.start, f"the board {game.start}")
-        if self.rules.dropper == "helper":
+        if self.rules.variant == "cooperative":
             start = start.replace("every", "some")
-        verdict = {True: "can", False: "cannot", None: "perhaps can (it is undecided)"}[self.slider_wins]
-        who, how = {
-            "adversary": (f"the player {verdict} force", f"against every spawn of {spawns}"),
-            "helper": (f"the player {verdict} make", f"if spawns of {spawns} help"),
-            "first-cell": (
-                f"the player {verdict} force",
-                f"if {spawns} are always spawned on the first empty cell",
-            ),
-        }[self.rules.dropper]
-        return f"2048 on {board_words(game)}, from {start}: {who} {winning_words(game)}{within_words(game)} {how}"
+        can = {
+            True: "the player can",
+            False: "the player cannot",
+            None: "it is undecided whether the player can",
+        }[self.slider_wins]
+        verb, how = {
+            "adversarial": ("force", f"against every spawn of {spawns}"),
+            "cooperative": ("make", f"if spawns of {spawns} help"),
+            "deterministic": ("force", f"if {spawns} are always spawned on the first empty cell"),
+        }[self.rules.variant]
+        goal = f"{winning_words(game)}{within_words(game)}"
+        return f"2048 on {board_words(game)}, from {start}: {can} {verb} {goal} {how}"
 
     def rows(self) -> list[dict[str, Any]]:
         """The lines as rows of a table, with the bytes of nodes per state."""
@@ -173,10 +179,10 @@ def symbolic(
     encoding: str | None = None,
     order: str = "rows",
     kind: str = "bdd",
-    dropper: str = "adversary",
-    winner: str = "slider",
+    variant: str = "adversarial",
+    player: str = "slider",
     strong: bool = True,
-    lemma: bool = False,
+    corollary7: bool = False,
     counts: bool = True,
     memory: int | None = None,
     threads: int | None = None,
@@ -199,14 +205,14 @@ def symbolic(
         One of `bdd.codes.ORDERS`.
     kind:
         ``"bdd"``, or ``"zbdd"`` for zero-suppressed diagrams.
-    dropper:
-        Who spawns: ``"adversary"``; ``"helper"``, who wants the goal too; ``"first-cell"``, which spawns on
-        the first empty cell by rows (of spawned 2s and 4s, an adversary chooses).
-    winner:
+    variant:
+        Who spawns: ``"adversarial"``; ``"cooperative"``: someone who wants the goal too;
+        ``"deterministic"``: always on the first empty cell, by rows (of 2s and 4s an adversary chooses).
+    player:
         Whose winning set is computed: ``"slider"`` or ``"dropper"``.
     strong:
         Whether the whole set is computed.  Otherwise the work stops once the start is decided.
-    lemma:
+    corollary7:
         Whether states are left out that break Edixhoven's corollary 7, which play from an empty board cannot
         make.  Boards that break it are then in no set.
     counts:
@@ -239,7 +245,7 @@ def symbolic(
     """
     memory, threads = check_resources(memory, threads)
     encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
-    rules = Rules(dropper, winner, strong, counts, lemma)
+    rules = Rules(variant, player, strong, counts, corollary7)
     task = Task(game, rules, strategy, kind, encoding, order, 0, threads)
     check_task(task)
     check_files(task, export, certificate)
@@ -260,7 +266,7 @@ def symbolic(
     spent = time.perf_counter() - began
     return Symbolic(
         game, outcome.wins, rules, strategy, encoding, order, kind, tuple(lines), spent,
-        outcome.reason, outcome.listed, outcome.exported,
+        outcome.reason, outcome.out_of_memory, outcome.listed, outcome.exported,
     )  # fmt: skip
 
 
@@ -274,19 +280,19 @@ def check_task(task: Task) -> None:
         ("encoding", task.encoding, tuple(ENCODINGS)),
         ("order", task.order, tuple(ORDERS)),
         ("kind", task.kind, tuple(KINDS)),
-        ("dropper", rules.dropper, DROPPERS),
-        ("winner", rules.winner, WINNERS),
+        ("variant", rules.variant, VARIANTS),
+        ("player", rules.player, PLAYERS),
     ):
         if chosen not in known:
             raise UsageError(f"{name} {chosen!r} does not exist: choose one of {', '.join(known)}")
     if game.goal_sum is not None and task.strategy != "sum":
         raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")
-    if rules.dropper == "helper" and rules.winner == "dropper":
-        raise UsageError("a helper wants what the player wants: leave out the winner dropper")
+    if rules.variant == "cooperative" and rules.player == "dropper":
+        raise UsageError("in the cooperative game both sides want the goal: leave out the player dropper")
     if task.kind == "zbdd" and task.encoding == "short":
         raise UsageError("a ZBDD has no free bits: use the encoding binary or one-hot")
-    if rules.lemma and (game.start_board is not None or game.unmergeable):
-        raise UsageError("corollary 7 is about play from an empty board: leave out --lemma, or the start")
+    if rules.corollary7 and (game.start_board is not None or game.unmergeable):
+        raise UsageError("corollary 7 is about play from an empty board: leave it out, or the start")
     check_lines(game, len({value for cell in range(game.cells) for value in cell_codes(game, cell)}))
     require_oxidd()
 
@@ -297,3 +303,69 @@ def check_files(task: Task, export: Path | str | None, certificate: Path | str |
         raise UsageError("sets and proofs are written from BDDs: leave out the kind zbdd")
     if certificate is not None:
         check_writable(Path(certificate))
+
+
+# -- which order -----------------------------------------------------------------------------------
+
+TRIAL_BOARDS, TRIAL_SECONDS = 1 << 21, 20.0
+"""Most boards of the smaller game, and most seconds for each trial on it."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How many nodes all layers of a smaller game have together, with one encoding and order."""
+
+    game: Game
+    encoding: str
+    order: str
+    nodes: int
+    seconds: float
+
+
+def search_orders(
+    game: Game,
+    *,
+    variant: str = "adversarial",
+    kind: str = "bdd",
+    encoding: str | None = None,
+    threads: int | None = None,
+) -> tuple[Trial, ...]:
+    """Try every order, and every encoding unless one is given, on a smaller board; the fewest nodes first.
+
+    A trial that takes too long is left out.  Raises `UsageError` if no smaller board exists.
+    """
+    smaller = smaller_game(game)
+    encodings = [encoding] if encoding else [one for one in ENCODINGS if (kind, one) != ("zbdd", "short")]
+    trials = []
+    for one in encodings:
+        for order in ORDERS:
+            found = symbolic(
+                smaller, encoding=one, order=order, kind=kind, variant=variant, threads=threads,
+                seconds=TRIAL_SECONDS,
+            )  # fmt: skip
+            if found.wins is not None:
+                nodes = sum(line.nodes for line in found.lines)
+                trials.append(Trial(smaller, one, order, nodes, found.seconds))
+    return tuple(sorted(trials, key=lambda trial: (trial.nodes, trial.seconds)))
+
+
+def smaller_game(game: Game) -> Game:
+    """A game with the same spawns on as many boards as trials allow: fewer rows, lower tiles, no limits.
+
+    Raises `UsageError` if there is none.
+    """
+    least = 4 if game.spawn_exponents == (1,) else 8
+    candidates = []
+    shape = game.shape
+    while shape[0] >= 1:
+        tile = game.goal or 1 << max(game.tops)
+        while tile >= least:
+            with suppress(GameError):  # too few cells for the tile
+                candidates.append(Game(shape, tile, four=game.four, start="empty"))
+            tile //= 2
+        shape = (shape[0] - 1, *shape[1:])
+    sizes = [(sum(boards_by_sum(one).values()), one) for one in candidates if one.goal_fits]
+    fitting = [(boards, one) for boards, one in sizes if boards <= TRIAL_BOARDS]
+    if not fitting:
+        raise UsageError("no smaller board has this goal: choose an order")
+    return max(fitting, key=lambda pair: pair[0])[1]

@@ -1,0 +1,170 @@
+"""``tilebase symbolic``: from which boards a side wins, as decision diagrams."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import (
+    FormatOption,
+    GoalSumOption,
+    LimitsOption,
+    MemoryOption,
+    OutputOption,
+    PatternOption,
+    QuietOption,
+    ShapeArgument,
+    StartOption,
+    ThreadsOption,
+    TimeOption,
+    WallsOption,
+    parse_bytes,
+    parse_cells,
+    parse_seconds,
+)
+from tilebase.cli.output import choose_format, signature, write_rows
+from tilebase.cli.progress import counting_progress
+from tilebase.errors import UsageError
+from tilebase.game.game import Game
+
+if TYPE_CHECKING:
+    from tilebase.questions.symbolic import Symbolic
+
+MOST_ROWS = 40
+"""Layers or sweep lines that are printed unless --lines asks for all."""
+
+
+def symbolic(
+    shape: ShapeArgument,
+    goal: Annotated[int | None, Parameter(help="The tile to force.")] = None,
+    *,
+    spawns: Annotated[
+        str, Parameter(name=["--spawns", "--drops"], help="Tiles that may be spawned: 2,4 or 2 or 4.")
+    ] = "2,4",
+    variant: Annotated[
+        str,
+        Parameter(
+            help="adversarial; cooperative (spawns help); or deterministic (always on the first empty cell)."
+        ),
+    ] = "adversarial",
+    player: Annotated[
+        str, Parameter(help="Whose winning set is computed: slider (the player) or dropper (who spawns).")
+    ] = "slider",
+    weak: Annotated[
+        bool, Parameter(negative=(), help="Stop once the start is decided; the set is then not complete.")
+    ] = False,
+    strategy: Annotated[
+        str,
+        Parameter(
+            help="sum (layer by layer), sweep (by largest exponent k and how many of it, l), or accumulative "
+            "(one growing set)."
+        ),
+    ] = "sum",
+    encoding: Annotated[
+        str | None,
+        Parameter(
+            help="short (binary without unused bits), binary or one-hot; left out: short, or binary in a zbdd."
+        ),
+    ] = None,
+    order: Annotated[
+        str,
+        Parameter(
+            help="Variables by rows, columns, interleaved (the bits of each row by significance) or "
+            "significance (of the board); search tries them on a smaller board."
+        ),
+    ] = "rows",
+    kind: Annotated[str, Parameter(help="bdd, or zbdd for zero-suppressed diagrams.")] = "bdd",
+    corollary7: Annotated[
+        bool,
+        Parameter(negative=(), help="Leave out states that play cannot make by Edixhoven's corollary 7."),
+    ] = False,
+    start: StartOption = "empty",
+    limits: LimitsOption = None,
+    pattern: PatternOption = None,
+    goal_sum: GoalSumOption = None,
+    walls: WallsOption = "",
+    budget: TimeOption = None,
+    export: Annotated[
+        Path | None, Parameter(help="Folder for the winning set, which tilebase probe can ask.")
+    ] = None,
+    certificate: Annotated[
+        Path | None,
+        Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase check can check."),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        Parameter(help="File for a picture of iterations, time and nodes by line, .svg or .png."),
+    ] = None,
+    lines: Annotated[
+        bool, Parameter(negative=(), help="Print every layer or sweep line, however many there are.")
+    ] = False,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Compute from which boards a side can force a tile, with sets of boards as decision diagrams.
+
+    Prints the verdict, and how many boards each layer or sweep line has, exactly. Exit status 1 if time or
+    memory ran out: what is known until then is printed.
+
+    tilebase symbolic 4x4 16 --spawns 2
+
+    tilebase symbolic 3x3 32 --strategy sweep --picture lines.svg
+    """
+    from tilebase.questions import plots
+    from tilebase.questions.force import four_of
+    from tilebase.questions.symbolic import search_orders
+    from tilebase.questions.symbolic import symbolic as ask
+
+    if goal is None and goal_sum is None and pattern is None:
+        raise UsageError("give a tile, a pattern or a goal sum to force")
+    chosen = choose_format(form, output)
+    if picture is not None:
+        plots.check_request(picture)
+    game = Game(
+        shape, goal, four=four_of(spawns), start=start, limits=limits, pattern=pattern, goal_sum=goal_sum,
+        walls=parse_cells(walls),
+    )  # fmt: skip
+    limit = parse_seconds(budget)
+    if order == "search":
+        trials = search_orders(game, variant=variant, kind=kind, encoding=encoding, threads=threads)
+        order, encoding = trials[0].order, trials[0].encoding
+        print(f"{order} and {encoding}: fewest nodes on {trials[0].game}", file=sys.stderr)
+    with counting_progress(quiet=quiet) as progress:
+        found = ask(
+            game, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
+            player=player, strong=not weak, corollary7=corollary7, memory=parse_bytes(memory),
+            threads=threads, seconds=float("inf") if limit is None else limit, export=export,
+            certificate=certificate, progress=progress,
+        )  # fmt: skip
+    _print(found, chosen, output, lines)
+    if picture is not None:
+        plots.plot_lines(found, picture)
+    if found.wins is None:
+        print(f"tilebase: {found.reason}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _print(found: Symbolic, chosen: str, output: Path | None, every: bool) -> None:
+    rows = found.rows()
+    if chosen != "table" or output is not None:
+        write_rows(rows, found.as_dict(), chosen, output)
+        return
+    print(f"{found.statement} {signature()}.")
+    if every or len(rows) <= MOST_ROWS:
+        write_rows(rows, None, "table", None)
+    side = "the player" if found.rules.player == "slider" else "the side that spawns"
+    print(
+        f"{side} wins {found.states:,} states and {found.afterstates:,} afterstates; largest set "
+        f"{found.peak:,} nodes; {found.iterations:,} iterations in {found.seconds:.1f} s"
+    )
+    if found.listed is not None:
+        print(f"{found.listed:,} boards prove it; check it with tilebase check")
+    if found.exported is not None:
+        print(f"the set has {found.exported:,} bytes; ask it with tilebase probe")
