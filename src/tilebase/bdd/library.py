@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tilebase.errors import MissingExtraError, ResourceError
@@ -83,6 +84,17 @@ class Library:
         self.function: Any = getattr(module, f"{name.upper()}Function")
         self.conjunction: Any = util.BooleanOperator.AND
         self._full: type[Exception] = util.DDMemoryError
+
+    def write(self, path: Path, diagrams: Iterable[Any]) -> None:
+        """Write diagrams to a DDDMP file, binary where the kind can.  Raises `OSError`."""
+        self.manager.export_dddmp(path, list(diagrams))
+
+    def read(self, path: Path) -> list[Any]:
+        """The diagrams of a file that `write` made, with the same variables in the same order."""
+        util = importlib.import_module("oxidd.util")
+        with util.DDDMPFile(path) as file:
+            found: list[Any] = self.manager.import_dddmp(file)
+        return found
 
     def careful(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """The result of a function; if the table is full, it is tried again after unused nodes are removed.

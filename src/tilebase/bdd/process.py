@@ -61,6 +61,17 @@ class Task:
     certificate: str = ""
     work: str = ""
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides the diagrams of a checkpoint."""
+        return {
+            "game": self.game.identity,
+            "rules": asdict(self.rules),
+            "kind": self.kind,
+            "encoding": self.encoding,
+            "order": self.order,
+        }
+
     def to_json(self) -> str:
         """The task as text for the worker."""
         return json.dumps(vars(self) | {"game": self.game.identity, "rules": asdict(self.rules)})

@@ -21,10 +21,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from tilebase.bdd.sets import Diagram, Sets
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.game.game import Cells, Game
+
+if TYPE_CHECKING:
+    from tilebase.bdd.checkpoints import Checkpoints
 
 STRATEGIES = ("sum", "sweep", "accumulative")
 VARIANTS = ("adversarial", "cooperative", "deterministic")
@@ -124,14 +128,23 @@ class Analysis:
     ----------
     won, won_afters:
         The states and afterstates that the winner wins, by the name of their line, if `keep` is set.
+
+    `checkpoints`, for the strategy ``sum`` alone, are continued and written.
     """
 
     def __init__(
-        self, sets: Sets, rules: Rules, tell: Callable[[Line, float], None], *, keep: bool = False
+        self,
+        sets: Sets,
+        rules: Rules,
+        tell: Callable[[Line, float], None],
+        *,
+        keep: bool = False,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
         self.sets, self.game, self.rules, self._tell, self._keep = sets, sets.game, rules, tell, keep
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
+        self._checkpoints = checkpoints
         self._found: dict[Cells, bool] = {}
         self._careful = sets.library.careful
 
@@ -150,12 +163,21 @@ class Analysis:
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
         whole, done = sum(costs[total] for total in totals), 0.0
         above: dict[int, Diagram] = {}
+        if self._checkpoints is not None:
+            above = self._checkpoints.load()
+            for line in self._checkpoints.lines:
+                done += costs[int(line.name)]
+                self._tell(line, done / whole)
         for total in totals:
+            if above and total >= min(above):
+                continue
             spawned = {e: above.get(total + 2**e, self.sets.none) for e in game.spawn_exponents}
             part = Part(str(total), layers.pop(total), spawned, won=game.reached(total))
             done += costs[total]
             above[total] = self._solve(part, done / whole)
             above.pop(total + 4, None)
+            if self._checkpoints is not None and total > self._latest:
+                self._checkpoints.add(self._last, above)
 
     def _by_lines(self) -> None:
         sets, spawned = self.sets, self.game.spawn_exponents
@@ -221,6 +243,7 @@ class Analysis:
                 nodes=max(sets.nodes(states), sets.nodes(part.found)), peak=peak,
             )  # fmt: skip
         self._tell(line, fraction)
+        self._last = line
         return states
 
     def _afters(self, part: Part, states: Diagram) -> Diagram:
@@ -279,6 +302,11 @@ class Analysis:
         for _ in range(1 if game.start == "empty" else 2):
             begun = [after for board in begun for after in _first_spawns(game, board)]
         return begun
+
+    @cached_property
+    def _latest(self) -> int:
+        """The largest sum of a start."""
+        return max(self.game.sum(board) for board in self.starts)
 
     def _look_up(self, states: Diagram, part: Part) -> None:
         """Note which starts of a part are won."""

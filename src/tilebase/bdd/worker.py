@@ -12,8 +12,10 @@ import os
 import signal
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from tilebase.bdd.checkpoints import Checkpoints
 from tilebase.bdd.families import Families
 from tilebase.bdd.library import Library
 from tilebase.bdd.process import Outcome, Task
@@ -61,7 +63,10 @@ def sets_of(task: Task) -> Sets:
 
 def do(task: Task, tell: Any) -> Outcome:
     """Do a task; `tell(line, fraction)` is called after each line."""
-    analysis = Analysis(sets_of(task), task.rules, tell, keep=bool(task.export or task.certificate))
+    sets = sets_of(task)
+    checkpoints = Checkpoints(Path(task.work), task.identity, sets.library) if task.work else None
+    keep = bool(task.export or task.certificate)
+    analysis = Analysis(sets, task.rules, tell, keep=keep, checkpoints=checkpoints)
     return Outcome(analysis.run(task.strategy))
 
 

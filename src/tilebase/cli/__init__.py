@@ -116,7 +116,7 @@ def _stopped(arguments: Sequence[str]) -> str:
     command, *words = arguments or [""]
     if command == "force" and not {"largest", "table"} & set(words[:1]):
         return "stopped; what is decided is kept, and the same command goes on where it was"
-    if command in ("count", "solve", "prove", *ALIASES, "lemma", "plot"):
+    if command in ("count", "solve", "symbolic", "prove", *ALIASES, "lemma", "plot"):
         return "stopped; finished layers are kept, and the same command goes on where it was"
     return "stopped"
 

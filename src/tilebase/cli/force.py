@@ -67,7 +67,7 @@ def decide(
     engine: Annotated[
         str | None,
         Parameter(
-            help="search, dense, symbolic (decision diagrams) or reachable. Left out: the search, and if that "
+            help="search, dense, symbolic (diagrams) or reachable. Left out: the search, and if that "
             "takes long dense, where it fits into memory and into the budget."
         ),
     ] = None,

@@ -21,6 +21,7 @@ from tilebase.cli.options import (
     ThreadsOption,
     TimeOption,
     WallsOption,
+    WorkOption,
     parse_bytes,
     parse_cells,
     parse_seconds,
@@ -66,7 +67,7 @@ def symbolic(
     encoding: Annotated[
         str | None,
         Parameter(
-            help="short (binary without unused bits), binary or one-hot; left out: short, or binary in a zbdd."
+            help="short (binary without unused bits), binary or one-hot; left out: short, in a zbdd binary."
         ),
     ] = None,
     order: Annotated[
@@ -101,6 +102,7 @@ def symbolic(
     lines: Annotated[
         bool, Parameter(negative=(), help="Print every layer or sweep line, however many there are.")
     ] = False,
+    work: WorkOption = None,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
     form: FormatOption = None,
@@ -116,6 +118,7 @@ def symbolic(
 
     tilebase symbolic 3x3 32 --strategy sweep --picture lines.svg
     """
+    from tilebase.files.work_folders import work_folder
     from tilebase.questions import plots
     from tilebase.questions.force import four_of
     from tilebase.questions.symbolic import search_orders
@@ -135,12 +138,13 @@ def symbolic(
         trials = search_orders(game, variant=variant, kind=kind, encoding=encoding, threads=threads)
         order, encoding = trials[0].order, trials[0].encoding
         print(f"{order} and {encoding}: fewest nodes on {trials[0].game}", file=sys.stderr)
-    with counting_progress(quiet=quiet) as progress:
+    name = f"symbolic-{game.shape_text}-{game.digest}-{variant}-{player}-{order}-{encoding}"
+    with work_folder(work, name) as folder, counting_progress(quiet=quiet) as progress:
         found = ask(
             game, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
             player=player, strong=not weak, corollary7=corollary7, memory=parse_bytes(memory),
             threads=threads, seconds=float("inf") if limit is None else limit, export=export,
-            certificate=certificate, progress=progress,
+            certificate=certificate, folder=folder.path, progress=progress,
         )  # fmt: skip
     _print(found, chosen, output, lines)
     if picture is not None:
@@ -148,6 +152,7 @@ def symbolic(
     if found.wins is None:
         print(f"tilebase: {found.reason}", file=sys.stderr)
         return 1
+    folder.finish()
     return 0
 
 

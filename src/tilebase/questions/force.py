@@ -234,7 +234,7 @@ def force(
             return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
         del search  # releases its table, so that the pass can use all of the memory
     if engine == "symbolic":
-        return _by_diagrams(game, memory, threads, seconds, certificate, progress)
+        return _by_diagrams(game, folder, memory, threads, seconds, certificate, progress)
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
     found: Solution = solve(
@@ -247,6 +247,7 @@ def force(
 
 def _by_diagrams(
     game: Game,
+    folder: Path | str | None,
     memory: int,
     threads: int,
     seconds: float,
@@ -256,7 +257,7 @@ def _by_diagrams(
     """The verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
     found = symbolic(
         game, strong=False, counts=False, memory=memory, threads=threads, seconds=seconds,
-        certificate=certificate, progress=progress,
+        folder=folder, certificate=certificate, progress=progress,
     )  # fmt: skip
     if found.wins is None and found.out_of_memory:
         raise ResourceError(found.reason)

@@ -445,7 +445,8 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
         xs, ys = zip(*points, strict=True)
         mark = "" if found.strategy == "sum" else "o"
         axes.plot(xs, ys, color=shade, marker=mark, markersize=4, label=f"k = {k}", linewidth=1.4)
-    axes.set_yscale("symlog", linthresh={"seconds": 1e-3}.get(field, 1))
+    if field != "iterations":
+        axes.set_yscale("log", nonpositive="clip")
     axes.set_ylabel(field)
     axes.set_xlabel("sum" if found.strategy == "sum" else "l: tiles of exponent k")
     axes.grid(which="major")

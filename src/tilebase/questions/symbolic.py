@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import cell_codes
 from tilebase.errors import GameError, UsageError
+from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.statements import board_words, winning_words, within_words
 from tilebase.runtime.progress import Pace, Progress
@@ -187,6 +188,7 @@ def symbolic(
     memory: int | None = None,
     threads: int | None = None,
     seconds: float = math.inf,
+    folder: Path | str | None = None,
     export: Path | str | None = None,
     certificate: Path | str | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -221,6 +223,9 @@ def symbolic(
         As in `solve`; the tables of the library take what is given.
     seconds:
         The work stops after this time; then `Symbolic.wins` is None.
+    folder:
+        Where the strategy sum keeps its last layers, written once a minute, to continue after an
+        interruption; not for an export or a certificate, which need all layers.  None: nothing is kept.
     export:
         Folder for the winning set, which ``tilebase probe`` can ask (`bdd.export`).
     certificate:
@@ -262,7 +267,10 @@ def symbolic(
         if pace.due():
             pace.report(int(line.name) if line.name.isdecimal() else len(lines), "solve", done, fraction)
 
-    outcome = run_task(task, tell, began + seconds)
+    if folder is not None and strategy == "sum" and not (export or certificate):  # these need all layers
+        task = replace(task, work=str(folder))
+    with nullcontext() if folder is None else RunFolder(Path(folder), Question(game)):
+        outcome = run_task(task, tell, began + seconds)
     spent = time.perf_counter() - began
     return Symbolic(
         game, outcome.wins, rules, strategy, encoding, order, kind, tuple(lines), spent,
@@ -307,7 +315,7 @@ def check_files(task: Task, export: Path | str | None, certificate: Path | str |
 
 # -- which order -----------------------------------------------------------------------------------
 
-TRIAL_BOARDS, TRIAL_SECONDS = 1 << 21, 20.0
+TRIAL_BOARDS, TRIAL_SECONDS = 1 << 18, 10.0
 """Most boards of the smaller game, and most seconds for each trial on it."""
 
 
