@@ -81,6 +81,8 @@ class Rules:
     corollary7:
         Whether states that play from an empty board cannot make (Edixhoven, corollary 7) are left out: for a
         tile of exponent k, k - 1 cells are empty or hold less; k - 2 if 4s are spawned.
+    until:
+        The name of the last line that is computed; empty for all.
     """
 
     variant: str = "adversarial"
@@ -88,6 +90,7 @@ class Rules:
     strong: bool = True
     counts: bool = True
     corollary7: bool = False
+    until: str = ""
 
 
 @dataclass
@@ -145,13 +148,18 @@ class Analysis:
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
         self._checkpoints = checkpoints
+        self._last = Line("", 0, 0.0)
         self._found: dict[Cells, bool] = {}
         self._careful = sets.library.careful
 
-    def run(self, strategy: str) -> bool:
-        """Whether the winner wins from the start."""
+    def run(self, strategy: str) -> bool | None:
+        """Whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
         {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}[strategy]()
-        return self._verdict()
+        return None if self._is_last() else self._verdict()
+
+    def _is_last(self) -> bool:
+        """Whether the line that was just finished is the last one."""
+        return bool(self.rules.until) and self._last.name == self.rules.until
 
     # -- the strategies ------------------------------------------------------------------------------
 
@@ -175,6 +183,8 @@ class Analysis:
             part = Part(str(total), layers.pop(total), spawned, won=game.reached(total))
             done += costs[total]
             above[total] = self._solve(part, done / whole)
+            if self._is_last():
+                return
             above.pop(total + 4, None)
             if self._checkpoints is not None and total > self._latest:
                 self._checkpoints.add(self._last, above)
@@ -190,6 +200,8 @@ class Analysis:
             part = Part(f"({k},{count})", lines.pop(line), above)
             part.pending = pending.pop(line, sets.none)
             states = self._solve(part, done / (done + len(lines)))
+            if self._is_last():
+                return
             if k <= spawned[-1]:
                 kept[line] = states
             lower = [other for other in lines if other[0] >= k - 1]

@@ -67,7 +67,8 @@ def do(task: Task, tell: Any) -> Outcome:
     checkpoints = Checkpoints(Path(task.work), task.identity, sets.library) if task.work else None
     keep = bool(task.export or task.certificate)
     analysis = Analysis(sets, task.rules, tell, keep=keep, checkpoints=checkpoints)
-    return Outcome(analysis.run(task.strategy))
+    wins = analysis.run(task.strategy)
+    return Outcome(wins, "" if wins is not None else f"stopped after {task.rules.until}, as was asked")
 
 
 if __name__ == "__main__":

@@ -87,6 +87,9 @@ def symbolic(
     pattern: PatternOption = None,
     goal_sum: GoalSumOption = None,
     walls: WallsOption = "",
+    until: Annotated[
+        str, Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided.")
+    ] = "",
     budget: TimeOption = None,
     export: Annotated[
         Path | None, Parameter(help="Folder for the winning set, which tilebase probe can ask.")
@@ -142,7 +145,8 @@ def symbolic(
     with work_folder(work, name) as folder, counting_progress(quiet=quiet) as progress:
         found = ask(
             game, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
-            player=player, strong=not weak, corollary7=corollary7, memory=parse_bytes(memory),
+            player=player, strong=not weak, corollary7=corollary7, until=_name_of(until),
+            memory=parse_bytes(memory),
             threads=threads, seconds=float("inf") if limit is None else limit, export=export,
             certificate=certificate, folder=folder.path, progress=progress,
         )  # fmt: skip
@@ -154,6 +158,14 @@ def symbolic(
         return 1
     folder.finish()
     return 0
+
+
+def _name_of(line: str) -> str:
+    """The name of a layer or sweep line, with or without parentheses and spaces.  Raises `UsageError`."""
+    words = line.replace("(", "").replace(")", "").replace(" ", "").split(",")
+    if line and (len(words) > 2 or not all(word.isdecimal() for word in words)):
+        raise UsageError(f"{line!r} is neither a sum nor a sweep line: write 128 or 10,6")
+    return f"({','.join(words)})" if len(words) == 2 else words[0]
 
 
 def _print(found: Symbolic, chosen: str, output: Path | None, every: bool) -> None:

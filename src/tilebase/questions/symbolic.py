@@ -185,6 +185,7 @@ def symbolic(
     strong: bool = True,
     corollary7: bool = False,
     counts: bool = True,
+    until: str = "",
     memory: int | None = None,
     threads: int | None = None,
     seconds: float = math.inf,
@@ -219,6 +220,9 @@ def symbolic(
         make.  Boards that break it are then in no set.
     counts:
         Whether boards and nodes are counted: about a fifth of the time.
+    until:
+        The last layer or sweep line to compute, by its name: ``"128"``, ``"(10,6)"``; then `Symbolic.wins` is
+        None.  Empty: all.
     memory, threads:
         As in `solve`; the tables of the library take what is given.
     seconds:
@@ -250,7 +254,7 @@ def symbolic(
     """
     memory, threads = check_resources(memory, threads)
     encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
-    rules = Rules(variant, player, strong, counts, corollary7)
+    rules = Rules(variant, player, strong, counts, corollary7, until)
     task = Task(game, rules, strategy, kind, encoding, order, 0, threads)
     check_task(task)
     check_files(task, export, certificate)
