@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tilebase.bdd.library import Library
 from tilebase.bdd.sets import Diagram
@@ -43,6 +43,12 @@ class Checkpoints:
             self._entries = []
             self._journal.rewrite([])
         self.lines = [Line(**entry["line"]) for entry in self._entries]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
 
     def _is_whole(self, entry: dict[str, Any]) -> bool:
         path = self._folder / entry.get("file", "")

@@ -7,6 +7,7 @@ each content of a line, so this is for small boards, and for comparing the sizes
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from tilebase.bdd.codes import FREE
@@ -33,21 +34,21 @@ class Families(Sets):
     def put(self, boards: Diagram, cell: int, value: int) -> Diagram:
         for bit, code in enumerate(self.codes[value]):
             if code:
-                boards = boards.change(self.place[cell, bit])
+                boards = self.careful(boards.change, self.place[cell, bit])
         return boards
 
     def take(self, boards: Diagram, cell: int, value: int) -> Diagram:
         """The boards with this value on a cell, without the cell."""
         for bit, code in enumerate(self.codes[value]):
             place = self.place[cell, bit]
-            boards = boards.subset1(place) if code else boards.subset0(place)
+            boards = self.careful(boards.subset1 if code else boards.subset0, place)
         return boards
 
     def minus(self, boards: Diagram, others: Diagram) -> Diagram:
-        return boards - others
+        return self.careful(operator.sub, boards, others)
 
     def others(self, states: Diagram) -> Diagram:
-        return self.every - states
+        return self.minus(self.every, states)
 
     def as_afters(self, states: Diagram) -> Diagram:
         return states
@@ -67,7 +68,7 @@ class Families(Sets):
         for index, cell in enumerate(open_cells):
             afters = self.put(self.take(states, cell, exponent), cell, 0)
             for before in open_cells[:index] if first else ():
-                afters = afters - self.put(self.take(afters, before, 0), before, 0)
+                afters = self.minus(afters, self.put(self.take(afters, before, 0), before, 0))
             found.append(afters)
         return self.union(found)
 
@@ -77,7 +78,7 @@ class Families(Sets):
             states = afters
             for line in lines:
                 states = self._before(states, line)
-            found.append(states & self._moving[direction])
+            found.append(self.both(states, self._moving[direction]))
         return self.union(found)
 
     def _before(self, afters: Diagram, line: Cells) -> Diagram:

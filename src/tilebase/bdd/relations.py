@@ -56,20 +56,20 @@ class Relations(Sets):
     # -- boards --------------------------------------------------------------------------------------
 
     def put(self, boards: Diagram, cell: int, value: int) -> Diagram:
-        return boards & self._is(cell, value)
+        return self.both(boards, self._is(cell, value))
 
     def minus(self, boards: Diagram, others: Diagram) -> Diagram:
-        return boards & ~others
+        return self.both(boards, ~others)
 
     def others(self, states: Diagram) -> Diagram:
         return ~states
 
     def as_afters(self, states: Diagram) -> Diagram:
-        return states.substitute(self._primes)
+        return self.careful(states.substitute, self._primes)
 
     def count(self, boards: Diagram, *, after: bool = False) -> int:
         if any(FREE in code for code in self.codes.values()):
-            boards = boards & self._written[after]
+            boards = self.both(boards, self._written[after])
         found: int = boards.sat_count(2 * len(self.order))
         return found >> len(self.order)  # the variables of the other kind are free
 
@@ -92,7 +92,7 @@ class Relations(Sets):
         return self._product((self._var if code else self._not)[at] for at, code in sorted(literals.items()))
 
     def _product(self, factors: Iterable[Diagram]) -> Diagram:
-        return reduce(lambda below, factor: factor & below, reversed(list(factors)), self.unit)
+        return reduce(lambda below, factor: self.both(factor, below), reversed(list(factors)), self.unit)
 
     @cached_property
     def _written(self) -> tuple[Diagram, Diagram]:
@@ -119,7 +119,11 @@ class Relations(Sets):
         key = exponent, first
         if key not in self._spawns:
             self._spawns[key] = self._spawn(exponent, first=first)
-        return states.apply_exists(self.library.conjunction, self._spawns[key], self._state_cube)
+        return self._preimage(states, self._spawns[key], self._state_cube)
+
+    def _preimage(self, boards: Diagram, relation: Diagram, cube: Diagram) -> Diagram:
+        """What is related to one of the boards, whose variables are in the cube."""
+        return self.careful(boards.apply_exists, self.library.conjunction, relation, cube)
 
     def _spawn(self, exponent: int, *, first: bool) -> Diagram:
         """The relation of a spawn: one empty cell gets a tile, the others keep what they hold."""
@@ -128,7 +132,7 @@ class Relations(Sets):
         found = []
         for index, cell in enumerate(open_cells):
             same = self._product(
-                self._var[2 * place].equiv(self._var[2 * place + 1])
+                self.careful(self._var[2 * place].equiv, self._var[2 * place + 1])
                 for place, (other, _) in enumerate(self.order)
                 if other != cell
             )
@@ -154,8 +158,10 @@ class Relations(Sets):
     def _slid(self, afters: Diagram, seats: Seats, direction: str) -> Diagram:
         """The states from which this slide makes one of the afterstates; both are relabelled."""
         for relation, cube in self._slides[direction]:
-            afters = afters.apply_exists(self.library.conjunction, relation, cube)
-        return afters if self._is_joint else afters & self._relabelled(self.moving(direction), seats)
+            afters = self._preimage(afters, relation, cube)
+        return (
+            afters if self._is_joint else self.both(afters, self._relabelled(self.moving(direction), seats))
+        )
 
     def _layouts(self, order: str) -> list[tuple[Seats, tuple[str, ...]]]:
         """For each axis, where its cells are while the slides along it are computed, and its directions."""
@@ -233,13 +239,13 @@ class Relations(Sets):
         split = low + int(np.searchsorted(table[row, low:high], 1))
         zero = self._tabled(places, table, row + 1, low, split)
         one = self._tabled(places, table, row + 1, split, high)
-        return self._var[places[row]].ite(one, zero)
+        return self.careful(self._var[places[row]].ite, one, zero)
 
     def _relabelled(self, boards: Diagram, seats: Seats) -> Diagram:
         """The boards with the content of each cell moved to its seat."""
         if seats == tuple(range(self.game.cells)):
             return boards
-        return boards.substitute(self._moves_to(seats))
+        return self.careful(boards.substitute, self._moves_to(seats))
 
     def _moves_to(self, seats: Seats) -> Diagram:
         if seats not in self._relabellings:

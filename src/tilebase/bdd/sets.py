@@ -3,6 +3,9 @@
 There are two kinds of sets: of states, on which the player is to move, and of afterstates, on which
 something is spawned.  A board can be in both.
 
+Each operation of the library goes through `Library.careful`, alone: repeated, it makes less garbage than a
+longer step would.
+
 A slide acts on each line alone.  So everything about slides is made from the contents of single lines.
 How a preimage is computed from them depends on the kind of diagrams: see `relations` for BDDs and
 `families` for ZBDDs.
@@ -10,6 +13,7 @@ How a preimage is computed from them depends on the kind of diagrams: see `relat
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -48,7 +52,7 @@ class Sets(ABC):
     """
 
     def __init__(self, game: Game, encoding: str, order: str, library: Library) -> None:
-        self.game, self.library = game, library
+        self.game, self.library, self.careful = game, library, library.careful
         self.allowed = tuple(cell_codes(game, cell) for cell in range(game.cells))
         self.values = tuple(sorted({value for values in self.allowed for value in values}))
         codes = codes_of(encoding, len(self.values))
@@ -112,8 +116,13 @@ class Sets(ABC):
         parts = list(sets)
         while len(parts) > 1:
             odd = [parts.pop()] if len(parts) % 2 else []
-            parts = [one | other for one, other in zip(parts[::2], parts[1::2], strict=True)] + odd
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self.careful(operator.or_, one, other) for one, other in pairs] + odd
         return parts[0] if parts else self.none
+
+    def both(self, one: Diagram, other: Diagram) -> Diagram:
+        """The boards that are in both sets."""
+        return self.careful(operator.and_, one, other)
 
     @staticmethod
     def nodes(boards: Diagram) -> int:

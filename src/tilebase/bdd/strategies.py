@@ -16,7 +16,6 @@ there with the player to move; an afterstate, with a spawn to come.
 from __future__ import annotations
 
 import math
-import operator
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -150,7 +149,6 @@ class Analysis:
         self._checkpoints = checkpoints
         self._last = Line("", 0, 0.0)
         self._found: dict[Cells, bool] = {}
-        self._careful = sets.library.careful
 
     def run(self, strategy: str) -> bool | None:
         """Whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
@@ -164,7 +162,7 @@ class Analysis:
     # -- the strategies ------------------------------------------------------------------------------
 
     def _by_sum(self) -> None:
-        game, layers = self.game, self._careful(self.sets.layers)
+        game, layers = self.game, self.sets.layers()
         most = max(layers) if game.goal_sum is None else game.goal_sum + 2
         least = 0 if self.rules.strong else min(game.sum(board) for board in self.starts)
         totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
@@ -191,7 +189,7 @@ class Analysis:
 
     def _by_lines(self) -> None:
         sets, spawned = self.sets, self.game.spawn_exponents
-        lines = self._careful(self._sweep_lines)
+        lines = self._sweep_lines()
         pending: dict[SweepLine, Diagram] = {}
         kept: dict[SweepLine, Diagram] = {}
         for done, line in enumerate(sorted(lines, reverse=True), 1):
@@ -205,12 +203,12 @@ class Analysis:
             if k <= spawned[-1]:
                 kept[line] = states
             lower = [other for other in lines if other[0] >= k - 1]
-            into = self._careful(self._slides_into, self._passed(part)) if lower else sets.none
+            into = self._slides_into(self._passed(part)) if lower else sets.none
             for other in lower:
-                pending[other] = pending.get(other, sets.none) | (into & lines[other])
+                pending[other] = sets.union([pending.get(other, sets.none), sets.both(into, lines[other])])
 
     def _accumulate(self) -> None:
-        self._solve(Part("all", self._careful(getattr, self.sets, "every"), {}), 1.0)
+        self._solve(Part("all", self.sets.every, {}), 1.0)
 
     def _sweep_lines(self) -> dict[SweepLine, Diagram]:
         """The states with `count` tiles of exponent k and none above, by (k, count)."""
@@ -227,20 +225,20 @@ class Analysis:
     def _solve(self, part: Part, fraction: float) -> Diagram:
         """The states of a part that the winner wins."""
         sets, began = self.sets, time.perf_counter()
-        part.afters = self._careful(sets.as_afters, part.boards)
+        part.afters = sets.as_afters(part.boards)
         if self.rules.corollary7:
-            part.boards = self._careful(operator.and_, part.boards, self._possible)
+            part.boards = sets.both(part.boards, self._possible)
         # A sum needs one step: what follows a spawn has another sum.
         once = part.above.keys() >= set(self.game.spawn_exponents)
-        states = sets.none if once else self._careful(self._states, part, sets.none)
+        states = sets.none if once else self._states(part, sets.none)
         iterations = peak = 0
         while True:
-            found = self._careful(self._afters, part, states)
+            found = self._afters(part, states)
             iterations += 1
             if found == part.found:
                 break
             part.found, before = found, states
-            states = self._careful(self._states, part, found)
+            states = self._states(part, found)
             if self.rules.counts:
                 peak = max(peak, sets.nodes(states), sets.nodes(found))
             self._look_up(states, part)
@@ -267,12 +265,12 @@ class Analysis:
             above = part.above.get(exponent, states)
             wanted = above if chooses else sets.others(above)
             reached.append(sets.spawns_into(wanted, exponent, first=rules.variant == "deterministic"))
-        spawned = part.afters & sets.open
-        afters = spawned & sets.union(reached) if chooses else sets.minus(spawned, sets.union(reached))
+        spawned = sets.both(part.afters, sets.open)
+        afters = (sets.both if chooses else sets.minus)(spawned, sets.union(reached))
         if not self.game.patterns:
             return afters
-        won = part.afters & sets.matching
-        return afters | won if rules.player == "slider" else sets.minus(afters, won)
+        won = sets.both(part.afters, sets.matching)
+        return sets.union([afters, won]) if rules.player == "slider" else sets.minus(afters, won)
 
     def _states(self, part: Part, afters: Diagram) -> Diagram:
         """The states of a part that the winner wins, from the afterstates that it wins."""
@@ -281,7 +279,7 @@ class Analysis:
             return part.boards if for_slider else sets.none
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
         saved = sets.union([into, sets.making] if part.pending is None else [into, sets.making, part.pending])
-        return part.boards & saved if for_slider else sets.minus(part.boards, saved)
+        return (sets.both if for_slider else sets.minus)(part.boards, saved)
 
     def _passed(self, part: Part) -> Diagram:
         """The afterstates of a part that let the slider win: what lower sweep lines need of it."""

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,11 @@ def sets_of(task: Task) -> Sets:
 def do(task: Task, tell: Any) -> Outcome:
     """Do a task; `tell(line, fraction)` is called after each line."""
     sets = sets_of(task)
-    checkpoints = Checkpoints(Path(task.work), task.identity, sets.library) if task.work else None
     keep = bool(task.export or task.certificate)
-    analysis = Analysis(sets, task.rules, tell, keep=keep, checkpoints=checkpoints)
-    wins = analysis.run(task.strategy)
+    work = Checkpoints(Path(task.work), task.identity, sets.library) if task.work else nullcontext()
+    with work as checkpoints:
+        analysis = Analysis(sets, task.rules, tell, keep=keep, checkpoints=checkpoints)
+        wins = analysis.run(task.strategy)
     return Outcome(wins, "" if wins is not None else f"stopped after {task.rules.until}, as was asked")
 
 

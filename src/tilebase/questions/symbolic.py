@@ -377,7 +377,8 @@ def smaller_game(game: Game) -> Game:
             tile //= 2
         shape = (shape[0] - 1, *shape[1:])
     sizes = [(sum(boards_by_sum(one).values()), one) for one in candidates if one.goal_fits]
-    fitting = [(boards, one) for boards, one in sizes if boards <= TRIAL_BOARDS]
+    most = min(TRIAL_BOARDS, sum(boards_by_sum(game).values()) - 1)
+    fitting = [(boards, one) for boards, one in sizes if boards <= most]
     if not fitting:
         raise UsageError("no smaller board has this goal: choose an order")
     return max(fitting, key=lambda pair: pair[0])[1]

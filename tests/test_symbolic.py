@@ -1,0 +1,262 @@
+"""Solving with decision diagrams: the question, its process, its command."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+
+from tilebase import Game, force, search_orders, symbolic
+from tilebase.bdd import checkpoints, library, process
+from tilebase.bdd.process import Task
+from tilebase.bdd.strategies import Line, Rules
+from tilebase.bdd.worker import do
+from tilebase.cli import main
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.errors import MissingExtraError, ResourceError, UsageError
+
+TWOS = Game("2x2", 16, four=0, start="empty")
+MIDDLING = Game("3x3", 64, start="empty")
+
+
+def test_every_board_is_won_by_one_side():
+    slider, dropper = symbolic(TWOS), symbolic(TWOS, player="dropper")
+    assert (slider.wins, dropper.wins) == (True, False)
+    assert slider.slider_wins
+    assert dropper.slider_wins
+    assert slider.states + dropper.states == sum(boards_by_sum(TWOS).values())
+
+
+@pytest.mark.parametrize(
+    ("variant", "words"),
+    [
+        ("adversarial", "the player can force the tile 16 against every spawn of 2s"),
+        ("cooperative", "the player can make the tile 16 if spawns of 2s help"),
+        (
+            "deterministic",
+            "the player can force the tile 16 if 2s are always spawned on the first empty cell",
+        ),
+    ],
+)
+def test_the_statement_says_who_spawns(variant, words):
+    assert symbolic(TWOS, variant=variant).statement == f"2048 on 2x2, from the empty board: {words}"
+
+
+def test_a_helper_makes_what_an_adversary_prevents():
+    game = Game("2x2", 16, start="empty")
+    assert [symbolic(game, variant=v).wins for v in ("adversarial", "cooperative")] == [False, True]
+
+
+def test_weak_is_decided_with_less():
+    game = Game("2x3", 16, start="2,4,0/0,0,8")
+    whole, weak = symbolic(game), symbolic(game, strong=False)
+    assert weak.wins == whole.wins
+    assert len(weak.lines) < len(whole.lines)
+    assert [line.name for line in weak.lines] == [line.name for line in whole.lines[: len(weak.lines)]]
+
+
+def test_a_run_can_stop_after_a_line():
+    game = Game("2x3", 16, start="empty")
+    found = symbolic(game, strategy="sweep", until="(3,4)")
+    assert (found.wins, found.lines[-1].name) == (None, "(3,4)")
+    assert "as was asked" in found.reason
+    assert symbolic(game, until="20").lines[-1].name == "20"
+
+
+def test_what_is_known_stays_when_time_runs_out(monkeypatch):
+    messages = process._messages
+
+    def few(stream: IO[bytes], deadline: float) -> Iterator[Any]:
+        yield from islice(messages(stream, deadline), 10)
+        yield from messages(stream, -math.inf)  # the deadline has passed
+
+    monkeypatch.setattr(process, "_messages", few)
+    found = symbolic(MIDDLING)
+    assert (found.wins, found.reason, found.out_of_memory) == (None, "time ran out", False)
+    assert "undecided" in found.statement
+    assert len(found.lines) == 10
+    assert found.states > 0
+
+
+def test_what_is_known_stays_when_memory_runs_out(monkeypatch):
+    monkeypatch.setattr("tilebase.questions.symbolic.NODES_A_BOARD", 0)
+    monkeypatch.setattr("tilebase.questions.symbolic.FEWEST_NODES", 60_000)
+    found = symbolic(MIDDLING)
+    assert (found.wins, found.out_of_memory) == (None, True)
+    assert "60,000 nodes" in found.reason
+    assert "--memory" in found.reason
+    assert found.lines
+    with pytest.raises(ResourceError, match="60,000 nodes"):
+        force(MIDDLING, engine="symbolic")
+
+
+def test_what_is_known_stays_when_the_process_is_killed():
+    seen: list[Line] = []
+
+    def kill(line: Line, fraction: float) -> None:
+        seen.append(line)
+        for worker in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = worker.read_bytes().split(b"\0")
+                parent = int((worker.parent / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue
+            if b"tilebase.bdd.worker" in words and parent == os.getpid():
+                os.kill(int(worker.parent.name), signal.SIGKILL)
+
+    task = Task(Game("3x3", 256, start="empty"), Rules(), "sum", "bdd", "short", "rows", 1 << 22, 1)
+    outcome = process.run_task(task, kill)
+    assert (outcome.wins, outcome.out_of_memory) == (None, True)
+    assert "SIGKILL" in outcome.reason
+    assert seen
+
+
+def test_the_worker_ends_with_its_parent():
+    script = "from tilebase import *; symbolic(Game('3x3', 512, start='empty'), progress=print)"
+    with subprocess.Popen([sys.executable, "-uc", script], stdout=subprocess.PIPE) as run:
+        assert run.stdout is not None
+        run.stdout.readline()  # a layer is finished, so the worker is there
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        assert len(children) == 1
+        run.kill()
+    end = time.monotonic() + 20
+    while Path(f"/proc/{children[0]}/cmdline").exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{children[0]}/cmdline").exists()
+
+
+class StopError(Exception):
+    """Ends a run in the middle."""
+
+
+@pytest.mark.parametrize("damage", [False, True])
+def test_a_run_continues_at_its_checkpoint(tmp_path, monkeypatch, damage):
+    monkeypatch.setattr(checkpoints, "OFTEN", 0.0)
+    game = Game("2x3", 32, start="empty")
+    task = Task(game, Rules(), "sum", "bdd", "short", "rows", 1 << 16, 1, work=str(tmp_path))
+    first: list[Line] = []
+
+    def stop(line: Line, fraction: float) -> None:
+        first.append(line)
+        if len(first) == 20:
+            raise StopError
+
+    with pytest.raises(StopError):
+        do(task, stop)
+    kept = list(tmp_path.glob("*.dddmp"))
+    assert len(kept) == 1
+    if damage:
+        kept[0].write_bytes(kept[0].read_bytes()[:-1])
+    lines: list[Line] = []
+    assert do(task, lambda line, _: lines.append(line)).wins is False
+    whole = symbolic(game)
+    assert [(line.name, line.states, line.afterstates) for line in lines] == [
+        (line.name, line.states, line.afterstates) for line in whole.lines
+    ]
+    again = [new.seconds == old.seconds for new, old in zip(lines, first, strict=False)]
+    assert again[:18] == [not damage] * 18
+
+
+def test_orders_are_tried_on_a_smaller_board():
+    trials = search_orders(Game("3x3", 8, four=0, start="empty"), encoding="binary", threads=1)
+    assert {trial.order for trial in trials} == {"rows", "columns", "interleaved", "significance"}
+    assert trials[0].nodes == min(trial.nodes for trial in trials)
+    assert sum(boards_by_sum(trials[0].game).values()) < sum(boards_by_sum(Game("3x3", 8)).values())
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"strategy": "fast"}, "strategy 'fast' does not exist: choose one of sum, sweep, accumulative"),
+        ({"encoding": "gray"}, "encoding 'gray' does not exist"),
+        ({"order": "snake"}, "order 'snake' does not exist"),
+        ({"kind": "mtbdd"}, "kind 'mtbdd' does not exist"),
+        ({"variant": "fair"}, "variant 'fair' does not exist"),
+        ({"player": "both"}, "player 'both' does not exist"),
+        ({"kind": "zbdd", "encoding": "short"}, "a ZBDD has no free bits"),
+        ({"variant": "cooperative", "player": "dropper"}, "both sides want the goal"),
+    ],
+)
+def test_choices_that_do_not_exist_or_fit_are_refused(options, words):
+    with pytest.raises(UsageError, match=words):
+        symbolic(TWOS, **options)
+
+
+def test_games_that_no_diagram_can_take_are_refused():
+    with pytest.raises(UsageError, match="without a goal there is nothing to force"):
+        symbolic(Game("2x2"))
+    with pytest.raises(UsageError, match="a goal sum needs the strategy sum"):
+        symbolic(Game("2x2", goal_sum=20), strategy="sweep")
+    with pytest.raises(ResourceError, match="a table of all contents of a line, and 8 cells with 9 values"):
+        symbolic(Game("2x8", 512))
+    with pytest.raises(UsageError, match="corollary 7 is about play from an empty board"):
+        symbolic(Game("2x2", 16, start="2,4/0,0"), corollary7=True)
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "oxidd", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'tilebase\[bdd\]'"):
+        library.require_oxidd()
+
+
+def test_force_takes_the_engine():
+    for goal, forced in ((16, True), (32, False)):
+        answer = force(Game("2x3", goal, start="empty"), engine="symbolic")
+        assert (answer.forced, answer.engine) == (forced, "symbolic")
+        assert answer.positions > 0
+
+
+def test_the_command_prints_layers_and_verdict(capsys):
+    assert main(["symbolic", "2x2", "16", "--drops", "2", "-q"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("2048 on 2x2, from the empty board: the player can force the tile 16")
+    assert len(lines) == 1 + 1 + 16 + 1
+    assert lines[-1].startswith("the player wins 237 states and 151 afterstates")
+
+
+def test_the_command_writes_csv_json_and_pictures(tmp_path, capsys):
+    common = ["symbolic", "2x3", "16", "-q", "--strategy", "sweep"]
+    assert main([*common, "-o", str(tmp_path / "a.csv"), "--picture", str(tmp_path / "a.svg")]) == 0
+    assert main([*common, "-o", str(tmp_path / "a.json")]) == 0
+    with (tmp_path / "a.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert [int(row["states"]) for row in rows] == [line["states"] for line in document["lines"]]
+    assert sum(int(row["states"]) for row in rows) == document["states"] == symbolic(Game("2x3", 16)).states
+    assert (tmp_path / "a.svg").read_text().count("<svg") == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_the_command_says_why_it_stopped(capsys):
+    assert main(["symbolic", "2x3", "16", "-q", "--until", "3,4", "--strategy", "sweep"]) == 1
+    out, err = capsys.readouterr()
+    assert "it is undecided whether the player can force the tile 16" in out
+    assert err == "tilebase: stopped after (3,4), as was asked\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["3x3"], "give a tile, a pattern or a goal sum to force"),
+        (["3x3", "32", "--until", "x"], "'x' is neither a sum nor a sweep line: write 128 or 10,6"),
+        (["3x3", "32", "--spawns", "8"], "the spawned tiles must be 2,4 or 2 or 4"),
+        (["3x3", "32", "--picture", "a.gif"], "a.gif is neither SVG nor PNG"),
+        (["3x3", "32", "--memory", "1MiB"], "MiB of memory is too little"),
+    ],
+)
+def test_wrong_words_give_one_sentence(words, sentence, capsys):
+    assert main(["symbolic", *words, "-q"]) == 2
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert err.count("\n") == 1
