@@ -92,6 +92,10 @@ if TYPE_CHECKING:
     from tilebase.tables.sums import table_sums as table_sums
     from tilebase.tables.verify import Verification as Verification
     from tilebase.tables.verify import verify_table as verify_table
+    from tilebase.tables.winning import WinningAnswer as WinningAnswer
+    from tilebase.tables.winning import WinningSet as WinningSet
+    from tilebase.tables.winning import WinningSlide as WinningSlide
+    from tilebase.tables.winning import open_winning_set as open_winning_set
 
 _HOMES = {
     "check": (
@@ -214,6 +218,12 @@ _HOMES = {
     "tables.verify": (
         "Verification",
         "verify_table",
+    ),
+    "tables.winning": (
+        "WinningAnswer",
+        "WinningSet",
+        "WinningSlide",
+        "open_winning_set",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -4,6 +4,8 @@
 * `library`: the OxiDD library, its memory, and the kinds of diagrams.
 * `sets`: sets of boards, their preimages under slides and spawns.
 * `strategies`: retrograde analysis by layers, by sweep lines, or with one growing set.
+* `export`: a winning set as a folder, which is read without OxiDD.
+* `proofs`: certificates from winning sets.
 * `worker`: the process in which diagrams live, so that the library cannot end the program.
 
 The algorithms follow Edixhoven, *Checkerboard Patterns and Binary Decision Diagrams for the Game 2048*

@@ -12,6 +12,7 @@ from tilebase.errors import UsageError
 if TYPE_CHECKING:
     from tilebase.objectives.values import Value
     from tilebase.tables.probe import Answer
+    from tilebase.tables.winning import Unknown, WinningAnswer, WinningSet
 
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
@@ -22,7 +23,7 @@ LabelOption = Annotated[
 
 
 def probe(
-    table: TableArgument,
+    table: Annotated[str, Parameter(help="Folder, zip file or URL of a table or a winning set.")],
     board: Annotated[
         str | None,
         Parameter(
@@ -36,19 +37,24 @@ def probe(
 ) -> int:
     """Look a position up in a table: its value, the value of every slide, and the best ones.
 
+    In a winning set that tilebase symbolic wrote: whether one side wins, and after which slides.
+
     tilebase probe 3x3-512/ "2,0,0/4,8,2/16,32,64"
     """
-    from tilebase.tables.probe import open_table
+    from tilebase.tables.winning import WinningSet, open_solved
 
     if form not in ("table", "json"):
         raise UsageError(f"format {form!r} does not exist: choose one of table, json")
-    with open_table(table) as opened:
-        if board is None:
-            found: Value | Answer = opened.value if objective is None else opened.start[objective]
+    with open_solved(table) as opened:
+        found: Value | Unknown | Answer | WinningAnswer
+        if isinstance(opened, WinningSet):
+            found, text = _look_up(opened, board, objective)
+        elif board is None:
+            found = opened.value if objective is None else opened.start[objective]
             text = f"start of {opened.game}: {found}\n"
         else:
-            found = opened.probe(board, objective)
-            text = describe(found)
+            answer = opened.probe(board, objective)
+            found, text = answer, describe(answer)
     if form == "json":
         write_document(found.as_dict(), None)
     else:
@@ -56,7 +62,21 @@ def probe(
     return 0
 
 
-def describe(answer: Answer) -> str:
+def _look_up(
+    winning: WinningSet, board: str | None, objective: str | None
+) -> tuple[Value | Unknown | WinningAnswer, str]:
+    """What a winning set says of a board or the start, also as text."""
+    if objective is not None:
+        raise UsageError(
+            f"{winning.location.name} is a winning set and has no objectives: leave {objective} out"
+        )
+    if board is None:
+        return winning.value, f"start of {winning.game}: {winning.manifest.meaning}: {winning.value}\n"
+    answer = winning.probe(board)
+    return answer, describe(answer)
+
+
+def describe(answer: Answer | WinningAnswer) -> str:
     """The result as text."""
     lines = [answer.board.unicode(), f"{answer.meaning}: {answer.value}"]
     if not answer.slides:

@@ -22,24 +22,50 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import ForceScratch
-from tilebase.errors import UsageError
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, canonical_starts
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_file, storage_errors
-from tilebase.search.search import Search
 
 Array = npt.NDArray[Any]
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 PIECE = 1 << 12
 """Boards that are processed at a time."""
+
+
+class Known(Protocol):
+    """Decided afterstates.  `search.search.Facts` and `bdd.proofs.SetResults` are such."""
+
+    def known(self, keys: Array) -> Array:
+        """For each canonical key, `WON`, `LOST` or `UNKNOWN` of `_kernels.force`."""
+
+
+class Results(Protocol):
+    """What a certificate is made from.  `search.search.Search` and `bdd.proofs.SetResults` are such."""
+
+    @property
+    def game(self) -> Game:
+        """The game."""
+
+    @property
+    def compiled(self) -> CompiledGame:
+        """The game for kernels."""
+
+    @property
+    def facts(self) -> Known:
+        """The afterstates that are decided."""
+
+    def decide(self, key: int) -> bool | None:
+        """Whether a canonical afterstate is won."""
 
 
 def check_certifiable(game: Game) -> None:
@@ -53,17 +79,25 @@ def check_certifiable(game: Game) -> None:
 
 
 def write_certificate(
-    path: Path, search: Search, forced: bool, *, progress: Callable[[Progress], None] | None = None
+    path: Path,
+    search: Results,
+    forced: bool,
+    *,
+    most: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> int:
     """Write the certificate of the result of a search; return the number of listed boards.
 
     `progress` is called after each sum.  The final number of boards is not known before the end.
+    `most`: the most boards that may be listed; None for any number.
 
     Raises
     ------
     UsageError
         If the game has walls, tiles x, a pattern or a bound on the largest tile, which certificates do
         not support.
+    ResourceError
+        If more than `most` boards would be listed.
     StorageError
         If the file cannot be written; then no file is left.
     """
@@ -80,6 +114,10 @@ def write_certificate(
                 for lines, count in closure.lines(total):
                     file.write(lines)
                     boards += count
+                    if most is not None and boards > most:
+                        raise ResourceError(
+                            f"{path} would list more than {most:,} boards, so it is not written"
+                        )
                 if pace.due():
                     pace.report(total, "list", boards, 0.0)
         header = {
@@ -112,7 +150,7 @@ def _assemble(whole: BinaryIO, header: bytes, body: IO[bytes]) -> None:
 class _Closure:
     """The boards that a certificate must list, sum by sum: closed under the moves of the other side."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Results) -> None:
         self.search, self.game, self.facts = search, search.game, search.facts
         self._scratch = ForceScratch.of(kernels.WIDTH)
 
@@ -146,7 +184,7 @@ class _Closure:
 class _Strategy(_Closure):
     """A certificate of a win: after each spawn on a listed board, a slide makes a listed board."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Results) -> None:
         super().__init__(search)
         # By sum: groups of won afterstates, numbered; the certificate needs one of each group.
         self._wanted: dict[int, list[tuple[Array, Array]]] = {}
@@ -202,7 +240,7 @@ class _Strategy(_Closure):
 class _Refutation(_Closure):
     """A certificate of a loss: each listed board names a spawn after which all slides make listed boards."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Results) -> None:
         super().__init__(search)
         self._wanted: dict[int, set[int]] = {}  # by sum
 

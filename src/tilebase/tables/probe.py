@@ -545,6 +545,12 @@ def open_table(location: Path | str) -> Table:
         ...
     tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
     """
+    opened, name, data = read_manifest(location)
+    return Table(opened, Manifest.parse(data, name))
+
+
+def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
+    """An opened location, and the name and the content of its manifest.  Raises as `open_table`."""
     opened = open_location(location)
     try:
         source = opened.open("manifest.json")
@@ -554,7 +560,6 @@ def open_table(location: Path | str) -> Table:
             f"-o {'FOLDER' if '://' in str(location) else location}"
         ) from error
     try:
-        manifest = Manifest.parse(read_document(source), f"{opened.name}/manifest.json")
+        return opened, f"{opened.name}/manifest.json", read_document(source)
     finally:
         source.close()
-    return Table(opened, manifest)

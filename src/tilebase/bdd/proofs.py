@@ -1,0 +1,96 @@
+"""Certificates from winning sets: the afterstates of a set take the place of those that a search decides.
+
+The diagrams are written to a temporary file and read back as arrays.  Then many boards are looked up at
+once, which takes about a microsecond for each; OxiDD looks up one board at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import force as kernels
+from tilebase.bdd.export import MANIFEST, write_files
+from tilebase.bdd.strategies import Analysis
+from tilebase.errors import UsageError
+from tilebase.files.source import Folder, read_file
+from tilebase.files.winning import StoredSet, WinningManifest
+from tilebase.game.compiled import CompiledGame
+from tilebase.game.game import Game
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.storage import check_writable, temporary_folder
+from tilebase.search.certificates import check_certifiable, write_certificate
+
+MOST_LISTED = 2_000_000
+"""Boards of a certificate, at most."""
+
+
+class SetResults:
+    """The afterstates of a winning set, as the results of a search.
+
+    Attributes
+    ----------
+    game, compiled:
+        The game, and the same for kernels.
+    """
+
+    def __init__(self, stored: StoredSet) -> None:
+        self.game: Game = stored.manifest.game
+        self.compiled = CompiledGame(self.game)
+        self._stored = stored
+        self._of_slider = stored.manifest.player == "slider"
+
+    @property
+    def facts(self) -> SetResults:
+        """All afterstates that play can make are decided."""
+        return self
+
+    def known(self, keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """For each key, `WON` or `LOST` of `_kernels.force`."""
+        game = self.game
+        shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
+        boards = (keys[:, None] >> shifts & np.uint64(game.x)).astype(np.int64)
+        won = self._stored.holds(boards, after=True) == self._of_slider
+        found: npt.NDArray[Any] = np.where(won, kernels.WON, kernels.LOST)
+        return found
+
+    def decide(self, key: int) -> bool:
+        """Whether the player wins from an afterstate."""
+        return bool(self.known(np.array([key], dtype=np.uint64))[0] == kernels.WON)
+
+
+def check_proof(path: Path, game: Game, variant: str) -> None:
+    """Raise `UsageError` or `StorageError` if a set cannot become a certificate, before the work begins."""
+    if variant != "adversarial":
+        raise UsageError("a certificate is a proof against every spawn: leave the variant out")
+    check_certifiable(game)
+    check_writable(path)
+
+
+def write_proof(
+    path: Path,
+    analysis: Analysis,
+    *,
+    strategy: str,
+    verdict: bool | None,
+    most: int = MOST_LISTED,
+    progress: Callable[[Progress], None] | None = None,
+) -> int:
+    """Write the certificate of what an analysis, run with `keep`, has found; return the boards it lists.
+
+    Raises the errors of `check_proof` and `tilebase.search.certificates.write_certificate`.
+    """
+    sets, rules = analysis.sets, analysis.rules
+    check_proof(path, sets.game, rules.variant)
+    if verdict is None:
+        raise UsageError("the work stopped before the start was decided, so there is nothing to prove")
+    with temporary_folder() as folder:
+        write_files(folder, analysis, strategy=strategy, encoding="", order="", verdict=verdict)
+        manifest = WinningManifest.parse(read_file(folder / MANIFEST), str(folder))
+        results = SetResults(StoredSet(Folder(folder), manifest))
+        forced = verdict == (rules.player == "slider")
+        return write_certificate(path, results, forced, most=most, progress=progress)

@@ -1,0 +1,321 @@
+"""Probing a winning set: whether one side wins from a position, and after which slides.
+
+`tilebase symbolic --export` writes such sets (`files.winning`).  This loads neither the library for decision
+diagrams nor Numba.  Objects here are safe to share between threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilebase.errors import CorruptError, MissingBoardError
+from tilebase.files.manifest import Manifest
+from tilebase.files.source import Location
+from tilebase.files.winning import AFTERSTATES, FORMAT, STATES, StoredSet, WinningManifest
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.values import Exact
+from tilebase.tables.probe import Table, read_manifest
+from tilebase.tables.slides import Slider
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """It was not computed whether the side wins."""
+
+    kind = "unknown"
+
+    def __str__(self) -> str:
+        return "unknown"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"kind": self.kind}
+
+
+@dataclass(frozen=True)
+class WinningSlide:
+    """One slide of a position.
+
+    Attributes
+    ----------
+    direction, cells:
+        The direction of the slide, and the exponents after it; `after` is the same as a `Board`.
+    won:
+        Whether the side whose winning set it is wins after the slide; None if that was not computed.
+    wins:
+        Whether the slide makes the goal.
+    variant:
+        Who spawns: see `WinningManifest`.
+    """
+
+    game: Game
+    direction: str
+    cells: Cells
+    won: bool | None
+    wins: bool
+    variant: str
+
+    def __repr__(self) -> str:
+        return f"<WinningSlide {self.direction} to {self.after.text}: {self.value}>"
+
+    @property
+    def value(self) -> Exact | Unknown:
+        """`won` as a value: it is printed as yes, no or unknown."""
+        return Unknown() if self.won is None else Exact(self.won)
+
+    @property
+    def after(self) -> Board:
+        """The afterstate."""
+        return Board(self.game, self.cells)
+
+    def spawns(self) -> list[Board]:
+        """The states that the next spawn can lead to; empty after a win."""
+        if self.wins:
+            return []
+        states = [cells for cells, _ in self.game.spawns(self.cells)]
+        if self.variant == "deterministic":
+            states = states[: len(self.game.spawn_exponents)]  # those on the first empty cell
+        return [Board(self.game, cells) for cells in states]
+
+
+@dataclass(frozen=True)
+class WinningAnswer:
+    """The result of probing a winning set.
+
+    Attributes
+    ----------
+    board, meaning:
+        The state, and what is said of it if it is in the set, in words.
+    won:
+        Whether it is in the set.
+    slides:
+        All allowed slides, in the order of the game's directions.
+    best:
+        The directions of the slides after which the player wins.
+    """
+
+    board: Board
+    meaning: str
+    won: bool
+    slides: tuple[WinningSlide, ...]
+    best: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        best = f", best {' or '.join(self.best)}" if self.best else ""
+        return f"<WinningAnswer for {self.board.text}: {self.meaning}: {self.value}{best}>"
+
+    @property
+    def value(self) -> Exact:
+        """`won` as a value: it is printed as yes or no."""
+        return Exact(self.won)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "board": self.board.text,
+            "key": f"{self.board.key:#x}",
+            "meaning": self.meaning,
+            "value": self.value.as_dict(),
+            "best": list(self.best),
+            "slides": {
+                slide.direction: {
+                    "after": slide.after.text,
+                    "value": slide.value.as_dict(),
+                    "wins": slide.wins,
+                    "spawns": [state.text for state in slide.spawns()],
+                }
+                for slide in self.slides
+            },
+        }
+
+
+class WinningSet:
+    """All boards from which one side wins.  `open_winning_set` makes it.
+
+    ``len(winning)`` is the number of states in it.
+
+    Attributes
+    ----------
+    manifest:
+        What is in the set.
+    """
+
+    def __init__(self, location: Location, manifest: WinningManifest) -> None:
+        self.location, self.manifest = location, manifest
+        self._stored = StoredSet(location, manifest)
+        self._slider = Slider(manifest.game)
+
+    def __repr__(self) -> str:
+        return (
+            f"<WinningSet {self.location.name} of {self.game}: {self.manifest.meaning}, {len(self):,} states>"
+        )
+
+    def __len__(self) -> int:
+        return self.manifest.total(STATES)
+
+    def __bool__(self) -> bool:
+        return True  # a set without states can be probed, too
+
+    @property
+    def afterstates(self) -> int:
+        """The number of afterstates in the set."""
+        return self.manifest.total(AFTERSTATES)
+
+    @property
+    def game(self) -> Game:
+        """The game that was solved."""
+        return self.manifest.game
+
+    @property
+    def value(self) -> Exact | Unknown:
+        """Whether the side wins from the start."""
+        verdict = self.manifest.verdict
+        return Unknown() if verdict is None else Exact(verdict)
+
+    def close(self) -> None:
+        """Release the folder."""
+        self.location.close()
+
+    def __enter__(self) -> WinningSet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- probing -----------------------------------------------------------------------------------
+
+    def holds(self, board: Any) -> bool:
+        """Whether a state is in the set: whether the side wins with the player to move.
+
+        `board` has any form that `Board.read` accepts.  Raises the errors of `probe`.
+        """
+        state = self._read(board)
+        won = self._known(state.cells, after=False)
+        if won is None:
+            raise self._missing(state.cells)
+        return won
+
+    def holds_after(self, board: Any) -> bool:
+        """Whether an afterstate is in the set: whether the side wins with a spawn to come.
+
+        A board with the goal is won by the player.  Raises the errors of `probe`.
+        """
+        after = Board(self.game, board.cells) if isinstance(board, Board) else Board.read(self.game, board)
+        won = self._known_after(after.cells)
+        if won is None:
+            raise self._missing(after.cells)
+        return won
+
+    def probe(self, board: Any) -> WinningAnswer:
+        """Whether the side wins from a state, and after each of its slides.
+
+        Parameters
+        ----------
+        board:
+            A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.
+
+        Raises
+        ------
+        BoardError
+            If this is not a board of the game.
+        MissingBoardError
+            If it was not computed who wins from the board.
+        CorruptError
+            If a file is damaged.
+        """
+        state = self._read(board)
+        won = self.holds(state)
+        slides = tuple(
+            WinningSlide(self.game, direction, after, self._known_after(after), wins, self.manifest.variant)
+            for direction, after, wins in self._slider.slides(state.cells)
+        )
+        if self._follows(slides) != won:
+            raise CorruptError(
+                f"{self.location.name} says of {state.text} that {self.manifest.meaning}: {Exact(won)}, but "
+                "what it says of the slides from there does not agree: make the winning set again"
+            )
+        of_player = self.manifest.player == "slider"
+        best = tuple(slide.direction for slide in slides if slide.won is of_player)
+        return WinningAnswer(state, self.manifest.meaning, won, slides, best)
+
+    def get(self, board: Any, default: Any = None) -> Any:
+        """As `probe`, but `default` where it was not computed who wins."""
+        try:
+            return self.probe(board)
+        except MissingBoardError:
+            return default
+
+    def _read(self, board: Any) -> Board:
+        state = Board.read(self.game, board)
+        if not state.sum and self.game.start_board is None:
+            raise self._missing(state.cells)  # a spawn comes first: this is not a state
+        return state
+
+    def _follows(self, slides: Sequence[WinningSlide]) -> bool | None:
+        """Whether a state is won by what is known of its slides; None if that is not enough."""
+        chooses = self.manifest.player == "slider"
+        found = {slide.won for slide in slides}
+        if chooses in found:
+            return chooses
+        return None if None in found else not chooses
+
+    def _known_after(self, after: Cells) -> bool | None:
+        """Whether the side wins from a board after a slide; None if that was not computed."""
+        if self.game.wins(after):
+            return self.manifest.player == "slider"
+        return self._known(after, after=True) if self.game.spawns(after) else None
+
+    def _known(self, board: Cells, *, after: bool) -> bool | None:
+        """Whether the side wins; None if that was not computed."""
+        if not self.manifest.possible(board) or not self._stored.has_layer(board):
+            return None
+        won = bool(self._stored.holds(np.array([board]), after=after)[0])
+        return won if won or self.manifest.complete else None
+
+    def _missing(self, board: Cells) -> MissingBoardError:
+        """The error for a board of which nothing is known, with the reason."""
+        why = "not all boards were computed" if self._is_left_out(board) else "no play makes it"
+        return MissingBoardError(f"{self.game.format(board)} is not decided in {self.location.name}: {why}")
+
+    def _is_left_out(self, board: Cells) -> bool:
+        """Whether it would be decided if all boards had been computed."""
+        manifest = self.manifest
+        coded = all(value in manifest.codes for value in board)
+        played = bool(self.game.sum(board)) and coded and manifest.possible(board)
+        return played and (not manifest.strong or manifest.verdict is None)
+
+
+def open_winning_set(location: Path | str) -> WinningSet:
+    """Open a winning set in a folder, a zip file, or at a URL.
+
+    Raises
+    ------
+    MissingLayerError
+        If the location does not exist or is not finished.
+    CorruptError
+        If the manifest is damaged, of a newer version, or that of a table.
+    StorageError
+        If the location cannot be read.
+
+    >>> open_winning_set("nowhere")
+    Traceback (most recent call last):
+        ...
+    tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
+    """
+    opened, name, data = read_manifest(location)
+    return WinningSet(opened, WinningManifest.parse(data, name))
+
+
+def open_solved(location: Path | str) -> Table | WinningSet:
+    """The table or the winning set at a location.  Raises the errors of `open_table`."""
+    opened, name, data = read_manifest(location)
+    # Not parsed here: a table's manifest may be long.  Whichever it seems to be is then checked in full.
+    if FORMAT.encode() in data[:200]:
+        return WinningSet(opened, WinningManifest.parse(data, name))
+    return Table(opened, Manifest.parse(data, name))

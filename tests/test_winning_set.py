@@ -1,0 +1,684 @@
+"""Winning sets in folders: they hold what was computed, and nothing that is damaged is believed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilebase import open_winning_set
+from tilebase.bdd import export
+from tilebase.bdd.export import check_export, write_set
+from tilebase.bdd.families import Families
+from tilebase.bdd.library import Library
+from tilebase.bdd.proofs import write_proof
+from tilebase.bdd.relations import Relations
+from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Analysis, Rules
+from tilebase.check import check_certificate
+from tilebase.cli import main
+from tilebase.dense.index import cell_codes
+from tilebase.errors import (
+    BoardError,
+    CorruptError,
+    MissingBoardError,
+    MissingLayerError,
+    ResourceError,
+    StorageError,
+    TilebaseError,
+    UsageError,
+    WrongGameError,
+)
+from tilebase.files import dddmp
+from tilebase.files.dddmp import read_dddmp, read_numbers
+from tilebase.files.source import LocalFile
+from tilebase.files.winning import FILE, StoredSet
+from tilebase.game.game import Cells, Game
+from tilebase.questions.force import force
+from tilebase.tables.winning import WinningSet
+
+SMALL = Game("2x2", 16)
+
+
+def analysed(
+    game: Game, rules: Rules, strategy: str = "sum", encoding: str = "short", order: str = "rows"
+) -> tuple[Analysis, bool | None]:
+    sets = Relations(game, encoding, order, Library("bdd", 1 << 18, 1))
+    analysis = Analysis(sets, rules, lambda _line, _share: None, keep=True)
+    return analysis, analysis.run(strategy)
+
+
+def saved(
+    folder: Path, game: Game = SMALL, rules: Rules | None = None, strategy: str = "sum", **names: str
+) -> tuple[Analysis, WinningSet]:
+    names = {"encoding": "short", "order": "rows"} | names
+    analysis, verdict = analysed(game, rules or Rules(), strategy, **names)
+    size = write_set(folder, analysis, strategy=strategy, verdict=verdict, **names)
+    assert size == (folder / FILE).stat().st_size
+    return analysis, open_winning_set(folder)
+
+
+def boards_of(game: Game) -> list[Cells]:
+    """All boards that the rules allow and that are not won."""
+    of_x = game.x if game.unmergeable else -1
+    every = itertools.product(*(cell_codes(game, cell) for cell in range(game.cells)))
+    found = [cells for cells in every if cells.count(of_x) == len(game.unmergeable)]
+    return [cells for cells in found if not game.has_goal_sum(cells)]
+
+
+def compare(analysis: Analysis, winning: WinningSet) -> None:
+    """Every board of the game: the saved set holds what the diagrams hold."""
+    game, manifest = analysis.game, winning.manifest
+    counted = [0, 0]
+    for cells in boards_of(game):
+        layer = manifest.layer_of(cells)
+        won = analysis.sets.holds(analysis.won[layer], cells)
+        won_after = analysis.sets.holds(analysis.won_afters[layer], cells, after=True)
+        counted[0] += won
+        counted[1] += won_after
+        text = game.format(cells)
+        if game.sum(cells):
+            answer = winning.probe(text)
+            assert (answer.won, winning.holds(text)) == (won, won), text
+            for slide in answer.slides:
+                after = manifest.layer_of(slide.cells)
+                held = slide.wins == (manifest.player == "slider") if slide.wins else analysis.sets.holds(
+                    analysis.won_afters[after], slide.cells, after=True
+                )  # fmt: skip
+                assert slide.won == held
+            assert {slide.direction for slide in answer.slides} == game.slides(cells).keys()
+            best = [s.direction for s in answer.slides if s.won == (manifest.player == "slider")]
+            assert answer.best == tuple(best)
+        if game.spawns(cells) and not game.wins(cells):
+            assert winning.holds_after(text) == won_after, text
+    assert counted == [len(winning), winning.afterstates]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) -> None:
+    rules = Rules(variant, player)
+    analysis, winning = saved(tmp_path / "set", SMALL, rules, strategy)
+    compare(analysis, winning)
+    assert winning.value.value == winning.manifest.verdict
+
+
+@pytest.mark.parametrize(
+    ("game", "names"),
+    [
+        (Game("2x3", 16), {"order": "columns"}),
+        (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "interleaved"}),
+        (Game("2x2", 16, four=0, start="empty"), {"encoding": "one-hot", "order": "significance"}),
+        (Game("1x5", 8), {"encoding": "one-hot"}),
+        (Game("2x3", 16, walls="2"), {}),
+        (Game("2x3", 16, unmergeable="0"), {}),
+        (Game("2x3", 16, unmergeable="0", fixed=True), {}),
+        (Game("2x2", 16, pattern="8,4/*,*"), {}),
+        (Game("2x2", 16, goal_sum=20), {}),
+        (Game("2x2", 16, start="8,8/0,2"), {}),
+    ],
+    ids=str,
+)
+def test_games_and_codes(tmp_path: Path, game: Game, names: dict[str, str]) -> None:
+    compare(*saved(tmp_path / "set", game, **names))
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("goal", [8, 16])
+def test_what_was_not_computed_is_unknown(tmp_path: Path, player: str, strategy: str, goal: int) -> None:
+    game = Game("2x2", goal, start="4,2/0,0")
+    full, _ = analysed(game, Rules(player=player), strategy)
+    _, winning = saved(tmp_path / "set", game, Rules(player=player, strong=False), strategy)
+    answers = {cells: winning.get(game.format(cells)) for cells in boards_of(game)}
+    assert answers[game.start_board].won == winning.manifest.verdict
+    for cells, answer in answers.items():
+        if answer is not None:
+            layer = full.won[winning.manifest.layer_of(cells)]
+            assert answer.won == full.sets.holds(layer, cells)
+            assert all(slide.value.kind in ("exact", "unknown") for slide in answer.slides)
+    if strategy == "sum":
+        assert {cells for cells, answer in answers.items() if answer is None} == {
+            cells for cells in answers if game.sum(cells) < 6
+        }
+        with pytest.raises(MissingBoardError, match="not all boards were computed"):
+            winning.probe("2,2/0,0")
+
+
+def test_what_corollary_7_leaves_out_is_unknown(tmp_path: Path) -> None:
+    game = Game("2x3", 32)
+    full, _ = analysed(game, Rules())
+    _, winning = saved(tmp_path / "set", game, Rules(corollary7=True))
+    missing = 0
+    for cells in boards_of(game)[1:]:
+        answer = winning.get(game.format(cells))
+        missing += answer is None
+        assert answer is None or answer.won == full.sets.holds(full.won[str(game.sum(cells))], cells)
+    assert missing
+    with pytest.raises(MissingBoardError, match="no play makes it"):
+        winning.probe("16,16,16/16,16,0")
+
+
+@pytest.mark.parametrize(("strategy", "until", "below"), [("sum", "20", 20), ("sweep", "(3,2)", 16)])
+def test_a_run_that_was_stopped(tmp_path: Path, strategy: str, until: str, below: int) -> None:
+    full, _ = analysed(SMALL, Rules(), strategy)
+    _, winning = saved(tmp_path / "set", SMALL, Rules(until=until), strategy)
+    assert (winning.manifest.verdict, str(winning.value)) == (None, "unknown")
+    missing = []
+    for cells in boards_of(SMALL)[1:]:
+        answer = winning.get(SMALL.format(cells))
+        if answer is None:
+            missing.append(SMALL.sum(cells))
+        else:
+            assert answer.won == full.sets.holds(full.won[winning.manifest.layer_of(cells)], cells)
+    assert missing
+    assert max(missing) < below + 8
+    with pytest.raises(MissingBoardError, match="not all boards were computed"):
+        winning.probe("2,2/0,0")
+    analysis, verdict = analysed(SMALL, Rules(until=until), strategy)
+    with pytest.raises(UsageError, match="nothing to prove"):
+        write_proof(tmp_path / "a.cert", analysis, strategy=strategy, verdict=verdict)
+
+
+def test_oxidd_reads_the_file(tmp_path: Path) -> None:
+    from oxidd.util import DDDMPFile
+
+    _, winning = saved(tmp_path / "set", SMALL)
+    again = Relations(SMALL, "short", "rows", Library("bdd", 1 << 16, 1))
+    names = list(winning.manifest.layers)
+    found = again.library.manager.import_dddmp(DDDMPFile(str(tmp_path / "set" / FILE)))
+    assert [again.count(one) for one in found[: len(names)]] == [layer.states for layer in names]
+    afters = [again.count(one, after=True) for one in found[len(names) :]]
+    assert afters == [layer.afterstates for layer in names]
+
+
+def test_boards_that_are_none(tmp_path: Path) -> None:
+    _, winning = saved(tmp_path / "set")
+    with pytest.raises(BoardError, match="has 3 cells"):
+        winning.probe("2,4,8")
+    with pytest.raises(BoardError, match="is not part of the game"):
+        winning.probe("2,16/0,0")
+    with pytest.raises(MissingBoardError, match="no play makes it"):
+        winning.probe("0,0/0,0")
+    with pytest.raises(MissingBoardError):
+        winning.holds_after("2,4/2,4")  # a slide leaves an empty cell
+    assert winning.get("0,0/0,0", "nothing") == "nothing"
+    assert winning.holds_after(winning.probe("8,8/0,0").slides[0].after)
+    assert not winning.holds_after("0,0/0,0")
+
+
+def test_reading_needs_no_library(tmp_path: Path) -> None:
+    saved(tmp_path / "set")
+    code = (
+        "import sys, tilebase; tilebase.open_winning_set('set').probe('2,4/0,8');"
+        "sys.exit(', '.join({'oxidd', 'numba'} & sys.modules.keys()) or 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+def test_spawns_are_those_of_the_variant(tmp_path: Path) -> None:
+    texts = {}
+    for variant in VARIANTS:
+        _, winning = saved(tmp_path / variant, SMALL, Rules(variant))
+        texts[variant] = [state.text for state in winning.probe("2,4/0,0").slides[0].spawns()]
+    every = ["2,0/2,4", "4,0/2,4", "0,2/2,4", "0,4/2,4"]
+    assert texts == {"adversarial": every, "cooperative": every, "deterministic": every[:2]}
+
+
+def test_answers_as_json(tmp_path: Path) -> None:
+    _, winning = saved(tmp_path / "set")
+    found = json.loads(json.dumps(winning.probe("2,4/4,2").as_dict()))
+    assert found["value"] == {"kind": "exact", "value": False}
+    assert (found["best"], found["slides"]) == ([], {})
+    found = json.loads(json.dumps(winning.probe("8,8/2,4").as_dict()))
+    assert found["value"] == {"kind": "exact", "value": True}
+    assert found["best"] == ["left", "right"]
+    assert found["slides"]["left"] == {
+        "after": "16,0/2,4", "value": {"kind": "exact", "value": True}, "wins": True, "spawns": []
+    }  # fmt: skip
+    assert len(repr(winning)) < 200
+    assert len(repr(winning.probe("8,8/2,4"))) < 200
+    assert len(repr(winning.probe("8,8/2,4").slides[0])) < 200
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def test_the_command_prints_what_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved(Path("set"))
+    assert main(["probe", "set", "2,8/0,8"]) == 0
+    assert capsys.readouterr().out.splitlines()[-4:] == [
+        "the player can force a win: yes",
+        "  left  no  then 2 spawns",
+        "* up    yes  wins",
+        "* down  yes  wins",
+    ]
+    assert main(["probe", "set"]) == 0
+    assert capsys.readouterr().out == "start of 2x2, to 16: the player can force a win: no\n"
+    assert main(["probe", "set", "2,8/0,8", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["best"] == ["up", "down"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (["probe", "set", "2,8/0,8", "--objective", "win"], 2, "has no objectives"),
+        (["probe", "set", "0,0/0,0"], 1, "is not decided in set: no play makes it"),
+        (["verify", "set"], 1, "is not the manifest of a table"),
+    ],
+)
+def test_the_command_refuses(folder, refused, arguments: list[str], status: int, sentence: str) -> None:
+    saved(folder / "set")
+    refused(arguments, status, sentence)
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def test_a_set_is_replaced_by_one_of_the_same_game_only(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    saved(folder)
+    _, winning = saved(folder, SMALL, Rules(player="dropper"))
+    assert winning.manifest.player == "dropper"
+    with pytest.raises(WrongGameError, match="holds a winning set of 2x2, to 16"):
+        check_export(folder, Game("2x2", 8))
+    (folder / "manifest.json").unlink()  # as after a kill
+    check_export(folder, Game("2x2", 8))
+
+
+def test_a_failed_write_leaves_the_older_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "set"
+    saved(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def fail(*_: object) -> None:
+        raise ResourceError("too many nodes")
+
+    monkeypatch.setattr(export, "_layer", fail)
+    with pytest.raises(ResourceError):
+        saved(folder, SMALL, Rules(player="dropper"))
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_other_folders_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(WrongGameError, match=r"holds other files, as notes.txt"):
+        check_export(tmp_path, SMALL)
+    with pytest.raises(StorageError, match="it is a file"):
+        check_export(tmp_path / "notes.txt", SMALL)
+    with pytest.raises(StorageError, match="does not exist"):
+        check_export(tmp_path / "nowhere" / "set", SMALL)
+    table = tmp_path / "table"
+    table.mkdir()
+    (table / "manifest.json").write_text("{}")
+    with pytest.raises(WrongGameError, match="delete the folder"):
+        check_export(table, SMALL)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_what_cannot_be_saved(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give 32 as the largest tile"):
+        check_export(tmp_path / "set", Game("2x2", goal_sum=80))
+    families = Families(SMALL, "binary", "rows", Library("zbdd", 1 << 16, 1))
+    analysis = Analysis(families, Rules(), lambda _line, _share: None, keep=True)
+    verdict = analysis.run("sum")
+    with pytest.raises(UsageError, match="only BDDs"):
+        write_set(
+            tmp_path / "set", analysis, strategy="sum", encoding="binary", order="rows", verdict=verdict
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("missing", [3, 5000])
+def test_a_full_disk(tmp_path: Path, missing: int) -> None:
+    """With a limit on the size of files in place of a full disk; OxiDD does not tell of its last write."""
+    code = f"""
+import resource, signal, sys
+from pathlib import Path
+sys.path[:0] = {[str(Path(__file__).parent)]!r}
+from test_winning_set import *
+game = Game("2x3", 32)
+_, winning = saved(Path("first"), game)
+analysis, verdict = analysed(game, Rules())
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+size = Path("first/{FILE}").stat().st_size - {missing}
+resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+try:
+    write_set(Path("second"), analysis, strategy="sum", encoding="short", order="rows", verdict=verdict)
+except StorageError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.startswith(f"cannot write second/{FILE}: ")
+    assert list((tmp_path / "second").iterdir()) == []
+
+
+# -- damage ----------------------------------------------------------------------------------------
+
+
+def sign(folder: Path) -> None:
+    """Give the manifest size and sum of the file that the folder holds, as its author could."""
+    import zlib
+
+    values = json.loads((folder / "manifest.json").read_bytes())
+    data = (folder / FILE).read_bytes()
+    values["file"] |= {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    values.pop("check")
+    values["check"] = f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
+    (folder / "manifest.json").write_text(json.dumps(values))
+
+
+def probe_all(folder: Path) -> None:
+    """Probe a board of each sum."""
+    with open_winning_set(folder) as winning:
+        for text in ("2,2/0,0", "2,4/0,8", "8,4/8,2", "8,8/4,2"):
+            winning.probe(text)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", FILE])
+def test_a_flipped_byte_is_found(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "set"
+    saved(folder)
+    path = folder / name
+    data = path.read_bytes()
+    generator = random.Random(17)
+    positions = {*range(0, len(data), max(1, len(data) // 300)), *range(len(data) - 20, len(data))}
+    for at in positions:
+        flipped = bytearray(data)
+        flipped[at] ^= 1 << generator.randrange(8)
+        path.write_bytes(flipped)
+        try:
+            same = json.loads(flipped) == json.loads(data) if name != FILE else False
+        except ValueError:
+            same = False
+        if not same:  # a blank in a manifest may have become another one
+            with pytest.raises(CorruptError):
+                probe_all(folder)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", FILE])
+def test_a_truncated_file_is_found(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "set"
+    saved(folder)
+    path = folder / name
+    data = path.read_bytes()
+    for size in (0, 1, len(data) // 3, len(data) // 2, len(data) - 6, len(data) - 2):
+        path.write_bytes(data[:size])
+        with pytest.raises(CorruptError):
+            probe_all(folder)
+        if name == FILE:
+            sign(folder)
+            with pytest.raises(CorruptError):
+                probe_all(folder)
+    path.unlink()
+    with pytest.raises(MissingLayerError):
+        probe_all(folder)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_changed_and_signed_file_raises_nothing_unexpected(tmp_path: Path, seed: int) -> None:
+    """It may lead to other results, since its author may write what he likes, but to no other exception."""
+    folder = tmp_path / "set"
+    saved(folder)
+    path = folder / FILE
+    data = path.read_bytes()
+    generator = random.Random(seed)
+    for _ in range(20):
+        changed = bytearray(data)
+        for _ in range(generator.choice([1, 1, 3])):
+            changed[generator.randrange(len(data))] = generator.choice(b"0123456789- \n.aT\xff\x00")
+        path.write_bytes(changed)
+        sign(folder)
+        with contextlib.suppress(CorruptError):
+            probe_all(folder)
+
+
+def lines_of(folder: Path) -> list[str]:
+    return (folder / FILE).read_text().splitlines()
+
+
+Change = Callable[[list[str]], list[str]]
+
+
+def with_header(key: str, value: str) -> Change:
+    return lambda lines: [f"{key} {value}" if line.split()[0] == key else line for line in lines]
+
+
+def with_node(number: int, text: str) -> Change:
+    def change(lines: list[str]) -> list[str]:
+        at = lines.index(".nodes") + number
+        return [*lines[:at], text, *lines[at + 1 :]]
+
+    return change
+
+
+def exchanged(lines: list[str]) -> list[str]:
+    at = lines.index(".nodes")
+    return [*lines[: at + 5], lines[at + 6], lines[at + 5], *lines[at + 7 :]]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (with_header(".nnodes", "999999999"), "is not a number from 0 to"),
+        (with_header(".nnodes", "200000000"), "it ends too early"),
+        (with_header(".nnodes", "99999999999999999999"), "is not a number from 0 to"),
+        (with_header(".nnodes", "-5"), "is not a number from 0 to"),
+        (with_header(".nnodes", "50"), "is not a number from 0 to 50"),
+        (with_header(".nvars", "100000"), "is not a number from 0 to"),
+        (with_header(".nvars", "9"), "is not a number from 0 to 8"),
+        (with_header(".mode", "B"), "its .mode is not A"),
+        (with_header(".varinfo", "0"), "its .varinfo is not 4"),
+        (with_header(".nroots", "3"), "do not have one name each"),
+        (with_header(".ids", "1 0 2"), "its variables are not ascending"),
+        (with_header(".permids", "1 0 2"), "the levels of its variables"),
+        (lambda lines: [line for line in lines if ".rootids" not in line], "it lacks '.rootids'"),
+        (lambda lines: [lines[0], *lines], "occurs twice"),
+        (lambda lines: [line for line in lines if line != ".nodes"], "its header does not end"),
+        (lambda lines: [*lines[:-2], ".end"], "its header says"),
+        (with_node(1, "1 T 0 1"), "its first node is not the leaf"),
+        (with_node(7, "7 14 9 1"), "not less than that of its parent"),
+        (with_node(7, "7 14 7 1"), "not less than that of its parent"),
+        (with_node(7, "7 14 0 1"), "not less than that of its parent"),
+        (with_node(7, "7 14 1 -999999999"), "not less than that of its parent"),
+        (with_node(7, "7 15 2 1"), "is not after that of its parent"),
+        (with_node(7, "7 16 1 -1"), "a variable that does not occur"),
+        (with_node(7, "7 -1 1 -1"), "a variable that does not occur"),
+        (with_node(7, "8 14 1 -1"), "are not numbered one by one"),
+        (with_node(7, "7 14 1"), "a line does not have 4 numbers"),
+        (with_node(7, "7 14  1"), "a number has no digit"),
+        (with_node(7, "7 14 - 1"), "a number has no digit"),
+        (with_node(7, "7 14 1 1234567890"), "a number has no digit, or too many"),
+        (with_node(7, "7 14 1x -1"), "something else than digits"),
+        (exchanged, "are not numbered one by one"),
+        (
+            lambda lines: [line.replace("states:", "others:") for line in lines],
+            "other layers, variables or nodes",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused(tmp_path: Path, change: Change, sentence: str) -> None:
+    folder = tmp_path / "set"
+    saved(folder)
+    (folder / FILE).write_text("".join(f"{line}\n" for line in change(lines_of(folder))))
+    sign(folder)
+    with pytest.raises(CorruptError) as caught:
+        probe_all(folder)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_states_and_slides_must_agree(tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    saved(folder)
+
+    def turn(lines: list[str]) -> list[str]:
+        at = next(at for at, line in enumerate(lines) if line.startswith(".rootids"))
+        words = lines[at].split()
+        half = 1 + (len(words) - 1) // 2
+        turned = [word.removeprefix("-") if word[0] == "-" else f"-{word}" for word in words[1:half]]
+        return [*lines[:at], " ".join([words[0], *turned, *words[half:]]), *lines[at + 1 :]]
+
+    (folder / FILE).write_text("".join(f"{line}\n" for line in turn(lines_of(folder))))
+    sign(folder)
+    with pytest.raises(CorruptError, match="does not agree"):
+        probe_all(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("format", "tilebase table"),
+        ("version", 2),
+        ("variant", "nobody"),
+        ("player", 3),
+        ("strategy", "guess"),
+        ("strong", "yes"),
+        ("verdict", 1),
+        ("verdict", "no"),
+        ("game", {"shape": "9x9"}),
+        ("codes", {"0": "00", "1": "0"}),
+        ("codes", {"0": "00"}),
+        ("codes", {"0": "ab"}),
+        ("variables", [[0, 0]]),
+        ("variables", [[0, 0]] * 8),
+        ("variables", 7),
+        ("layers", [{"name": "4"}]),
+        ("layers", [{"name": "4", "states": -1, "afterstates": 0}]),
+        ("file", {"name": FILE, "size": 10**30, "sha256": "0" * 64}),
+        ("file", {"name": FILE, "size": 5, "sha256": "zz"}),
+    ],
+)
+def test_a_wrong_manifest_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    import zlib
+
+    folder = tmp_path / "set"
+    saved(folder)
+    values = json.loads((folder / "manifest.json").read_bytes())
+    values.pop("check")
+    values[name] = value
+    values["check"] = f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
+    (folder / "manifest.json").write_text(json.dumps(values))
+    with pytest.raises(TilebaseError) as caught:
+        probe_all(folder)
+    assert isinstance(caught.value, CorruptError)
+    del values[name]
+    (folder / "manifest.json").write_text(json.dumps(values))
+    with pytest.raises(CorruptError):
+        probe_all(folder)
+
+
+def test_wrong_kinds(tmp_path: Path) -> None:
+    with pytest.raises(MissingLayerError):
+        open_winning_set(tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": "tilebase table", "version": 1}')
+    with pytest.raises(CorruptError, match="is not the manifest of a winning set"):
+        open_winning_set(tmp_path)
+
+
+def test_files_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "set"
+    saved(folder)
+    whole = read_dddmp(LocalFile(folder / FILE))
+    monkeypatch.setattr(dddmp, "PIECE", 30)
+    pieces = read_dddmp(LocalFile(folder / FILE))
+    assert (whole.high == pieces.high).all()
+    assert (whole.low == pieces.low).all()
+    assert (whole.sha256, whole.roots, len(whole)) == (pieces.sha256, pieces.roots, len(pieces))
+    monkeypatch.setattr(dddmp, "PIECE", 3)
+    with pytest.raises(CorruptError, match="a line is too long"):
+        read_dddmp(LocalFile(folder / FILE))
+
+
+def test_numbers() -> None:
+    numbers = np.array([[1, -2, 30], [999999999, -999999999, 0]])
+    data = "".join(" ".join(map(str, row)) + "\n" for row in numbers.tolist()).encode()
+    assert (read_numbers(data, 3) == numbers).all()
+    assert read_numbers(b"", 4).shape == (0, 4)
+    for wrong in (b"1 2", b"1\n2 ", b"1 2 3\n", b" \n", b"1 --2\n", b"1 \xb2\n"):
+        with pytest.raises(ValueError, match=r"number|line"):
+            read_numbers(wrong, 2)
+
+
+# -- certificates ----------------------------------------------------------------------------------
+
+PROVED = (
+    Game("2x2", 8),
+    Game("2x2", 16),
+    Game("2x2", 16, four=0, start="empty"),
+    Game("2x2", 8, four=0),
+    Game("2x3", 16),
+    Game("2x3", 32),
+    Game("2x3", 16, limits="8,8,8/8,8,4", start="empty"),
+    Game("2x2", 16, goal_sum=20),
+    Game("2x2", goal_sum=80),
+    Game("2x2", 16, start="8,8/0,2"),
+    Game("2x2x2", 32, start="empty"),
+    Game("3x3", 32, four=0),
+)
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("game", PROVED, ids=str)
+def test_certificates_are_proved(tmp_path: Path, game: Game, player: str) -> None:
+    expected = force(game, memory=1 << 30, engine="search").forced
+    for strategy, strong in itertools.product(STRATEGIES[: 3 if game.cells < 8 else 1], (True, False)):
+        if game.goal_sum is not None and strategy != "sum":
+            continue
+        analysis, verdict = analysed(game, Rules(player=player, strong=strong), strategy)
+        path = tmp_path / f"{strategy}-{strong}.cert"
+        listed = write_proof(path, analysis, strategy=strategy, verdict=verdict)
+        header = check_certificate(path)
+        assert verdict == (expected == (player == "slider"))
+        assert header["boards"] == listed
+        assert header["claim"] == ("forced" if expected else "not forced")
+
+
+def test_a_certificate_too_long_is_not_written(tmp_path: Path) -> None:
+    analysis, verdict = analysed(Game("2x3", 32), Rules())
+    with pytest.raises(ResourceError, match="more than 3 boards"):
+        write_proof(tmp_path / "a.cert", analysis, strategy="sum", verdict=verdict, most=3)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_certificates_are_against_every_spawn(tmp_path: Path) -> None:
+    analysis, verdict = analysed(SMALL, Rules(variant="cooperative"))
+    with pytest.raises(UsageError, match="against every spawn"):
+        write_proof(tmp_path / "a.cert", analysis, strategy="sum", verdict=verdict)
+
+
+def test_a_stored_set_looks_up_many_boards(tmp_path: Path) -> None:
+    game = Game("2x3", 16)
+    for strategy in STRATEGIES:
+        analysis, winning = saved(tmp_path / strategy, game, strategy=strategy)
+        boards = boards_of(game)
+        stored = StoredSet(winning.location, winning.manifest)
+        found = stored.holds(np.array(boards), after=True)
+        expected = [
+            analysis.sets.holds(analysis.won_afters[winning.manifest.layer_of(one)], one, after=True)
+            for one in boards
+        ]
+        assert found.tolist() == expected
+
+
+def test_sets_in_zip_files(tmp_path: Path) -> None:
+    saved(tmp_path / "set")
+    subprocess.run(["zip", "-q", "-0", "-r", "set.zip", "set"], cwd=tmp_path, check=True) if shutil.which(
+        "zip"
+    ) else shutil.make_archive(str(tmp_path / "set"), "zip", tmp_path, "set")
+    assert open_winning_set(tmp_path / "set.zip").probe("8,8/2,4").won
