@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.bdd.checkpoints import Checkpoints
+from tilebase.bdd.export import write_set
 from tilebase.bdd.families import Families
 from tilebase.bdd.library import Library
 from tilebase.bdd.process import Outcome, Task
 from tilebase.bdd.relations import Relations
 from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import Analysis
-from tilebase.errors import ResourceError, TilebaseError
+from tilebase.errors import ResourceError, StorageError, TilebaseError
 
 DIE_WITH_PARENT = 1
 """Linux's PR_SET_PDEATHSIG."""
@@ -70,7 +71,21 @@ def do(task: Task, tell: Any) -> Outcome:
     with work as checkpoints:
         analysis = Analysis(sets, task.rules, tell, keep=keep, checkpoints=checkpoints)
         wins = analysis.run(task.strategy)
-    return Outcome(wins, "" if wins is not None else f"stopped after {task.rules.until}, as was asked")
+    reason = "" if wins is not None else f"stopped after {task.rules.until}, as was asked"
+    exported = listed = None
+    try:
+        if task.export:
+            exported = write_set(
+                Path(task.export), analysis, strategy=task.strategy, encoding=task.encoding,
+                order=task.order, verdict=wins,
+            )  # fmt: skip
+        if task.certificate and wins is not None:
+            from tilebase.bdd.proofs import write_proof  # needs the compiler, which takes a second to load
+
+            listed = write_proof(Path(task.certificate), analysis, strategy=task.strategy, verdict=wins)
+    except (ResourceError, StorageError) as error:  # what was found is still true
+        reason = str(error)
+    return Outcome(wins, reason, listed=listed, exported=exported)
 
 
 if __name__ == "__main__":

@@ -153,7 +153,7 @@ def symbolic(
     _print(found, chosen, output, lines)
     if picture is not None:
         plots.plot_lines(found, picture)
-    if found.wins is None:
+    if found.reason:
         print(f"tilebase: {found.reason}", file=sys.stderr)
         return 1
     folder.finish()

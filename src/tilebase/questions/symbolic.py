@@ -16,6 +16,7 @@ from typing import Any
 
 from tilebase._version import __version__
 from tilebase.bdd.codes import ENCODINGS, ORDERS
+from tilebase.bdd.export import check_export
 from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.process import Task, run_task
 from tilebase.bdd.sets import check_lines
@@ -28,7 +29,6 @@ from tilebase.game.game import Game
 from tilebase.game.statements import board_words, winning_words, within_words
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import check_resources
-from tilebase.runtime.storage import check_writable
 
 NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
 """More nodes than diagrams of so few boards can have need no memory."""
@@ -53,7 +53,7 @@ class Symbolic:
     seconds:
         Time for all of it.
     reason:
-        Why it is not complete; empty if it is.
+        Why the work or a file is not complete; empty if they are.
     out_of_memory:
         Whether memory is the reason, and not time.
     listed, exported:
@@ -310,11 +310,15 @@ def check_task(task: Task) -> None:
 
 
 def check_files(task: Task, export: Path | str | None, certificate: Path | str | None) -> None:
-    """Raise `UsageError` or `StorageError` unless these files can be written."""
-    if task.kind != "bdd" and (export or certificate):
-        raise UsageError("sets and proofs are written from BDDs: leave out the kind zbdd")
+    """Raise an error unless the set can be saved and the proof be made: before the work begins."""
+    if export is not None:
+        check_export(Path(export), task.game, task.kind)
     if certificate is not None:
-        check_writable(Path(certificate))
+        if task.kind != "bdd":
+            raise UsageError("a proof is made from BDDs: leave out the kind zbdd")
+        from tilebase.bdd.proofs import check_proof  # needs the compiler, which takes a second to load
+
+        check_proof(Path(certificate), task.game, task.rules.variant)
 
 
 # -- which order -----------------------------------------------------------------------------------
