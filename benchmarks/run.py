@@ -4,6 +4,7 @@
     scripts/bench --all           4x4 to 64 too (half an hour, 16 GiB)
     scripts/bench --only 3x3      those whose name contains a word
     scripts/bench --kernels       each compiled kernel instead (benchmarks/kernels.py); --only as above
+    scripts/bench --diagrams      sizes of decision diagrams instead (benchmarks/diagrams.py); --only as above
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
 compare ratios within one run, and quote the counts of work, which do not vary.
@@ -45,6 +46,10 @@ def prove(limits: str) -> list[str]:
     return [*TILEBASE, "prove", "3x4", "512", "--limits", limits, *options]
 
 
+def symbolic(*arguments: str) -> list[str]:
+    return [*TILEBASE, "force", *arguments, "--spawns", "2", "--engine", "symbolic", "--quiet"]
+
+
 def force(*arguments: str) -> list[str]:
     return [*TILEBASE, "force", *arguments, "--start", "empty", "--quiet"]
 
@@ -67,6 +72,10 @@ BENCHMARKS = [
     # 1.38e10 and 2.82e11 boards, one bit per board; all published lines to 12 cells are to take ten minutes.
     Benchmark("force 2x6 128", force("2x6", "128", "--engine", "dense"), 30),
     Benchmark("force 2x2x3 512", force("2x2x3", "512", "--engine", "dense"), 330, slow=True),
+    # Decision diagrams: 4.3e9, 1.5e11 and 3.9e8 boards; the thesis takes 8, 1800 and 176 s on 16 threads.
+    Benchmark("symbolic 4x4 16", symbolic("4x4", "16"), 8),
+    Benchmark("symbolic 4x4 32", symbolic("4x4", "32"), 900),
+    Benchmark("symbolic 3x3 512", symbolic("3x3", "512"), 60, slow=True),
     Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
 ]
 
@@ -126,6 +135,7 @@ def main() -> int:
     parser.add_argument(
         "--signatures", action="store_true", help="with --kernels: print the lines of tests/signatures.tsv"
     )
+    parser.add_argument("--diagrams", action="store_true", help="run sizes of decision diagrams instead")
     chosen = parser.parse_args()
     if chosen.signatures and not chosen.kernels:
         parser.error("--signatures are those of kernels: add --kernels")
@@ -133,6 +143,10 @@ def main() -> int:
         import kernels  # which loads Numba
 
         return kernels.main(chosen.only, signatures=chosen.signatures)
+    if chosen.diagrams:
+        import diagrams
+
+        return diagrams.main(chosen.only)
     bare = min(measure([sys.executable, "-c", "pass"]).wall for _ in range(5))
     reached = []
     for benchmark in BENCHMARKS:
