@@ -329,6 +329,16 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_links_are_followed(tmp_path: Path) -> None:
+    saved(tmp_path / "set")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "set" / FILE).rename(tmp_path / "elsewhere" / "file")
+    (tmp_path / "set" / FILE).symlink_to(tmp_path / "elsewhere" / "file")
+    _, winning = saved(tmp_path / "set", SMALL, Rules(player="dropper"))
+    assert winning.probe("2,4/0,0").meaning == "the adversary can prevent a win"
+    assert (tmp_path / "set" / FILE).is_symlink()
+
+
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="give 32 as the largest tile"):
         check_export(tmp_path / "set", Game("2x2", goal_sum=80))
