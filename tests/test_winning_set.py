@@ -20,7 +20,7 @@ from tilebase import open_winning_set
 from tilebase.bdd import export
 from tilebase.bdd.export import check_export, write_set
 from tilebase.bdd.families import Families
-from tilebase.bdd.library import Library
+from tilebase.bdd.library import Library, check_end
 from tilebase.bdd.proofs import write_proof
 from tilebase.bdd.relations import Relations
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Analysis, Rules
@@ -329,6 +329,16 @@ def test_other_folders_are_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_links_are_followed(tmp_path: Path) -> None:
+    saved(tmp_path / "set")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "set" / FILE).rename(tmp_path / "elsewhere" / "file")
+    (tmp_path / "set" / FILE).symlink_to(tmp_path / "elsewhere" / "file")
+    _, winning = saved(tmp_path / "set", SMALL, Rules(player="dropper"))
+    assert winning.probe("2,4/0,0").meaning == "the adversary can prevent a win"
+    assert (tmp_path / "set" / FILE).is_symlink()
+
+
 def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="give 32 as the largest tile"):
         check_export(tmp_path / "set", Game("2x2", goal_sum=80))
@@ -630,6 +640,7 @@ PROVED = (
     Game("2x2", 16, start="8,8/0,2"),
     Game("2x2x2", 32, start="empty"),
     Game("3x3", 32, four=0),
+    Game("3x3", 32),
 )
 
 
@@ -682,3 +693,13 @@ def test_sets_in_zip_files(tmp_path: Path) -> None:
         "zip"
     ) else shutil.make_archive(str(tmp_path / "set"), "zip", tmp_path, "set")
     assert open_winning_set(tmp_path / "set.zip").probe("8,8/2,4").won
+
+
+def test_a_checkpoint_cut_short_by_a_full_disk_is_noticed(tmp_path: Path) -> None:
+    analysis, _ = analysed(SMALL, Rules())
+    path = tmp_path / "some.dddmp"
+    analysis.sets.library.write(path, analysis.won.values())
+    check_end(path)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(StorageError, match="it is not complete"):
+        check_end(path)

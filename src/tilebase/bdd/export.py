@@ -137,8 +137,9 @@ def _write_diagrams(analysis: Analysis, names: list[str], file: BinaryIO, path: 
     """
     found = {STATES: analysis.won, AFTERSTATES: analysis.won_afters}
     roots = [(found[what][name], root_name(what, name)) for what in found for name in names]
+    part = part_path(Path(os.path.realpath(path)))
     with storage_errors(path):
-        analysis.sets.library.manager.export_dddmp_with_names(part_path(path), roots, ascii=True)
+        analysis.sets.library.manager.export_dddmp_with_names(part, roots, ascii=True)
         file.seek(0)
         digest, nodes, last = hashlib.sha256(), 0, b""
         while piece := file.read(PIECE):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from tilebase.errors import MissingExtraError, ResourceError
+from tilebase.errors import MissingExtraError, ResourceError, StorageError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +30,8 @@ CACHE_BYTES = 20
 CACHE_SHARE, MOST_CACHED = 4, 1 << 25
 """Nodes for each entry, and most entries: more did not make 3x3 to 256 faster."""
 LEAST_NODES, MOST_NODES = 1 << 12, 1 << 31
+DDDMP_END = b".end\n"
+"""The last line of a file of diagrams."""
 ATTEMPTS = 8
 """Collections before an operation is given up; one that runs in the background makes the next return."""
 
@@ -88,6 +91,7 @@ class Library:
     def write(self, path: Path, diagrams: Iterable[Any]) -> None:
         """Write diagrams to a DDDMP file, binary where the kind can.  Raises `OSError`."""
         self.manager.export_dddmp(path, list(diagrams))
+        check_end(path)
 
     def read(self, path: Path) -> list[Any]:
         """The diagrams of a file that `write` made, with the same variables in the same order."""
@@ -111,3 +115,15 @@ class Library:
             f"the diagrams need more than the {self.nodes:,} nodes that fit into the memory: give more with "
             "--memory, or ask for lower tiles"
         )
+
+
+def check_end(path: Path) -> None:
+    """Raise `StorageError` if a DDDMP file does not end as it should.
+
+    OxiDD does not say so if its last write fails, as on a full disk.
+    """
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(file.tell() - len(DDDMP_END), 0))
+        if file.read() != DDDMP_END:
+            raise StorageError(f"cannot write {path}: it is not complete; the disk may be full")

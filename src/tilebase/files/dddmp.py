@@ -22,8 +22,8 @@ A file has a header, one line for each node, and an end:
 A negative number of a child or a root means the complement.  Here a child must have a smaller number than
 its parent and a later variable, as OxiDD writes it.  So every walk from a root ends.
 
-The file may come from a stranger.  Every number is checked, and what is allocated follows from the size of
-the file, and not from what the header says.
+The file may come from a stranger.  Every number is checked.  No array is larger than the size of the file
+allows, and its memory is touched only when lines have been read for it.
 """
 
 from __future__ import annotations
@@ -186,8 +186,8 @@ class _Nodes:
         count = header.nodes + 1
         self._leaf = len(header.support) - 1  # stands for the variable of the leaf, after all others
         self.variable = np.empty(count, dtype=np.uint16)
-        self.high, self.low = np.ones(count, dtype=np.int32), np.ones(count, dtype=np.int32)
-        self.variable[:2] = self._leaf
+        self.high, self.low = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
+        self.variable[:2], self.high[:2], self.low[:2] = self._leaf, 1, 1
         self._known = 1  # numbers that are taken; 0 is no node
 
     def add(self, piece: bytes) -> None:
