@@ -78,8 +78,9 @@ class Rules:
     counts:
         Whether boards and nodes are counted.
     corollary7:
-        Whether states that play from an empty board cannot make (Edixhoven, corollary 7) are left out: for a
-        tile of exponent k, k - 1 cells are empty or hold less; k - 2 if 4s are spawned.
+        Whether states that play from an empty board cannot make are left out: those without a tile that was
+        just spawned, and those that break Edixhoven's corollary 7.  For a tile of exponent k, k - 1 cells are
+        empty or hold less; k - 2 if 4s are spawned.
     until:
         The name of the last line that is computed; empty for all.
     """
@@ -290,9 +291,11 @@ class Analysis:
 
     @cached_property
     def _possible(self) -> Diagram:
-        """The states that corollary 7 allows."""
-        sets, spawned = self.sets, self.game.spawn_exponents[-1]
-        possible = sets.every
+        """The states that can follow a spawn, and that corollary 7 allows."""
+        sets, exponents = self.sets, self.game.spawn_exponents
+        spawned = exponents[-1]
+        old = sets.where([[value for value in values if value not in exponents] for values in sets.allowed])
+        possible = sets.minus(sets.every, old)
         for k in range(spawned + 1, max(self.game.tops) + 1):
             without = sets.where([[value for value in values if value != k] for values in sets.allowed])
             by_count = sets.by_total({value: int(value < k) for value in sets.values})
