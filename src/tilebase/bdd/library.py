@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, ParamSpec, TypeVar
 
 from tilebase.errors import MissingExtraError, ResourceError
@@ -81,11 +82,11 @@ class Library:
         Raises `ResourceError` if that does not help.
         """
         for attempt in range(ATTEMPTS):
-            try:
+            with suppress(self._full):
                 return step(*args, **kwargs)
-            except self._full:
-                self.manager.gc()
-                time.sleep(0.01 * attempt)
+            # Only here, without the error, whose traceback holds what the step had made.
+            self.manager.gc()
+            time.sleep(0.01 * attempt)
         raise ResourceError(
             f"the diagrams need more than the {self.nodes:,} nodes that fit into the memory: give more with "
             "--memory, or ask for lower tiles"

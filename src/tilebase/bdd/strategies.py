@@ -98,8 +98,6 @@ class Part:
         Its states.
     above:
         For each exponent whose spawn leads out of the part: the states that the winner wins there.
-    won:
-        Whether all its states are won, since they have the goal sum.
     pending:
         Its states from which a slide leads into a part above that lets the slider win.
     afters:
@@ -111,7 +109,6 @@ class Part:
     name: str
     boards: Diagram
     above: dict[int, Diagram]
-    won: bool = False
     pending: Diagram = None
     afters: Diagram = None
     found: Diagram = None
@@ -144,18 +141,24 @@ class Analysis:
 
     def _by_sum(self) -> None:
         game, layers = self.game, self._careful(self.sets.layers)
-        most = max(layers) if game.goal_sum is None else game.goal_sum + 2
+        above = self._with_goal_sum(layers)
         least = 0 if self.rules.strong else min(game.sum(board) for board in self.starts)
-        totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
+        totals = [total for total in sorted(layers, reverse=True) if least <= total]
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
         whole, done = sum(costs[total] for total in totals), 0.0
-        above: dict[int, Diagram] = {}
         for total in totals:
             spawned = {e: above.get(total + 2**e, self.sets.none) for e in game.spawn_exponents}
-            part = Part(str(total), layers.pop(total), spawned, won=game.reached(total))
+            part = Part(str(total), layers.pop(total), spawned)
             done += costs[total]
             above[total] = self._solve(part, done / whole)
             above.pop(total + 4, None)
+
+    def _with_goal_sum(self, layers: dict[int, Diagram]) -> dict[int, Diagram]:
+        """Take the layers that have the goal sum away: what the winner wins of those that a spawn makes."""
+        ended = {total: layers.pop(total) for total in [*layers] if self.game.reached(total)}
+        if self.rules.winner == "dropper" or not ended:
+            return {}
+        return {total: ended[total] for total in ended if total < min(ended) + 4}
 
     def _by_lines(self) -> None:
         sets, spawned = self.sets, self.game.spawn_exponents
@@ -170,10 +173,9 @@ class Analysis:
             states = self._solve(part, done / (done + len(lines)))
             if k <= spawned[-1]:
                 kept[line] = states
-            lower = [other for other in lines if other[0] >= k - 1]
-            into = self._careful(self._slides_into, self._passed(part)) if lower else sets.none
-            for other in lower:
-                pending[other] = pending.get(other, sets.none) | (into & lines[other])
+            lower = {other: boards for other, boards in lines.items() if other[0] >= k - 1}
+            for other, boards in self._careful(self._passed, part, lower).items():
+                pending[other] = self._careful(operator.or_, pending.get(other, sets.none), boards)
 
     def _accumulate(self) -> None:
         self._solve(Part("all", self._careful(getattr, self.sets, "every"), {}), 1.0)
@@ -195,7 +197,8 @@ class Analysis:
         sets, began = self.sets, time.perf_counter()
         part.afters = self._careful(sets.as_afters, part.boards)
         if self.rules.lemma:
-            part.boards = self._careful(operator.and_, part.boards, self._possible)
+            possible = self._careful(getattr, self, "_possible")
+            part.boards = self._careful(operator.and_, part.boards, possible)
         # A sum needs one step: what follows a spawn has another sum.
         once = part.above.keys() >= set(self.game.spawn_exponents)
         states = sets.none if once else self._careful(self._states, part, sets.none)
@@ -209,7 +212,7 @@ class Analysis:
             states = self._careful(self._states, part, found)
             if self.rules.counts:
                 peak = max(peak, sets.nodes(states), sets.nodes(found))
-            self._look_up(states, part)
+            self._careful(self._look_up, states, part)
             if once or states == before or (not self.rules.strong and self._verdict()):
                 break
         if self._keep:
@@ -217,9 +220,12 @@ class Analysis:
         line = Line(part.name, iterations, time.perf_counter() - began)
         if self.rules.counts:
             line = replace(
-                line, states=sets.count(states), afterstates=sets.count(part.found, after=True),
-                nodes=max(sets.nodes(states), sets.nodes(part.found)), peak=peak,
-            )  # fmt: skip
+                line,
+                states=self._careful(sets.count, states),
+                afterstates=self._careful(sets.count, part.found, after=True),
+                nodes=max(sets.nodes(states), sets.nodes(part.found)),
+                peak=peak,
+            )
         self._tell(line, fraction)
         return states
 
@@ -242,15 +248,16 @@ class Analysis:
     def _states(self, part: Part, afters: Diagram) -> Diagram:
         """The states of a part that the winner wins, from the afterstates that it wins."""
         sets, for_slider = self.sets, self.rules.winner == "slider"
-        if part.won:
-            return part.boards if for_slider else sets.none
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
         saved = sets.union([into, sets.making] if part.pending is None else [into, sets.making, part.pending])
         return part.boards & saved if for_slider else sets.minus(part.boards, saved)
 
-    def _passed(self, part: Part) -> Diagram:
-        """The afterstates of a part that let the slider win: what lower sweep lines need of it."""
-        return part.found if self.rules.winner == "slider" else self.sets.minus(part.afters, part.found)
+    def _passed(self, part: Part, lower: dict[SweepLine, Diagram]) -> dict[SweepLine, Diagram]:
+        """The states of lower sweep lines from which a slide leads into a part that lets the slider win."""
+        sets = self.sets
+        afters = part.found if self.rules.winner == "slider" else sets.minus(part.afters, part.found)
+        into = self._slides_into(afters) if lower else sets.none
+        return {line: boards & into for line, boards in lower.items()}
 
     def _slides_into(self, afters: Diagram) -> Diagram:
         return self.sets.slides_into(afters, symmetric=self.rules.dropper != "first-cell")
