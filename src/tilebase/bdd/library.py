@@ -28,7 +28,7 @@ CACHE_BYTES = 32
 CACHE_SHARE = 4
 LEAST_NODES, MOST_NODES = 1 << 12, 1 << 31
 ATTEMPTS = 8
-"""Collections before an operation is given up; one that runs in the background makes the next return."""
+"""How often an operation is tried, and how often a collection; another in the background makes it return."""
 
 
 def require_oxidd() -> None:
@@ -81,13 +81,19 @@ class Library:
 
         Raises `ResourceError` if that does not help.
         """
-        for attempt in range(ATTEMPTS):
+        for _ in range(ATTEMPTS):
             with suppress(self._full):
                 return step(*args, **kwargs)
             # Only here, without the error, whose traceback holds what the step had made.
-            self.manager.gc()
-            time.sleep(0.01 * attempt)
+            self._collect()
         raise ResourceError(
             f"the diagrams need more than the {self.nodes:,} nodes that fit into the memory: give more with "
             "--memory, or ask for lower tiles"
         )
+
+    def _collect(self) -> None:
+        """Remove nodes that nothing refers to."""
+        for attempt in range(ATTEMPTS):
+            if self.manager.gc():
+                return
+            time.sleep(0.01 * attempt)

@@ -171,6 +171,8 @@ class Analysis:
             part = Part(f"({k},{count})", lines.pop(line), above)
             part.pending = pending.pop(line, sets.none)
             states = self._solve(part, done / (done + len(lines)))
+            if not self.rules.strong and self._found.keys() >= set(self.starts):
+                break
             if k <= spawned[-1]:
                 kept[line] = states
             lower = {other: boards for other, boards in lines.items() if other[0] >= k - 1}
