@@ -441,7 +441,7 @@ def test_a_full_table_is_one_sentence() -> None:
         library.careful(parities, library, itertools.count(1), held)
     assert len(held) > 50
     with pytest.raises(ResourceError, match=sentence):
-        library.careful(parities, library, range(10**6, 10**6 + 5), [])
+        library.careful(parities, library, range(10**6, 10**6 + 50), [])
     held.clear()
     assert len(library.careful(parities, library, range(10**6, 10**6 + 5), [])) >= 5
 
