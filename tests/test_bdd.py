@@ -9,12 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial, reduce
 from operator import xor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from stored import all_values, number_of
+from tilebase import solve
 from tilebase.bdd import codes
 from tilebase.bdd.codes import ENCODINGS, FAST_AXIS, FREE, ORDERS, codes_of, lines_first, order_of
 from tilebase.bdd.families import Families
@@ -25,6 +28,7 @@ from tilebase.bdd.strategies import STRATEGIES, Analysis, Line, Rules
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import Objective
 
 NODES = 1 << 18
 
@@ -488,3 +492,30 @@ def test_too_few_nodes_are_one_sentence(kind: str, strategy: str) -> None:
 def note(lines: list[Line], line: Line, fraction: float) -> None:
     assert 0 < fraction <= 1 + 1e-9
     lines.append(line)
+
+
+# -- against the dense pass --------------------------------------------------------------------------
+
+LARGE_GAMES = (
+    Game("3x3", 32),
+    Game("3x3", 32, limits="16,8,8/8,8,4/4,4,4", four=0, start="empty"),
+    Game("3x3", 16, walls=[4], pattern="pair"),
+    Game("3x3", 16, unmergeable=[0]),
+    Game("3x4", 16, limits="8,8,8,8/8,4,4,4/4,4,4,4", four=0, start="empty"),
+)
+
+
+@pytest.mark.parametrize("game", LARGE_GAMES, ids=str)
+def test_the_dense_pass_wins_as_many_afterstates(game: Game, tmp_path: Path) -> None:
+    """Of each sum, among boards with an empty cell: slides make no others."""
+    forced = Objective("guaranteed")
+    start = solve(game, forced, table=tmp_path, space="all", threads=2).start
+    lines: list[Line] = []
+    analysis = Analysis(Way("bdd", "short", "rows", "sum").sets(game, 1 << 22), Rules(), partial(note, lines))
+    assert analysis.run("sum") == number_of(next(iter(start.values())))
+    wanted = Counter(
+        game.sum(board)
+        for board, value in all_values(tmp_path / "values" / forced.label, game, forced).items()
+        if value and (game.matches(board) or game.spawns(board))
+    )
+    assert {int(line.name): line.afterstates for line in lines if line.afterstates} == wanted
