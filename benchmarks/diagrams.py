@@ -43,7 +43,8 @@ class Row:
         late = "" if self.complete else "  stopped"
         return (
             f"{self.game:20} {self.kind:4} {self.encoding:7} {self.order:12} {self.strategy:12} "
-            f"{self.nodes:12,} {self.peak:12,} {self.iterations:5} {self.states:16,} {self.seconds:8.2f}{late}"
+            f"{self.nodes:12,} {self.peak:12,} {self.iterations:5} {self.states:16,} "
+            f"{self.seconds:8.2f}{late}"
         )
 
 

@@ -31,6 +31,10 @@ from conformance.queries import (
 )
 from stored import all_values, number_of, reachable_values
 from tilebase import Solution, count, evaluate, force, open_table, solve, verify_table
+from tilebase.bdd.library import Library
+from tilebase.bdd.relations import Relations
+from tilebase.bdd.sets import MOST_CONTENTS
+from tilebase.bdd.strategies import Analysis, Line, Rules
 from tilebase.check import check_certificate
 from tilebase.counting.counts import CountResult
 from tilebase.dense import plan as plans
@@ -245,6 +249,26 @@ def can_be_certified(game: Game) -> bool:
     return (game.goal is not None or game.goal_sum is not None) and not others
 
 
+# -- sets of boards as decision diagrams -------------------------------------------------------------
+
+
+def by_diagrams(game: Game, _: Bench, *, strategy: str) -> dict[Objective, Found]:
+    sets = Relations(game, "short", "rows", Library("bdd", 1 << 20, 1))
+    lines: list[Line] = []
+    analysis = Analysis(sets, Rules(), lambda line, _: lines.append(line), keep=True)
+    start = analysis.run(strategy)
+    won = sets.union(analysis.won_afters.values())
+    assert sets.count(won, after=True) == sum(line.afterstates for line in lines)
+    known = exact_values(game, FORCED).afterstates
+    return {FORCED: Found(start, {after: sets.holds(won, after, after=True) for after in known})}
+
+
+def has_short_lines(game: Game) -> bool:
+    """A goal, and lines whose contents fit into a table."""
+    longest, values = max(map(len, game.all_lines)), max(game.tops) + 1 + bool(game.unmergeable)
+    return game.can_win and is_small(game) and values**longest <= MOST_CONTENTS
+
+
 # -- what asks a table -----------------------------------------------------------------------------
 
 
@@ -297,6 +321,12 @@ ENGINES = (
     Engine("dense pass as bits", {VALUES: as_bits}, lambda game: game.can_win and boards_of(game) <= 7000),
     Engine("dense pass in the simulator of CUDA", {VALUES: in_cuda_simulator}, has_few_boards),
     Engine("search", {VALUES: by_search}, lambda game: game.can_win and is_small(game)),
+    Engine("decision diagrams", {VALUES: partial(by_diagrams, strategy="sum")}, has_short_lines),
+    Engine(
+        "decision diagrams by sweep lines",
+        {VALUES: partial(by_diagrams, strategy="sweep")},
+        lambda game: has_short_lines(game) and game.goal_sum is None,
+    ),
     Engine("certificates", {VALUES: by_certificate}, can_be_certified),
     Engine("probing", {PROBES: probes}, is_small),
     Engine("evaluation", {POLICIES: policies}, lambda game: boards_of(game) <= 700),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import cached_property
 
 from tilebase.bdd.codes import FREE
 from tilebase.bdd.library import Library
@@ -29,7 +30,11 @@ class Families(Sets):
         manager = library.manager
         manager.add_vars(len(self.order))
         self.none, self.unit = manager.empty(), manager.base()
-        self._moving = {direction: self.moving(direction) for direction in game.directions}
+
+    @cached_property
+    def _moving(self) -> dict[str, Diagram]:
+        """For each direction the states that a slide changes."""
+        return {direction: self.moving(direction) for direction in self.game.directions}
 
     def put(self, boards: Diagram, cell: int, value: int) -> Diagram:
         for bit, code in enumerate(self.codes[value]):

@@ -12,6 +12,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -33,7 +34,7 @@ LEAST_NODES, MOST_NODES = 1 << 12, 1 << 31
 DDDMP_END = b".end\n"
 """The last line of a file of diagrams."""
 ATTEMPTS = 8
-"""Collections before an operation is given up; one that runs in the background makes the next return."""
+"""How often an operation is tried, and how often a collection; another in the background makes it return."""
 
 
 def require_oxidd() -> None:
@@ -105,16 +106,22 @@ class Library:
 
         Raises `ResourceError` if that does not help.
         """
-        for attempt in range(ATTEMPTS):
-            try:
+        for _ in range(ATTEMPTS):
+            with suppress(self._full):
                 return step(*args, **kwargs)
-            except self._full:
-                self.manager.gc()
-                time.sleep(0.01 * attempt)
+            # Only here, without the error, whose traceback holds what the step had made.
+            self._collect()
         raise ResourceError(
             f"the diagrams need more than the {self.nodes:,} nodes that fit into the memory: give more with "
             "--memory, or ask for lower tiles"
         )
+
+    def _collect(self) -> None:
+        """Remove nodes that nothing refers to."""
+        for attempt in range(ATTEMPTS):
+            if self.manager.gc():
+                return
+            time.sleep(0.01 * attempt)
 
 
 def check_end(path: Path) -> None:

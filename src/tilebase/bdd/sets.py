@@ -139,6 +139,14 @@ class Sets(ABC):
 
     def by_total(self, worth: Mapping[int, int]) -> dict[int, Diagram]:
         """The states by the total worth of what their cells hold; other values are left out."""
+        found = self._fillings(worth)
+        if self.game.fixed or not self.game.unmergeable:
+            return found
+        played = {total: self.both(boards, self.every) for total, boards in found.items()}
+        return {total: boards for total, boards in played.items() if boards != self.none}
+
+    def _fillings(self, worth: Mapping[int, int]) -> dict[int, Diagram]:
+        """As `by_total`, with any number of unmergeable tiles."""
         found = {0: self.unit}
         for cell in self._upwards:
             parts: dict[int, list[Diagram]] = {}
@@ -150,8 +158,9 @@ class Sets(ABC):
 
     @cached_property
     def every(self) -> Diagram:
-        """All states."""
-        return self.where(self.allowed)
+        """All states: what cells may hold, with as many unmergeable tiles as the game has."""
+        by_count = self._fillings({value: int(self.game.is_x(value)) for value in self.values})
+        return by_count[len(self.game.unmergeable)]
 
     @cached_property
     def open(self) -> Diagram:

@@ -105,8 +105,6 @@ class Part:
         Its states.
     above:
         For each exponent whose spawn leads out of the part: the states that the winner wins there.
-    won:
-        Whether all its states are won, since they have the goal sum.
     pending:
         Its states from which a slide leads into a part above that lets the slider win.
     afters:
@@ -118,7 +116,6 @@ class Part:
     name: str
     boards: Diagram
     above: dict[int, Diagram]
-    won: bool = False
     pending: Diagram = None
     afters: Diagram = None
     found: Diagram = None
@@ -164,29 +161,35 @@ class Analysis:
 
     def _by_sum(self) -> None:
         game, layers = self.game, self.sets.layers()
-        most = max(layers) if game.goal_sum is None else game.goal_sum + 2
+        above = self._with_goal_sum(layers)
         least = 0 if self.rules.strong else min(game.sum(board) for board in self.starts)
-        totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
+        totals = [total for total in sorted(layers, reverse=True) if least <= total]
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
-        whole, done = sum(costs[total] for total in totals), 0.0
-        above: dict[int, Diagram] = {}
+        whole, done = sum(costs.get(total, 1.0) for total in totals), 0.0
         if self._checkpoints is not None:
-            above = self._checkpoints.load()
+            above |= self._checkpoints.load()
             for line in self._checkpoints.lines:
-                done += costs[int(line.name)]
+                done += costs.get(int(line.name), 1.0)
                 self._tell(line, done / whole)
         for total in totals:
             if above and total >= min(above):
                 continue
             spawned = {e: above.get(total + 2**e, self.sets.none) for e in game.spawn_exponents}
-            part = Part(str(total), layers.pop(total), spawned, won=game.reached(total))
-            done += costs[total]
+            part = Part(str(total), layers.pop(total), spawned)
+            done += costs.get(total, 1.0)
             above[total] = self._solve(part, done / whole)
             if self._is_last():
                 return
             above.pop(total + 4, None)
             if self._checkpoints is not None and total > self._latest:
                 self._checkpoints.add(self._last, above)
+
+    def _with_goal_sum(self, layers: dict[int, Diagram]) -> dict[int, Diagram]:
+        """Take the layers that have the goal sum away: what the winner wins of those that a spawn makes."""
+        ended = {total: layers.pop(total) for total in [*layers] if self.game.reached(total)}
+        if self.rules.player == "dropper" or not ended:
+            return {}
+        return {total: ended[total] for total in ended if total < min(ended) + 4}
 
     def _by_lines(self) -> None:
         sets, spawned = self.sets, self.game.spawn_exponents
@@ -199,8 +202,8 @@ class Analysis:
             part = Part(f"({k},{count})", lines.pop(line), above)
             part.pending = pending.pop(line, sets.none)
             states = self._solve(part, done / (done + len(lines)))
-            if self._is_last():
-                return
+            if self._is_last() or (not self.rules.strong and self._found.keys() >= set(self.starts)):
+                break
             if k <= spawned[-1]:
                 kept[line] = states
             lower = [other for other in lines if other[0] >= k - 1]
@@ -250,9 +253,12 @@ class Analysis:
         line = Line(part.name, iterations, time.perf_counter() - began)
         if self.rules.counts:
             line = replace(
-                line, states=sets.count(states), afterstates=sets.count(part.found, after=True),
-                nodes=max(sets.nodes(states), sets.nodes(part.found)), peak=peak,
-            )  # fmt: skip
+                line,
+                states=sets.count(states),
+                afterstates=sets.count(part.found, after=True),
+                nodes=max(sets.nodes(states), sets.nodes(part.found)),
+                peak=peak,
+            )
         self._tell(line, fraction)
         self._last = line
         return states
@@ -276,8 +282,6 @@ class Analysis:
     def _states(self, part: Part, afters: Diagram) -> Diagram:
         """The states of a part that the winner wins, from the afterstates that it wins."""
         sets, for_slider = self.sets, self.rules.player == "slider"
-        if part.won:
-            return part.boards if for_slider else sets.none
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
         saved = sets.union([into, sets.making] if part.pending is None else [into, sets.making, part.pending])
         return (sets.both if for_slider else sets.minus)(part.boards, saved)

@@ -80,7 +80,9 @@ def symbolic(
     kind: Annotated[str, Parameter(help="bdd, or zbdd for zero-suppressed diagrams.")] = "bdd",
     corollary7: Annotated[
         bool,
-        Parameter(negative=(), help="Leave out states that no spawn makes, or that break Edixhoven's corollary 7."),
+        Parameter(
+            negative=(), help="Leave out states that no spawn makes or that break Edixhoven's corollary."
+        ),
     ] = False,
     start: StartOption = "empty",
     limits: LimitsOption = None,

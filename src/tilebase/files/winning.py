@@ -135,15 +135,18 @@ class WinningManifest:
         most = self.game.max_exponent(board)
         return f"({most},{board.count(most) if most else 0})"
 
-    def possible(self, board: Cells) -> bool:
+    def possible(self, board: Cells, *, after: bool = False) -> bool:
         """Whether a board was among those that were solved, as far as `corollary7` decides.
+
+        A state holds a tile that was just spawned.
 
         Corollary 7: beside a tile of exponent k there are k - 1 cells that are empty or hold less, k - 2 if
         4s are spawned.  If a board has this property, so has every board that play makes of it.
         """
         game, given = self.game, self.game.spawn_exponents[-1]
         tiles = {e for e in board if e > given and not game.is_x(e)}
-        return not self.corollary7 or all(sum(e < k for e in board) >= k - given for k in tiles)
+        spawned = after or any(e in game.spawn_exponents for e in board)
+        return not self.corollary7 or (spawned and all(sum(e < k for e in board) >= k - given for k in tiles))
 
     # -- as a file -----------------------------------------------------------------------------------
 

@@ -273,7 +273,7 @@ class WinningSet:
 
     def _known(self, board: Cells, *, after: bool) -> bool | None:
         """Whether the side wins; None if that was not computed."""
-        if not self.manifest.possible(board) or not self._stored.has_layer(board):
+        if not self.manifest.possible(board, after=after) or not self._stored.has_layer(board):
             return None
         won = bool(self._stored.holds(np.array([board]), after=after)[0])
         return won if won or self.manifest.complete else None

@@ -1,0 +1,523 @@
+"""Sets of boards as decision diagrams: against plain Python over all boards within the limits."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial, reduce
+from operator import xor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from stored import all_values, number_of
+from tilebase import solve
+from tilebase.bdd import codes
+from tilebase.bdd.codes import ENCODINGS, FAST_AXIS, FREE, ORDERS, codes_of, lines_first, order_of
+from tilebase.bdd.families import Families
+from tilebase.bdd.library import ATTEMPTS, LEAST_NODES, Library, capacity_for
+from tilebase.bdd.relations import Relations
+from tilebase.bdd.sets import Sets
+from tilebase.bdd.strategies import STRATEGIES, Analysis, Line, Rules
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.errors import GameError, ResourceError, UsageError
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import Objective
+
+NODES = 1 << 18
+
+# -- the reference -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Won:
+    """The states and the afterstates that a side wins, and whether it wins from the start."""
+
+    states: frozenset[Cells]
+    afterstates: frozenset[Cells]
+    verdict: bool
+
+
+class AllBoards:
+    """All boards within the limits of a game, and the rules, each board alone."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+
+    @cached_property
+    def by_sum(self) -> dict[int, list[Cells]]:
+        """The boards that are not won, by sum, the largest first."""
+        game, found = self.game, dict[int, list[Cells]]()
+        for board in itertools.product(*map(self._contents, range(game.cells))):
+            if board.count(game.x) == len(game.unmergeable) and not game.has_goal_sum(board):
+                found.setdefault(game.sum(board), []).append(board)
+        return {total: found[total] for total in sorted(found, reverse=True)}
+
+    def _contents(self, cell: int) -> Sequence[int]:
+        game = self.game
+        if game.fixed and cell in game.unmergeable:
+            return [game.x]
+        x = [game.x] if game.unmergeable and not game.fixed and cell not in game.walls else []
+        return [*range(game.tops[cell] + 1), *x]
+
+    @cached_property
+    def boards(self) -> frozenset[Cells]:
+        return frozenset(itertools.chain.from_iterable(self.by_sum.values()))
+
+    @cached_property
+    def slides(self) -> dict[Cells, list[Cells]]:
+        """What slides make of each state; of what is no goal, only boards that play can make."""
+        game = self.game
+        return {
+            board: [
+                after
+                for after in game.slides(board).values()
+                if game.holds_goal(after) or after in self.boards
+            ]
+            for board in self.boards
+        }
+
+    def spawns(self, board: Cells, dropper: str) -> list[Cells]:
+        """What spawns make of a board: of the first empty cell only, if this is the dropper's rule."""
+        spawned = [state for state, _ in self.game.spawns(board)]
+        if dropper != "deterministic":
+            return spawned
+        return spawned[: len(self.game.spawn_exponents)]
+
+    def starts(self, dropper: str) -> list[Cells]:
+        game = self.game
+        if game.start_board is not None:
+            return [game.start_board]
+        begun = [game.empty_board]
+        for _ in range({"empty": 1, "two-tiles": 2}[game.start]):
+            begun = [state for board in begun for state in self.spawns(board, dropper)]
+        return begun
+
+    # -- who wins ------------------------------------------------------------------------------------
+
+    def slider_wins(self, dropper: str) -> Won:
+        """What the slider wins: every state with a higher sum is decided before."""
+        game, states, afterstates = self.game, set[Cells](), set[Cells]()
+        pick = any if dropper == "cooperative" else all
+        for boards in self.by_sum.values():
+            for board in boards:
+                spawned = self.spawns(board, dropper)
+                ends = (state in states or game.has_goal_sum(state) for state in spawned)
+                if game.matches(board) or (spawned and pick(ends)):
+                    afterstates.add(board)
+            for board in boards:
+                if any(game.holds_goal(after) or after in afterstates for after in self.slides[board]):
+                    states.add(board)
+        starts = pick([start in states for start in self.starts(dropper)])
+        return Won(frozenset(states), frozenset(afterstates), starts)
+
+    def dropper_wins(self, dropper: str) -> Won:
+        """What the dropper wins: it ends the game before the slider has won."""
+        game, states, afterstates = self.game, set[Cells](), set[Cells]()
+        for boards in self.by_sum.values():
+            for board in boards:
+                if not game.matches(board) and any(s in states for s in self.spawns(board, dropper)):
+                    afterstates.add(board)
+            for board in boards:
+                if all(not game.holds_goal(after) and after in afterstates for after in self.slides[board]):
+                    states.add(board)
+        starts = any(start in states for start in self.starts(dropper))
+        return Won(frozenset(states), frozenset(afterstates), starts)
+
+
+@cache
+def reference(game: Game, dropper: str, winner: str) -> Won:
+    every = all_boards(game)
+    return every.slider_wins(dropper) if winner == "slider" else every.dropper_wins(dropper)
+
+
+all_boards = cache(AllBoards)
+
+# -- the diagrams ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Way:
+    """How sets are kept and computed."""
+
+    kind: str
+    encoding: str
+    order: str
+    strategy: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.encoding}-{self.order}-{self.strategy}"
+
+    def sets(self, game: Game, nodes: int = NODES) -> Sets:
+        kind = {"bdd": Relations, "zbdd": Families}[self.kind]
+        return kind(game, self.encoding, self.order, Library(self.kind, nodes, 1))
+
+
+def name_of(game: Game, board: Cells, strategy: str) -> str:
+    """The line that a board belongs to."""
+    if strategy == "accumulative":
+        return "all"
+    if strategy == "sum":
+        return str(game.sum(board))
+    k = game.max_exponent(board)
+    return f"({k},{board.count(k) if k else 0})"
+
+
+def check(game: Game, way: Way, rules: Rules) -> None:
+    """The verdict, every board, and the counts of every line."""
+    lines: list[Line] = []
+    sets = way.sets(game)
+    analysis = Analysis(sets, rules, lambda line, _: lines.append(line), keep=True)
+    verdict, wanted = analysis.run(way.strategy), reference(game, rules.variant, rules.player)
+    assert verdict == wanted.verdict
+    for after, boards, kept, counts in (
+        (False, wanted.states, analysis.won, {line.name: line.states for line in lines}),
+        (True, wanted.afterstates, analysis.won_afters, {line.name: line.afterstates for line in lines}),
+    ):
+        found = sets.union(kept.values())
+        assert {b for b in all_boards(game).boards if sets.holds(found, b, after=after)} == boards
+        named = Counter(name_of(game, board, way.strategy) for board in boards)
+        assert {name: count for name, count in counts.items() if count} == named
+
+
+WAYS = [
+    Way(kind, encoding, order, strategy)
+    for kind in ("bdd", "zbdd")
+    for encoding in ENCODINGS
+    for order in ORDERS
+    for strategy in STRATEGIES
+    if (kind, encoding) != ("zbdd", "short")
+]
+RULES = (
+    Rules(),
+    Rules("cooperative"),
+    Rules("deterministic"),
+    Rules("adversarial", "dropper"),
+    Rules("deterministic", "dropper"),
+)
+GAMES = (
+    Game("1x2", 8),
+    Game("1x4", 16),
+    Game("1x5", 8, walls=[1], start="empty"),
+    Game("2x2", 16),
+    Game("2x2", 16, four=0, start="empty"),
+    Game("2x2", 32, four=1, start="empty"),
+    Game("2x2", 32, limits="16,8/8,4"),
+    Game("2x2", 32, limits="16,8/8,16"),
+    Game("2x2", 64, start="32,0/0,16"),
+    Game("2x2", 32, largest=8, pattern="8,4/*,0|0,*/4,8", start="empty"),
+    Game("2x3", 8, walls=[1]),
+    Game("3x2", 16, limits="8,4/8,8/8,4", start="empty"),
+    Game("2x3", 16, start="2,4,0/0,0,8"),
+    Game("2x3", 16, unmergeable=[4], fixed=True),
+    Game("2x3", 8, unmergeable=[0, 5], start="empty"),
+    Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
+    Game("2x3", 8, pattern="pair", walls=[4], four=0),
+    Game("3x2", 16, pattern="8,*/*,*/*,8|4,0/*,*/*,*"),
+    Game("2x3", 16),
+    Game("2x3", 16, unmergeable=[4], four=1),
+    Game("2x2x2", 8),
+    Game("1x2x3", 8, four=0, limits="4,4,2,4,4,2"),
+    Game("2x2", goal_sum=20),
+    Game("2x2", goal_sum=26, four=0),
+    Game("1x4", 16, goal_sum=18, start="empty"),
+    Game("2x3", 16, goal_sum=24, unmergeable=[4], fixed=True),
+    Game("2x3", 32, goal_sum=20, limits="4,4,4/4,4,4"),
+)
+
+
+def can_take(way: Way, game: Game) -> bool:
+    return game.goal_sum is None or way.strategy == "sum"
+
+
+def cases() -> list[tuple[Game, Way, Rules]]:
+    """Each game with each way, a large one with every fourth; with one of the rules, another for each."""
+    return [
+        (game, way, RULES[(index // 3 + index + number) % len(RULES)])
+        for number, game in enumerate(GAMES)
+        for index, way in enumerate(WAYS)
+        if can_take(way, game)
+        if index % 4 == number % 4 or sum(boards_by_sum(game).values()) <= 1000
+    ]
+
+
+@pytest.mark.parametrize(("game", "way", "rules"), cases(), ids=str)
+def test_every_board_is_as_the_rules_say(game: Game, way: Way, rules: Rules) -> None:
+    check(game, way, rules)
+
+
+def test_the_cases_cover_all_pairs() -> None:
+    chosen = cases()
+    assert {(way, rules) for _, way, rules in chosen} == set(itertools.product(WAYS, RULES))
+    assert {(game, rules) for game, _, rules in chosen} == set(itertools.product(GAMES, RULES))
+
+
+@st.composite
+def games(draw: st.DrawFn) -> Game:
+    """Games of at most 700 boards, with all that a game can have."""
+    shape = draw(st.sampled_from(["1x4", "2x2", "2x3", "3x2", "1x2x2"]))
+    cells = Game(shape, largest=4).cells
+    some_cells = st.sets(st.integers(0, cells - 1), max_size=1)
+    rules: dict[str, Any] = {
+        "four": draw(st.sampled_from([0, "1/10", 1])),
+        "start": draw(st.sampled_from(["empty", "two-tiles"])),
+        "walls": draw(some_cells),
+        "unmergeable": draw(some_cells),
+        "limits": draw(st.none() | st.lists(st.sampled_from([4, 8, 16]), min_size=cells, max_size=cells)),
+    }
+    rules["fixed"] = bool(rules["unmergeable"]) and draw(st.booleans())
+    words = st.lists(st.sampled_from("***024"), min_size=cells, max_size=cells).map(",".join)
+    rules["pattern"] = draw(st.none() | words)
+    rules["goal_sum"] = draw(st.none() | st.integers(5, 16).map(lambda half: 2 * half))
+    try:
+        game = Game(shape, draw(st.sampled_from([8, 16, 32])), **rules)
+    except GameError:
+        assume(condition=False)
+        raise
+    assume(sum(boards_by_sum(game).values()) <= 700)
+    return game
+
+
+@settings(max_examples=80, deadline=None)
+@given(games(), st.sampled_from(WAYS), st.sampled_from(RULES))
+def test_random_games_are_as_the_rules_say(game: Game, way: Way, rules: Rules) -> None:
+    assume(can_take(way, game))
+    check(game, way, rules)
+
+
+# -- what is left out --------------------------------------------------------------------------------
+
+
+def possible(game: Game, board: Cells) -> bool:
+    """Whether a spawn makes a state that corollary 7 allows: k - 1 cells below each tile of exponent k."""
+    spawned = game.spawn_exponents[-1]  # k - 2 cells with 4s
+    return any(e in game.spawn_exponents for e in board) and all(
+        sum(e < k for e in board) >= k - spawned for k in board
+    )
+
+
+@pytest.mark.parametrize("way", WAYS[::7], ids=str)
+@pytest.mark.parametrize("rules", RULES, ids=str)
+@pytest.mark.parametrize("four", [0, "1/10"])
+def test_the_lemma_leaves_out_boards_that_play_cannot_make(way: Way, rules: Rules, four: Any) -> None:
+    game = Game("2x3", 16, four=four)
+    wanted = reference(game, rules.variant, rules.player)
+    sets = way.sets(game)
+    analysis = Analysis(sets, Rules(rules.variant, rules.player, corollary7=True), ignore, keep=True)
+    assert analysis.run(way.strategy) == wanted.verdict
+    found = sets.union(analysis.won.values())
+    assert {board for board in all_boards(game).boards if sets.holds(found, board)} == {
+        board for board in wanted.states if possible(game, board)
+    }
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("rules", RULES, ids=str)
+@pytest.mark.parametrize("start", ["two-tiles", "empty", "4,8,0/0,0,8", "2,2,2/2,2,2", "8,4,8/4,8,4"])
+def test_a_start_can_be_decided_without_the_rest(strategy: str, rules: Rules, start: str) -> None:
+    game = Game("2x3", 16, start=start)
+    lines: list[Line] = []
+    weak = Rules(rules.variant, rules.player, strong=False, counts=False)
+    sets = Way("bdd", "short", "rows", strategy).sets(game)
+    analysis = Analysis(sets, weak, lambda line, _: lines.append(line))
+    assert analysis.run(strategy) == reference(game, rules.variant, rules.player).verdict
+    assert {(line.states, line.afterstates, line.nodes) for line in lines} == {(-1, -1, 0)}
+    assert not analysis.won
+    if strategy != "accumulative":
+        starts = [name_of(game, board, strategy) for board in all_boards(game).starts(rules.variant)]
+        assert lines[-1].name in starts
+
+
+def ignore(line: Line, fraction: float) -> None:
+    assert line.iterations >= 1
+    assert 0 < fraction <= 1 + 1e-9
+
+
+# -- codes and orders --------------------------------------------------------------------------------
+
+COUNTED = [
+    (encoding, count) for encoding in ENCODINGS for count in range(1, 17 if encoding != "one-hot" else 9)
+]
+
+
+def matching(code: codes.Code) -> list[codes.Code]:
+    """What a code may be written as."""
+    return list(itertools.product(*((0, 1) if bit == FREE else (bit,) for bit in code)))
+
+
+@pytest.mark.parametrize(("encoding", "count"), COUNTED)
+def test_codes_can_be_read(encoding: str, count: int) -> None:
+    found = codes_of(encoding, count)
+    written = [bits for code in found for bits in matching(code)]
+    assert len(found) == count
+    assert {len(code) for code in found} == {len(found[0])}
+    assert len(set(written)) == len(written)
+    if encoding == "short":
+        assert len(written) == 2 ** len(found[0])
+        assert len(found[0]) == len(codes_of("binary", count)[0])
+
+
+@pytest.mark.parametrize(("encoding", "count"), COUNTED)
+def test_the_bits_before_say_whether_a_bit_is_free(encoding: str, count: int) -> None:
+    free: dict[codes.Code, set[bool]] = {}
+    for code in codes_of(encoding, count):
+        for bits in matching(code):
+            for length, bit in enumerate(code):
+                free.setdefault(bits[:length], set()).add(bit == FREE)
+    assert all(len(answers) == 1 for answers in free.values())
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 3), (3, 2), (4, 4), (2, 2, 3)])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("width", [1, 3])
+def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: int) -> None:
+    game = Game(shape, largest=2, start="empty", four=0)
+    found = order_of(order, shape, width)
+    place = {bit: index for index, bit in enumerate(found)}
+    assert sorted(found) == list(itertools.product(range(game.cells), range(width)))
+    assert len(place) == len(found)
+    for cell in range(game.cells):
+        places = [place[cell, bit] for bit in range(width)]
+        assert places == sorted(places)
+    if order in FAST_AXIS:  # the variables of each line are side by side
+        axis = FAST_AXIS[order] % len(shape)
+        for line in game.lines[game.directions[2 * (len(shape) - 1 - axis)]]:
+            places = sorted(place[cell, bit] for cell in line for bit in range(width))
+            assert places == [*range(places[0], places[0] + len(places))]
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (4, 4), (2, 3, 4)])
+def test_cells_line_by_line(shape: tuple[int, ...]) -> None:
+    game = Game(shape, largest=2, start="empty", four=0)
+    for axis in range(len(shape)):
+        lines = game.lines[game.directions[2 * (len(shape) - 1 - axis)]]
+        assert lines_first(shape, axis) == tuple(itertools.chain.from_iterable(lines))
+        assert lines_first(shape, axis - len(shape)) == lines_first(shape, axis)
+
+
+def test_what_does_not_exist_is_refused() -> None:
+    with pytest.raises(UsageError, match="encoding 'gray' does not exist: choose one of short, binary"):
+        codes_of("gray", 3)
+    with pytest.raises(UsageError, match="order 'spiral' does not exist: choose one of rows, columns"):
+        order_of("spiral", (2, 2), 2)
+    with pytest.raises(UsageError, match="short leaves bits free: use binary"):
+        Families(Game("2x2", 32), "short", "rows", Library("zbdd", NODES, 1))
+    with pytest.raises(ResourceError, match="9 cells with 9 values have 387,420,489, more than 1,048,576"):
+        Relations(Game("1x9", 512), "short", "rows", Library("bdd", NODES, 1))
+
+
+# -- memory ------------------------------------------------------------------------------------------
+
+
+def test_capacities_fit_into_the_memory() -> None:
+    nodes = [capacity_for(memory) for memory in (1 << 20, 1 << 25, 1 << 30, 1 << 35, 1 << 45)]
+    assert nodes == sorted(nodes)
+    assert all(
+        16 * found <= memory for found, memory in zip(nodes, (1 << 20, 1 << 25, 1 << 30), strict=False)
+    )
+    with pytest.raises(ResourceError, match=r"^1,000 bytes are too little for decision diagrams") as raised:
+        capacity_for(1000)
+    least = int(re.findall(r"[\d,]+", str(raised.value))[-1].replace(",", ""))
+    assert capacity_for(least) >= LEAST_NODES
+    with pytest.raises(ResourceError):
+        capacity_for(least - 100)
+
+
+def parities(library: Library, numbers: Iterable[int], held: list[Any]) -> list[Any]:
+    """For each number, put the parity of some of 40 variables onto a list."""
+    manager = library.manager
+    if not manager.num_vars():
+        manager.add_vars(40)
+    for number in numbers:
+        chosen = [manager.var(place) for place in range(40) if number * 2654435761 >> place & 1]
+        held.append(reduce(xor, chosen))
+    return held
+
+
+def test_a_full_table_is_one_sentence() -> None:
+    library, held = Library("bdd", LEAST_NODES, 1), list[Any]()
+    sentence = rf"^the diagrams need more than the {LEAST_NODES:,} nodes that fit into the memory: [^.]*$"
+    with pytest.raises(ResourceError, match=sentence):
+        library.careful(parities, library, itertools.count(1), held)
+    assert len(held) > 50
+    with pytest.raises(ResourceError, match=sentence):
+        library.careful(parities, library, range(10**6, 10**6 + 50), [])
+    held.clear()
+    assert len(library.careful(parities, library, range(10**6, 10**6 + 5), [])) >= 5
+
+
+def test_a_full_table_is_tried_again() -> None:
+    library, calls = Library("bdd", LEAST_NODES, 1), list[int]()
+
+    def step(failures: int) -> int:
+        calls.append(failures)
+        if len(calls) <= failures:
+            parities(library, itertools.count(1), [])
+        return len(parities(library, range(10**6, 10**6 + 5), []))
+
+    assert library.careful(step, 1) == 5
+    assert 2 <= len(calls) < ATTEMPTS
+    calls.clear()
+    with pytest.raises(ResourceError):
+        library.careful(step, ATTEMPTS)
+    assert len(calls) == ATTEMPTS
+
+
+@pytest.mark.parametrize("kind", ["bdd", "zbdd"])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_too_few_nodes_are_one_sentence(kind: str, strategy: str) -> None:
+    """Whatever the number of nodes is, the result is right or missing."""
+    game, way = Game("2x3", 16), Way(kind, "binary", "interleaved", strategy)
+    wanted, right = reference(game, "adversarial", "slider"), 0
+    for nodes in (1 << 8, 1 << 10, 1 << 12, 1 << 13, 1 << 14, 1 << 17):
+        lines: list[Line] = []
+        analysis = Analysis(way.sets(game, nodes), Rules(), partial(note, lines))
+        try:
+            verdict = analysis.run(strategy)
+        except ResourceError as error:
+            sentence = str(error)
+            assert sentence.startswith(f"the diagrams need more than the {nodes:,} nodes")
+        else:
+            right += 1
+            assert verdict == wanted.verdict
+            assert sum(line.states for line in lines) == len(wanted.states)
+            assert sum(line.afterstates for line in lines) == len(wanted.afterstates)
+    assert 1 <= right <= 4
+
+
+def note(lines: list[Line], line: Line, fraction: float) -> None:
+    assert 0 < fraction <= 1 + 1e-9
+    lines.append(line)
+
+
+# -- against the dense pass --------------------------------------------------------------------------
+
+LARGE_GAMES = (
+    Game("3x3", 32),
+    Game("3x3", 32, limits="16,8,8/8,8,4/4,4,4", four=0, start="empty"),
+    Game("3x3", 16, walls=[4], pattern="pair"),
+    Game("3x3", 16, unmergeable=[0]),
+    Game("3x4", 16, limits="8,8,8,8/8,4,4,4/4,4,4,4", four=0, start="empty"),
+)
+
+
+@pytest.mark.parametrize("game", LARGE_GAMES, ids=str)
+def test_the_dense_pass_wins_as_many_afterstates(game: Game, tmp_path: Path) -> None:
+    """Of each sum, among boards with an empty cell: slides make no others."""
+    forced = Objective("guaranteed")
+    start = solve(game, forced, table=tmp_path, space="all", threads=2).start
+    lines: list[Line] = []
+    analysis = Analysis(Way("bdd", "short", "rows", "sum").sets(game, 1 << 22), Rules(), partial(note, lines))
+    assert analysis.run("sum") == number_of(next(iter(start.values())))
+    wanted = Counter(
+        game.sum(board)
+        for board, value in all_values(tmp_path / "values" / forced.label, game, forced).items()
+        if value and (game.matches(board) or game.spawns(board))
+    )
+    assert {int(line.name): line.afterstates for line in lines if line.afterstates} == wanted
