@@ -71,12 +71,12 @@ def symbolic(
         ),
     ] = None,
     order: Annotated[
-        str,
+        str | None,
         Parameter(
             help="Variables by rows, columns, interleaved (the bits of each row by significance) or "
-            "significance (of the board); search tries them on a smaller board."
+            "significance (of the board); search tries them on a smaller board. Left out: by shorter lines."
         ),
-    ] = "rows",
+    ] = None,
     kind: Annotated[str, Parameter(help="bdd, or zbdd for zero-suppressed diagrams.")] = "bdd",
     corollary7: Annotated[
         bool,

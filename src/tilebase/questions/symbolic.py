@@ -178,7 +178,7 @@ def symbolic(
     *,
     strategy: str = "sum",
     encoding: str | None = None,
-    order: str = "rows",
+    order: str | None = None,
     kind: str = "bdd",
     variant: str = "adversarial",
     player: str = "slider",
@@ -205,7 +205,7 @@ def symbolic(
     encoding:
         One of `bdd.codes.ENCODINGS`.  None: short, or binary in a ZBDD.
     order:
-        One of `bdd.codes.ORDERS`.
+        One of `bdd.codes.ORDERS`.  None: by columns where these are shorter than rows, otherwise by rows.
     kind:
         ``"bdd"``, or ``"zbdd"`` for zero-suppressed diagrams.
     variant:
@@ -254,6 +254,7 @@ def symbolic(
     """
     memory, threads = check_resources(memory, threads)
     encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
+    order = order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
     rules = Rules(variant, player, strong, counts, corollary7, until)
     task = Task(game, rules, strategy, kind, encoding, order, 0, threads)
     check_task(task)
