@@ -27,3 +27,14 @@ def winning_words(game: Game) -> str:
     """What wins, in words: ``the tile 64 or the pattern pair``."""
     ways = {"the tile": game.goal, "the pattern": game.pattern, "the sum": game.goal_sum}
     return " or ".join(f"{name} {value}" for name, value in ways.items() if value is not None)
+
+
+def start_words(game: Game) -> str:
+    """What play begins on, if who spawns chooses: ``the empty board``."""
+    known = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
+    return known.get(game.start, f"the board {game.start}")
+
+
+def spawn_words(game: Game) -> str:
+    """The tiles that may be spawned: ``2s and 4s``."""
+    return " and ".join(f"{2**e}s" for e in game.spawn_exponents)

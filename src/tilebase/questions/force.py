@@ -33,7 +33,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import parse_shape
-from tilebase.game.statements import board_words, winning_words, within_words
+from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Solution
@@ -90,17 +90,14 @@ class Forced:
     def statement(self) -> str:
         """The result in words."""
         game = self.game
-        spawns = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
-        starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
-        start = starts.get(game.start, f"the board {game.start}")
         verdict = {
             True: "the player can force",
             False: "the player cannot force",
             None: "it is undecided whether the player can force",
         }[self.forced]
         return (
-            f"2048 on {board_words(game)}, from {start}: {verdict} {winning_words(game)}{within_words(game)} "
-            f"against every spawn of {spawns}"
+            f"2048 on {board_words(game)}, from {start_words(game)}: {verdict} {winning_words(game)}"
+            f"{within_words(game)} against every spawn of {spawn_words(game)}"
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -261,8 +258,10 @@ def _by_diagrams(
     )  # fmt: skip
     if found.wins is None and found.out_of_memory:
         raise ResourceError(found.reason)
+    if found.wins is not None and found.reason:  # the proof could not be written
+        raise ResourceError(f"{found.statement}; but {found.reason}")
     layers = boards_by_sum(game)
-    boards = sum(layers[int(line.name)] for line in found.lines)
+    boards = sum(layers.get(int(line.name), 0) for line in found.lines)
     return Forced(game, found.wins, "symbolic", boards, found.seconds, found.listed)
 
 

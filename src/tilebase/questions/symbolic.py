@@ -22,14 +22,17 @@ from tilebase.bdd.process import Task, run_task
 from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.estimates import LOG
 from tilebase.dense.index import cell_codes
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
-from tilebase.game.statements import board_words, winning_words, within_words
+from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import check_resources
 
+MANY_BOARDS = 10**12
+"""Boards from which on a run may take longer than a week."""
 NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
 """More nodes than diagrams of so few boards can have need no memory."""
 
@@ -110,9 +113,7 @@ class Symbolic:
     def statement(self) -> str:
         """The result in words."""
         game = self.game
-        spawns = " and ".join(f"{2**e}s" for e in game.spawn_exponents)
-        starts = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
-        start = starts.get(game.start, f"the board {game.start}")
+        spawns, start = spawn_words(game), start_words(game)
         if self.rules.variant == "cooperative":
             start = start.replace("every", "some")
         can = {
@@ -262,6 +263,8 @@ def symbolic(
     boards = sum(boards_by_sum(game).values())
     nodes = min(capacity_for(memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
+    if boards > MANY_BOARDS and seconds == math.inf and not until:
+        LOG.info("how long this takes cannot be told: it may never end; Ctrl-C or --budget stops it")
     pace, lines, done = Pace(progress, "states"), list[Line](), 0
     began = time.perf_counter()
 
