@@ -499,11 +499,15 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
     ("ask", "error", "sentence"),
     [
         (lambda: force(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: force(Game("2x2", 8), engine="guess"), UsageError, "choose one of search, dense, reachable"),
+        (
+            lambda: force(Game("2x2", 8), engine="guess"),
+            UsageError,
+            "choose one of search, dense, symbolic, reachable",
+        ),
         (
             lambda: force(Game("2x2", 8), engine="dense", certificate="x"),
             UsageError,
-            "by the engine search only",
+            "by the engines search and symbolic",
         ),
         (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "leave out all other rules"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
@@ -546,7 +550,7 @@ def test_bad_questions(ask, error, sentence):
         (["force", "2x2", "8", "--limits", "4,4/4"], "3 limits for a 2x2 board"),
         (["force", "2x2", "8", "--spawns", "8"], "must be 2,4 or 2 or 4, not"),
         (["force", "2x2", "8", "--budget", "soon"], "is not a time"),
-        (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, reachable"),
+        (["force", "2x2", "8", "--engine", "magic"], "choose one of search, dense, symbolic, reachable"),
         (["limits", "minimal", "2x2", "64"], "cannot be made on 2x2"),
         (["check", "missing.cert"], "cannot read missing.cert"),
     ],
