@@ -53,6 +53,10 @@ class Relations(Sets):
             [(place, self._var[place + 1]) for place in range(0, 2 * len(self.order), 2)]
         )
 
+    def prepare(self) -> None:
+        super().prepare()
+        _ = self._slides
+
     # -- boards --------------------------------------------------------------------------------------
 
     def put(self, boards: Diagram, cell: int, value: int) -> Diagram:

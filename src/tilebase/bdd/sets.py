@@ -109,6 +109,10 @@ class Sets(ABC):
     def holds(self, boards: Diagram, board: Sequence[int], *, after: bool = False) -> bool:
         """Whether a board is in a set of states, or of afterstates."""
 
+    def prepare(self) -> None:
+        """Make what every line needs, so that none is charged with its time."""
+        _ = self.every, self.open, self.making
+
     # -- what is the same for all --------------------------------------------------------------------
 
     def union(self, sets: Iterable[Diagram]) -> Diagram:

@@ -150,6 +150,7 @@ class Analysis:
 
     def run(self, strategy: str) -> bool | None:
         """Whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
+        self.sets.prepare()
         {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}[strategy]()
         return None if self._is_last() else self._verdict()
 

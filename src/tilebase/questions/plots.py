@@ -432,6 +432,8 @@ def plot_lines(found: _Symbolic, path: Path | str) -> None:
 
 
 def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     curves: dict[int, list[tuple[float, float]]] = {}
     for line in found.lines:
         name = line.name.strip("()").split(",")
@@ -447,6 +449,7 @@ def _lines_panel(axes: Axes, found: _Symbolic, field: str) -> None:
         axes.plot(xs, ys, color=shade, marker=mark, markersize=4, label=f"k = {k}", linewidth=1.4)
     if field != "iterations":
         axes.set_yscale("log", nonpositive="clip")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel(field)
     axes.set_xlabel("sum" if found.strategy == "sum" else "l: tiles of exponent k")
     axes.grid(which="major")
