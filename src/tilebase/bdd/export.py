@@ -126,8 +126,7 @@ def _text(code: tuple[int, ...]) -> str:
 
 def _layer(analysis: Analysis, name: str) -> Layer:
     sets = analysis.sets
-    states = sets.library.careful(sets.count, analysis.won[name])
-    return Layer(name, states, sets.library.careful(sets.count, analysis.won_afters[name], after=True))
+    return Layer(name, sets.count(analysis.won[name]), sets.count(analysis.won_afters[name], after=True))
 
 
 def _write_diagrams(analysis: Analysis, names: list[str], file: BinaryIO, path: Path) -> tuple[int, int, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from functools import cached_property
 
 from tilebase.bdd.codes import FREE
 from tilebase.bdd.library import Library
@@ -30,11 +29,6 @@ class Families(Sets):
         manager = library.manager
         manager.add_vars(len(self.order))
         self.none, self.unit = manager.empty(), manager.base()
-
-    @cached_property
-    def _moving(self) -> dict[str, Diagram]:
-        """For each direction the states that a slide changes."""
-        return {direction: self.moving(direction) for direction in self.game.directions}
 
     def put(self, boards: Diagram, cell: int, value: int) -> Diagram:
         for bit, code in enumerate(self.codes[value]):
@@ -83,7 +77,7 @@ class Families(Sets):
             states = afters
             for line in lines:
                 states = self._before(states, line)
-            found.append(self.both(states, self._moving[direction]))
+            found.append(self.both(states, self.moving[direction]))
         return self.union(found)
 
     def _before(self, afters: Diagram, line: Cells) -> Diagram:

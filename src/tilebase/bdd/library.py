@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tilebase.errors import MissingExtraError, ResourceError, StorageError
+from tilebase.files.dddmp import END
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,8 +32,6 @@ CACHE_BYTES = 20
 CACHE_SHARE, MOST_CACHED = 4, 1 << 25
 """Nodes for each entry, and most entries: more did not make 3x3 to 256 faster."""
 LEAST_NODES, MOST_NODES = 1 << 12, 1 << 31
-DDDMP_END = b".end\n"
-"""The last line of a file of diagrams."""
 ATTEMPTS = 8
 """How often an operation is tried, and how often a collection; another in the background makes it return."""
 
@@ -131,6 +130,6 @@ def check_end(path: Path) -> None:
     """
     with path.open("rb") as file:
         file.seek(0, os.SEEK_END)
-        file.seek(max(file.tell() - len(DDDMP_END), 0))
-        if file.read() != DDDMP_END:
+        file.seek(max(file.tell() - len(END), 0))
+        if file.read() != END:
             raise StorageError(f"cannot write {path}: it is not complete; the disk may be full")

@@ -152,20 +152,19 @@ class Relations(Sets):
         for seats, directions in self._axes:
             mirrored = symmetric and self._is_symmetry(seats)
             start = afters if mirrored else self._relabelled(afters, seats)
-            if mirrored and found and self._axes[0][0] == tuple(range(self.game.cells)):
+            if mirrored:
                 states = found[0]  # the image of the slides along the first axis
             else:
-                states = self.union(self._slid(start, seats, direction) for direction in directions)
+                states = self.union(self._slid(start, direction) for direction in directions)
             found.append(self._relabelled(states, _inverse(seats)))
         return self.union(found)
 
-    def _slid(self, afters: Diagram, seats: Seats, direction: str) -> Diagram:
+    def _slid(self, afters: Diagram, direction: str) -> Diagram:
         """The states from which this slide makes one of the afterstates; both are relabelled."""
         for relation, cube in self._slides[direction]:
             afters = self._preimage(afters, relation, cube)
-        return (
-            afters if self._is_joint else self.both(afters, self._relabelled(self.moving(direction), seats))
-        )
+        # A joint relation leaves out the boards that do not move.
+        return afters if self._is_joint else self.both(afters, self.moving[direction])
 
     def _layouts(self, order: str) -> list[tuple[Seats, tuple[str, ...]]]:
         """For each axis, where its cells are while the slides along it are computed, and its directions."""
@@ -201,7 +200,7 @@ class Relations(Sets):
                 lines = (*lines, *((cell,) for cell in range(self.game.cells) if cell not in moved))
                 parts = [self._line(line, seats) for line in lines]
                 if self._is_joint:
-                    whole = self._product([self._relabelled(self.moving(direction), seats), *parts])
+                    whole = self._product([self._relabelled(self.moving[direction], seats), *parts])
                     found[direction] = [(whole, self._after_cube)]
                 else:
                     cubes = [self._cube_of(line, seats) for line in lines]

@@ -206,13 +206,17 @@ class Sets(ABC):
         ]
         return self.as_afters(self.union(found))
 
-    def moving(self, direction: str) -> Diagram:
-        """The states that a slide changes."""
-        resting = {
-            line: [source for source, after in self.contents(line) if source == after]
-            for line in self.game.segments[direction]
-        }
-        return self.minus(self.every, self.with_lines(resting))
+    @cached_property
+    def moving(self) -> dict[str, Diagram]:
+        """For each direction the states that a slide changes."""
+        found = {}
+        for direction, segments in self.game.segments.items():
+            resting = {
+                line: [source for source, after in self.contents(line) if source == after]
+                for line in segments
+            }
+            found[direction] = self.minus(self.every, self.with_lines(resting))
+        return found
 
     def contents(self, line: Cells) -> list[Content]:
         """Everything that a line may hold."""

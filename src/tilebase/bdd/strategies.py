@@ -267,7 +267,7 @@ class Analysis:
     def _afters(self, part: Part, states: Diagram) -> Diagram:
         """The afterstates of a part that the winner wins, if it wins these states of the part."""
         sets, rules = self.sets, self.rules
-        chooses = rules.variant == "cooperative" or rules.player == "dropper"
+        chooses = self._chooses
         reached = []
         for exponent in self.game.spawn_exponents:
             above = part.above.get(exponent, states)
@@ -286,6 +286,11 @@ class Analysis:
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
         saved = sets.union([into, sets.making] if part.pending is None else [into, sets.making, part.pending])
         return (sets.both if for_slider else sets.minus)(part.boards, saved)
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether one good spawn is enough for the winner: it spawns itself, or is helped."""
+        return self.rules.variant == "cooperative" or self.rules.player == "dropper"
 
     def _passed(self, part: Part) -> Diagram:
         """The afterstates of a part that let the slider win: what lower sweep lines need of it."""
@@ -335,8 +340,7 @@ class Analysis:
     def _verdict(self) -> bool:
         """Whether the winner wins, as far as is known: who spawns chooses the start too."""
         found = [self._found.get(board, False) for board in self.starts]
-        chooses = self.rules.variant == "cooperative" or self.rules.player == "dropper"
-        return any(found) if chooses else all(found)
+        return any(found) if self._chooses else all(found)
 
 
 def _first_spawns(game: Game, board: Cells) -> list[Cells]:
