@@ -116,10 +116,19 @@ def test_what_is_known_stays_when_the_process_is_killed():
                 os.kill(int(worker.parent.name), signal.SIGKILL)
 
     task = Task(Game("3x3", 256, start="empty"), Rules(), "sum", "bdd", "short", "rows", 1 << 22, 1)
-    outcome = process.run_task(task, kill)
+    outcome = process.run_task(task, kill, lambda _: None)
     assert (outcome.wins, outcome.out_of_memory) == (None, True)
     assert "SIGKILL" in outcome.reason
     assert seen
+
+
+def test_each_iteration_of_a_sweep_line_is_told():
+    told: list[str | int] = []
+    task = Task(Game("2x3", 32, start="empty"), Rules(), "sweep", "bdd", "short", "rows", 1 << 22, 1)
+    process.run_task(task, lambda line, _: told.append(line.name), told.append)
+    last = told.index("(4,2)")
+    assert told[told.index("(4,3)") + 1 : last] == [1, 2, 3, 4, 5, 6]
+    assert sum(isinstance(one, str) for one in told) == 4 * 6 + 1
 
 
 def test_the_worker_ends_with_its_parent():

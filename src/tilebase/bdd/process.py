@@ -95,8 +95,14 @@ class Outcome:
     exported: int | None = None
 
 
-def run_task(task: Task, tell: Callable[[Line, float], None], deadline: float = math.inf) -> Outcome:
-    """Let a worker do a task; `tell(line, fraction)` is called after each line.
+Tell = Callable[[Line, float], None]
+"""Called with each finished line, and the share of the work that is then done."""
+Step = Callable[[int], None]
+"""Called within a line that is iterated, with the iterations so far."""
+
+
+def run_task(task: Task, tell: Tell, step: Step, deadline: float = math.inf) -> Outcome:
+    """Let a worker do a task.
 
     `deadline`: when the worker is stopped, by `time.perf_counter`.  Raises the worker's errors, except that
     too little memory is an outcome.
@@ -111,14 +117,12 @@ def run_task(task: Task, tell: Callable[[Line, float], None], deadline: float = 
         ) as worker,
     ):  # fmt: skip
         try:
-            return _follow(worker, task, tell, deadline)
+            return _follow(worker, task, tell, step, deadline)
         finally:
             worker.kill()
 
 
-def _follow(
-    worker: subprocess.Popen[bytes], task: Task, tell: Callable[[Line, float], None], deadline: float
-) -> Outcome:
+def _follow(worker: subprocess.Popen[bytes], task: Task, tell: Tell, step: Step, deadline: float) -> Outcome:
     assert worker.stdin is not None
     assert worker.stdout is not None
     try:
@@ -131,6 +135,8 @@ def _follow(
             return Outcome(None, "time ran out")
         if "line" in message:
             tell(Line(**message["line"]), message["fraction"])
+        elif "step" in message:
+            step(message["step"])
         elif "error" in message:
             kind = getattr(errors, message["error"], TilebaseError)
             if kind is ResourceError:

@@ -129,6 +129,7 @@ class Analysis:
     won, won_afters:
         The states and afterstates that the winner wins, by the name of their line, if `keep` is set.
 
+    `tell(line, fraction)` is called after each line; `step(iterations)` within a line that is iterated.
     `checkpoints`, for the strategy ``sum`` alone, are continued and written.
     """
 
@@ -138,10 +139,12 @@ class Analysis:
         rules: Rules,
         tell: Callable[[Line, float], None],
         *,
+        step: Callable[[int], None] | None = None,
         keep: bool = False,
         checkpoints: Checkpoints | None = None,
     ) -> None:
         self.sets, self.game, self.rules, self._tell, self._keep = sets, sets.game, rules, tell, keep
+        self._step = step
         self.won: dict[str, Diagram] = {}
         self.won_afters: dict[str, Diagram] = {}
         self._checkpoints = checkpoints
@@ -247,6 +250,8 @@ class Analysis:
             if self.rules.counts:
                 peak = max(peak, sets.nodes(states), sets.nodes(found))
             self._look_up(states, part)
+            if self._step is not None and not once:
+                self._step(iterations)
             if once or states == before or (not self.rules.strong and self._verdict()):
                 break
         if self._keep:

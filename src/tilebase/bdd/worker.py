@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +24,7 @@ from tilebase.bdd.library import Library
 from tilebase.bdd.process import Outcome, Task
 from tilebase.bdd.relations import Relations
 from tilebase.bdd.sets import Sets
-from tilebase.bdd.strategies import Analysis
+from tilebase.bdd.strategies import Analysis, Line
 from tilebase.errors import ResourceError, StorageError, TilebaseError
 
 DIE_WITH_PARENT = 1
@@ -45,7 +46,11 @@ def main() -> int:
 
     try:
         task = Task.from_json(sys.stdin.read())
-        outcome = do(task, lambda line, fraction: send(line=asdict(line), fraction=fraction))
+        outcome = do(
+            task,
+            lambda line, fraction: send(line=asdict(line), fraction=fraction),
+            lambda iterations: send(step=iterations),
+        )
         send(outcome=asdict(outcome))
     except TilebaseError as error:
         send(error=type(error).__name__, text=str(error))
@@ -63,13 +68,13 @@ def sets_of(task: Task) -> Sets:
     return kind(task.game, task.encoding, task.order, Library(task.kind, task.nodes, task.threads))
 
 
-def do(task: Task, tell: Any) -> Outcome:
-    """Do a task; `tell(line, fraction)` is called after each line."""
+def do(task: Task, tell: Callable[[Line, float], None], step: Callable[[int], None] | None = None) -> Outcome:
+    """Do a task; `tell` and `step` are those of `Analysis`."""
     sets = sets_of(task)
     keep = bool(task.export or task.certificate)
     work = Checkpoints(Path(task.work), task.identity, sets.library) if task.work else nullcontext()
     with work as checkpoints:
-        analysis = Analysis(sets, task.rules, tell, keep=keep, checkpoints=checkpoints)
+        analysis = Analysis(sets, task.rules, tell, step=step, keep=keep, checkpoints=checkpoints)
         wins = analysis.run(task.strategy)
     reason = "" if wins is not None else f"stopped after {task.rules.until}, as was asked"
     exported = listed = None

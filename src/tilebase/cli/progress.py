@@ -20,7 +20,7 @@ def describe(progress: Progress) -> str:
     """One line: layer, step, states, rate, and the time left once it is known."""
     known = progress.seconds_left != float("inf")
     left = f"  about {clock(progress.seconds_left)} left" if known else ""
-    measure = "depth" if progress.step == "search" else "sum"
+    measure = {"search": "depth", "iteration": "line"}.get(progress.step.split()[0], "sum")
     return (
         f"{measure} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
         f"{progress.rate / 1e6:.1f} M/s{left}"

@@ -236,7 +236,7 @@ def symbolic(
     certificate:
         File for a proof that ``tilebase check`` can check.
     progress:
-        Called with a `Progress` after each layer or sweep line.
+        Called with a `Progress` after each layer or sweep line, and after each iteration within a line.
 
     Raises
     ------
@@ -265,20 +265,29 @@ def symbolic(
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
     if boards > MANY_BOARDS and seconds == math.inf and not until:
         LOG.info("how long this takes cannot be told: it may never end; Ctrl-C or --budget stops it")
-    pace, lines, done = Pace(progress, "states"), list[Line](), 0
+    pace, lines, done, share = Pace(progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
 
     def tell(line: Line, fraction: float) -> None:
-        nonlocal done
+        nonlocal done, share
+        share = fraction
         lines.append(line)
         done += max(line.states, 0)
         if pace.due():
-            pace.report(int(line.name) if line.name.isdecimal() else len(lines), "solve", done, fraction)
+            layer = line.name.isdecimal()
+            total, doing = (
+                (int(line.name), "solve") if layer else (len(lines), f"iteration {line.iterations}")
+            )
+            pace.report(total, doing, done, fraction)
+
+    def step(iterations: int) -> None:
+        if pace.due():
+            pace.report(len(lines) + 1, f"iteration {iterations}", done, share)
 
     if folder is not None and strategy == "sum" and not (export or certificate):  # these need all layers
         task = replace(task, work=str(folder))
     with nullcontext() if folder is None else RunFolder(Path(folder), Question(game)):
-        outcome = run_task(task, tell, began + seconds)
+        outcome = run_task(task, tell, step, began + seconds)
     spent = time.perf_counter() - began
     return Symbolic(
         game, outcome.wins, rules, strategy, encoding, order, kind, tuple(lines), spent,
