@@ -37,7 +37,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("search",),
     ("bdd",),
     ("tables",),
-    ("small",),
+    ("small", "patterns"),
     ("questions",),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli",),

@@ -27,6 +27,7 @@ from tilebase.cli.index import index
 from tilebase.cli.lemma import lemma
 from tilebase.cli.limits import limits
 from tilebase.cli.output import Output, OutputError
+from tilebase.cli.pattern import pattern
 from tilebase.cli.plan import plan
 from tilebase.cli.play import play
 from tilebase.cli.plot import plot
@@ -50,7 +51,7 @@ app = App(
 )
 COMMANDS = {
     "Solve and count": (solve, count, index, plan),
-    "Prove and force": (prove, force, symbolic, check, lemma, limits),
+    "Prove and force": (prove, force, symbolic, check, lemma, limits, pattern),
     "Ask a table": (probe, play, simulate, evaluate, thin, verify),
     "Draw": (plot, graph),
     "Compare and keep": (reproduce, export, codecs, runs),

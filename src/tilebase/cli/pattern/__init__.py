@@ -1,0 +1,11 @@
+"""``tilebase pattern``: which boards can be reached when both sides want it; one file a subcommand."""
+
+from __future__ import annotations
+
+from cyclopts import App
+
+from tilebase.cli.pattern.replay import replay
+
+pattern = App(name="pattern", help="Which boards can be reached: checkerboards, full boards, dead ends.")
+for command in (replay,):
+    pattern.command(command)

@@ -1,0 +1,197 @@
+"""The plain rules of 2048 on boards of any size, for questions about which positions can be reached.
+
+A position is a tuple of exponents, row by row; 0 is an empty cell.  Cells are numbered in the same order.
+A game begins with the empty board and a drop; then slides and drops take turns.
+
+The engines of the other packages hold a board in 64 bits.  Here a board has as many cells as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from tilebase.errors import UsageError
+
+Position = tuple[int, ...]
+DIRECTIONS = ("U", "D", "L", "R")
+CONVENTIONS = ("rows", "columns")
+"""Where a deterministic game drops: the topmost, then leftmost empty cell; or the leftmost, then topmost."""
+MOST_CELLS = 10_000
+
+
+class Drop(NamedTuple):
+    """A new tile: its cell and its exponent."""
+
+    cell: int
+    exponent: int = 1
+
+
+Move = str | Drop
+"""A slide, as one of `DIRECTIONS`, or a drop."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A board and what may happen on it.
+
+    Attributes
+    ----------
+    rows, columns:
+        The size of the board.
+    drops:
+        The exponents that may be dropped: ``(1,)`` or ``(1, 2)``.
+    most:
+        The largest exponent that a slide may make; None for no bound.
+    convention:
+        In a deterministic game, one of `CONVENTIONS`; None if a drop may be on any empty cell.
+
+    >>> Rules(1, 4, most=2).slide((1, 1, 0, 2), "L")
+    (2, 2, 0, 0)
+    """
+
+    rows: int
+    columns: int
+    drops: tuple[int, ...] = (1,)
+    most: int | None = None
+    convention: str | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.rows, self.columns) < 1 or self.cells > MOST_CELLS:
+            raise UsageError(
+                f"a board of {self.rows}x{self.columns} has {self.cells:,} cells: from 1 to "
+                f"{MOST_CELLS:,} are possible"
+            )
+        if self.drops not in ((1,), (1, 2)):
+            raise UsageError("new tiles are 2s, or 2s and 4s")
+        if self.convention not in (None, *CONVENTIONS):
+            raise UsageError(f"convention {self.convention!r} does not exist: choose rows or columns")
+
+    @property
+    def cells(self) -> int:
+        """How many cells the board has."""
+        return self.rows * self.columns
+
+    @property
+    def empty(self) -> Position:
+        """The empty board."""
+        return (0,) * self.cells
+
+    @cached_property
+    def lines(self) -> dict[str, tuple[Position, ...]]:
+        """For each direction, the cells of each line, beginning where the tiles slide to."""
+        rows = [tuple(range(at, at + self.columns)) for at in range(0, self.cells, self.columns)]
+        columns = list(zip(*rows, strict=True))
+        forward = {"U": columns, "D": [line[::-1] for line in columns]}
+        forward |= {"L": rows, "R": [line[::-1] for line in rows]}
+        return {direction: tuple(lines) for direction, lines in forward.items()}
+
+    # -- moves ---------------------------------------------------------------------------------------
+
+    def slide(self, position: Position, direction: str) -> Position | None:
+        """The position after a slide; None if it moves nothing or makes a tile above `most`."""
+        after = list(position)
+        for line in self.lines[direction]:
+            pushed = push(tuple(position[cell] for cell in line), self.most)
+            if pushed is None:
+                return None
+            for cell, value in zip(line, pushed, strict=True):
+                after[cell] = value
+        found = tuple(after)
+        return None if found == position else found
+
+    def slides(self, position: Position) -> Iterator[tuple[str, Position]]:
+        """Each slide that is possible, and the position after it."""
+        for direction in DIRECTIONS:
+            after = self.slide(position, direction)
+            if after is not None:
+                yield direction, after
+
+    def spawns(self, position: Position) -> Iterator[tuple[Drop, Position]]:
+        """Each drop that is possible, and the position after it."""
+        for cell in self.open_cells(position):
+            for exponent in self.drops:
+                yield Drop(cell, exponent), drop(position, Drop(cell, exponent))
+
+    def open_cells(self, position: Position) -> list[int]:
+        """The cells that a drop may use; one at most in a deterministic game."""
+        cells = [cell for cell, value in enumerate(position) if not value]
+        if self.convention == "rows":
+            return cells[:1]
+        if self.convention == "columns":
+            return sorted(cells, key=lambda cell: (cell % self.columns, cell))[:1]
+        return cells
+
+    # -- symmetry ------------------------------------------------------------------------------------
+
+    @cached_property
+    def symmetries(self) -> tuple[Position, ...]:
+        """The symmetries of the game as permutations of the cells, the identity first.
+
+        A square board has 8, another one 4, with doubles on a board of one row or column; a deterministic
+        game has none but the identity.
+        """
+        own = tuple(range(self.cells))
+        if self.convention is not None:
+            return (own,)
+        columns = self.columns
+        turned = tuple(self.cells - 1 - cell for cell in own)
+        flipped = tuple((self.rows - 1 - cell // columns) * columns + cell % columns for cell in own)
+        found = [own, turned, flipped, tuple(flipped[cell] for cell in turned)]
+        if self.rows == columns:
+            mirrored = tuple((cell % columns) * columns + cell // columns for cell in own)
+            found += [tuple(mirrored[cell] for cell in permutation) for permutation in found]
+        return tuple(found)
+
+    def canonical(self, position: Position) -> Position:
+        """The smallest of the images of a position."""
+        return min(tuple(position[cell] for cell in permutation) for permutation in self.symmetries)
+
+    def is_stuck(self, position: Position) -> bool:
+        """Whether no slide moves anything: the board is full and no neighbours are equal."""
+        if 0 in position:
+            return False
+        lines = self.lines["L"] + self.lines["U"]
+        return not any(position[one] == position[other] for line in lines for one, other in pairwise(line))
+
+    # -- words ---------------------------------------------------------------------------------------
+
+    def text(self, position: Position) -> str:
+        """A position as tiles, rows joined by a stroke: ``2,4/4,2``."""
+        rows = [position[at : at + self.columns] for at in range(0, self.cells, self.columns)]
+        return "/".join(",".join(str(1 << value if value else 0) for value in row) for row in rows)
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.columns}"
+
+
+def drop(position: Position, new: Drop) -> Position:
+    """The position with a new tile."""
+    return position[: new.cell] + (new.exponent,) + position[new.cell + 1 :]
+
+
+def drops_made(position: Iterable[int]) -> int:
+    """How many drops of 2s make a position: half its tile sum."""
+    return sum(1 << value >> 1 for value in position)
+
+
+@lru_cache(maxsize=1 << 20)
+def push(line: Position, most: int | None = None) -> Position | None:
+    """A line after a slide towards its first cell; None if that makes a tile above `most`.
+
+    >>> push((1, 1, 2, 0)), push((2, 2), most=2)
+    ((2, 2, 0, 0), None)
+    """
+    tiles = [value for value in line if value]
+    pushed: list[int] = []
+    at = 0
+    while at < len(tiles):
+        merges = at + 1 < len(tiles) and tiles[at] == tiles[at + 1]
+        pushed.append(tiles[at] + merges)
+        at += 1 + merges
+        if merges and most is not None and pushed[-1] > most:
+            return None
+    return tuple(pushed) + (0,) * (len(line) - len(pushed))
