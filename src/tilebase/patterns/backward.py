@@ -31,6 +31,8 @@ MOST_CODES = 1 << 24
 MOST_SIDE = 60
 FEWEST_SLOTS = 1 << 12
 CHUNK = 4096
+CHOICES = 50_000
+"""Most choices of a line before one position and drop, in a narrow search."""
 """Positions between two looks at the clock."""
 
 
@@ -126,7 +128,13 @@ class _Search:
     """One search, with its layers."""
 
     def __init__(
-        self, rules: Rules, goals: tuple[Position, ...], width: int | None, leaves: int, seed: int, memory: int
+        self,
+        rules: Rules,
+        goals: tuple[Position, ...],
+        width: int | None,
+        leaves: int,
+        seed: int,
+        memory: int,
     ) -> None:
         check_goals(rules, goals)
         self.rules, self.goals, self.width, self.leaves = rules, goals, width, leaves
@@ -189,9 +197,7 @@ class _Search:
             return keys
         return keys[np.sort(self.random.choice(len(keys), self.width, replace=False))]
 
-    def _expand(
-        self, keys: Words, units: int, deadline: float, pace: Pace, done: int, share: float
-    ) -> str:
+    def _expand(self, keys: Words, units: int, deadline: float, pace: Pace, done: int, share: float) -> str:
         """Find the positions before those of a layer; return why that was given up, or nothing."""
         tables = [self.tables.setdefault(units - (1 << e >> 1), _Table(self.words)) for e in self.rules.drops]
         at = 0
@@ -200,9 +206,7 @@ class _Search:
             used = np.array([table.used for table in tables], dtype=np.int64)
             arrays = tuple(table.slots for table in tables)
             leaves = 0 if self.width is None else self.leaves
-            at = unslide.expand(
-                keys, at, end, self.boards, arrays, used, leaves, 64 * leaves * self.rules.rows, self.scratch
-            )
+            at = unslide.expand(keys, at, end, self.boards, arrays, used, leaves, CHOICES, self.scratch)
             for table, count in zip(tables, used.tolist(), strict=True):
                 table.used = count
             if pace.due():
