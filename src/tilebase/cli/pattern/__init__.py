@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from tilebase.cli.pattern.reach import reach
 from tilebase.cli.pattern.replay import replay
 
 pattern = App(name="pattern", help="Which boards can be reached: checkerboards, full boards, dead ends.")
-for command in (replay,):
+for command in (reach, replay):
     pattern.command(command)

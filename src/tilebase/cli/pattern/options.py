@@ -33,11 +33,15 @@ def make_rules(
     sides = parse_shape(size)
     if len(sides) != 2:
         raise UsageError(f"{size} has {len(sides)} sides: these boards have rows and columns, as in 4x4")
-    tiles = drops.replace(" ", "")
-    if tiles not in ("2", "2,4"):
-        raise UsageError(f"drops {drops!r}: new tiles are 2 or 2,4")
     if convention not in CONVENTIONS:
         raise UsageError(f"convention {convention!r} does not exist: choose {' or '.join(CONVENTIONS)}")
-    return Rules(
-        *sides, (1,) if tiles == "2" else (1, 2), most, convention if deterministic else None
-    )  # fmt: skip
+    exponents = tuple(tile >> 1 for tile in parse_drops(drops))
+    return Rules(*sides, exponents, most, convention if deterministic else None)
+
+
+def parse_drops(text: str) -> tuple[int, ...]:
+    """The tiles that are dropped: 2, or 2 and 4.  Raises `UsageError`."""
+    tiles = {"2": (2,), "2,4": (2, 4)}.get(text.replace(" ", ""))
+    if tiles is None:
+        raise UsageError(f"drops {text!r}: new tiles are 2 or 2,4")
+    return tiles

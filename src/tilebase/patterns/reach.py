@@ -1,0 +1,253 @@
+"""Can play reach a given board, and how?
+
+First narrow searches go back from the board; a game that they find is a proof.  If they find none, every
+position from which the board can be reached is listed; if the list ends without a first position of a game,
+that is a proof too.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, product
+from typing import Any
+
+from tilebase.errors import BoardError, ResourceError
+from tilebase.game.notation import count_of, exponent_of, tile_text
+from tilebase.patterns.backward import Backward, search_back
+from tilebase.patterns.moves import moves_text, replay
+from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, push
+from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import check_resources
+
+WIDTHS = (300, 3000, 30_000)
+"""How many positions of each layer the narrow searches keep, one after the other."""
+LEAVES = 4
+MOST_BEFORE = 1_000_000
+"""Most positions before an afterstate that are listed."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Whether a board can be reached.
+
+    Attributes
+    ----------
+    rules, position, afterstate:
+        What was asked; for an afterstate, a drop follows.
+    reachable:
+        None if it was not decided.
+    moves:
+        A game that ends with the board; replay it with `replay`.
+    reason:
+        Why it cannot be reached, or why that is not decided.
+    positions, seconds:
+        How many positions the searches kept, and their time.
+    """
+
+    rules: Rules
+    position: Position
+    afterstate: bool
+    reachable: bool | None
+    moves: tuple[Move, ...] | None
+    reason: str
+    positions: int
+    seconds: float
+
+    @property
+    def statement(self) -> str:
+        """What is claimed, in one sentence."""
+        turn = "with a drop to come" if self.afterstate else "with the player to move"
+        tiles = " or ".join(str(1 << exponent) for exponent in self.rules.drops)
+        verdict = {True: "can be reached", False: "cannot be reached", None: "is not decided"}[self.reachable]
+        return f"{self.rules.text(self.position)}, {turn} and new tiles {tiles}, {verdict}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that was found, for JSON."""
+        return {
+            "statement": self.statement,
+            "board": self.rules.text(self.position),
+            "drops": [1 << exponent for exponent in self.rules.drops],
+            "afterstate": self.afterstate,
+            "reachable": self.reachable,
+            "moves": None if self.moves is None else moves_text(self.rules, self.moves),
+            "reason": self.reason,
+            "positions": self.positions,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def reach(
+    board: str,
+    *,
+    drops: tuple[int, ...] = (2, 4),
+    afterstate: bool = False,
+    seconds: float = math.inf,
+    memory: int | None = None,
+    seed: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> Reach:
+    """Decide whether a board can be reached from the empty board, and find a game that ends with it.
+
+    Both sides want it: a drop may be on any empty cell.
+
+    Parameters
+    ----------
+    board:
+        Rows of tiles, as ``"2,4/4,2"``; 0 is an empty cell.
+    drops:
+        The tiles that may be dropped: ``(2,)`` or ``(2, 4)``.
+    afterstate:
+        Whether a drop follows; otherwise the player is to move.
+    seconds, memory:
+        After this time, or when it needs more bytes, the search stops, undecided.  None: 3/4 of the available
+        memory.
+    seed:
+        Of the random choices of the narrow searches.
+    progress:
+        Called with a `Progress` about ten times a second.
+
+    Raises
+    ------
+    BoardError
+        If the text is not a board, or a tile is not a power of two.
+    ResourceError
+        If the board is too large for the search.
+
+    >>> reach("2,4/4,2").reachable, reach("4,4/4,4", drops=(2,)).reachable
+    (True, False)
+    """
+    rules, position = parse_position(board, tuple(exponent_of(tile, "new tile") for tile in drops))
+    memory, _ = check_resources(memory, 1)
+    began = time.perf_counter()
+    reason = crowded(rules, position)
+    if reason:
+        return Reach(rules, position, afterstate, False, None, reason, 0, time.perf_counter() - began)
+    if not any(position):
+        text = "a game begins with the empty board, and a drop" + ("" if afterstate else " comes first")
+        return Reach(rules, position, afterstate, afterstate, () if afterstate else None, text, 0, 0.0)
+    goals = list(before_slides(rules, position)) if afterstate else [position]
+    found, positions = None, 0
+    for width in (*WIDTHS, None) if goals else ():
+        left = seconds - (time.perf_counter() - began)
+        found = search_back(
+            rules,
+            goals,
+            width=width,
+            leaves=LEAVES,
+            seed=seed,
+            memory=memory,
+            seconds=left,
+            progress=progress,
+        )
+        positions += found.positions
+        if found.reachable is not None or left <= 0:
+            break
+    spent = time.perf_counter() - began
+    return _result(rules, position, afterstate, found, positions, spent)
+
+
+def _result(
+    rules: Rules, position: Position, afterstate: bool, found: Backward | None, positions: int, spent: float
+) -> Reach:
+    if found is None:
+        return Reach(rules, position, afterstate, False, None, "no slide makes it", 0, spent)
+    moves, reason = found.moves, found.reason
+    if found.reachable is False:
+        reason = f"all {found.positions:,} positions that could lead to it were listed: none begins a game"
+    if moves is not None and afterstate:
+        moves = (*moves, _slide_to(rules, moves, position))
+    return Reach(rules, position, afterstate, found.reachable, moves, reason, positions, spent)
+
+
+def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:
+    """The board of a text, and the rules of its size.  Raises `BoardError`."""
+    rows = [row.split(",") for row in text.replace(" ", "").strip("/").split("/")]
+    if len({len(row) for row in rows}) != 1:
+        raise BoardError(f"{text!r} is not a board: write rows of the same length, as in 2,4/4,2")
+    words = [word for row in rows for word in row]
+    bad = next((word for word in words if not (word.isdecimal() and len(word) <= 80)), None)
+    if bad is not None:
+        raise BoardError(f"{bad!r} in {text!r} is not a tile: write 0, 2, 4, 8 and so on")
+    position = tuple(exponent_of(int(word)) if int(word) else 0 for word in words)
+    return Rules(len(rows), len(rows[0]), drops), position
+
+
+def crowded(rules: Rules, position: Position) -> str:
+    """Why a board breaks Edixhoven's corollary 7; empty if it does not.
+
+    A tile of exponent k needs k - 1 cells that are empty or hold less, since its parts once stood there; with
+    drops of 4 it needs k - 2.
+    """
+    spare = rules.drops[-1]
+    for value in sorted(set(position) - {0}):
+        lower = sum(1 for other in position if other < value)
+        if value > spare and lower < value - spare:
+            tile = tile_text(value)
+            needed = count_of(value - spare, "cell")
+            return f"a tile {tile} needs {needed} that are empty or hold less: here are {lower}"
+    return ""
+
+
+# -- slides backwards ---------------------------------------------------------------------------------
+
+
+def before_slides(rules: Rules, position: Position) -> Iterator[Position]:
+    """The positions that a slide turns into this one, each once.  Raises `ResourceError` if too many."""
+    known: set[Position] = set()
+    for direction in DIRECTIONS:
+        lines = rules.lines[direction]
+        choices = [pull(tuple(position[cell] for cell in line)) for line in lines]
+        if math.prod(len(choice) for choice in choices) > MOST_BEFORE:
+            raise ResourceError(
+                f"more than {MOST_BEFORE:,} positions can be before {rules.text(position)}: ask for a board "
+                "after a drop"
+            )
+        for chosen in product(*choices):
+            before = [0] * rules.cells
+            for line, content in zip(lines, chosen, strict=True):
+                for cell, value in zip(line, content, strict=True):
+                    before[cell] = value
+            found = tuple(before)
+            if found != position and found not in known:
+                known.add(found)
+                yield found
+
+
+@lru_cache(maxsize=1 << 16)
+def pull(line: Position) -> tuple[Position, ...]:
+    """The lines that a slide towards the first cell turns into this one.
+
+    >>> pull((2, 0))
+    ((0, 2), (1, 1), (2, 0))
+    """
+    tiles = [value for value in line if value]
+    free = len(line) - len(tiles)
+    if any(line[len(tiles) :]):
+        return ()
+    found = set()
+    split = [at for at, value in enumerate(tiles) if value > 1]
+    for count in range(min(free, len(split)) + 1):
+        for halved in combinations(split, count):
+            parts = [
+                part
+                for at, value in enumerate(tiles)
+                for part in ([value - 1] * 2 if at in halved else [value])
+            ]
+            if push(tuple(parts) + (0,) * (len(line) - len(parts))) != line:
+                continue
+            for places in combinations(range(len(line)), len(parts)):
+                content = [0] * len(line)
+                for place, part in zip(places, parts, strict=True):
+                    content[place] = part
+                found.add(tuple(content))
+    return tuple(sorted(found))
+
+
+def _slide_to(rules: Rules, moves: tuple[Move, ...], position: Position) -> Move:
+    """The slide that leads from the end of a game to a position."""
+    state = replay(rules, moves)[-1]
+    return next(direction for direction, after in rules.slides(state) if after == position)

@@ -1,0 +1,141 @@
+"""Which boards can be reached: against a search from the empty board, by the plain rules."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+from tilebase import Game
+from tilebase.cli import main
+from tilebase.errors import BoardError, ResourceError, UsageError
+from tilebase.patterns.moves import moves_text, parse_moves, replay
+from tilebase.patterns.reach import before_slides, crowded, pull, reach
+from tilebase.patterns.rules import Position, Rules, push
+from tilebase.small import oracle
+
+
+def all_reachable(rules: Rules, most: int) -> tuple[set[Position], set[Position]]:
+    """The states and afterstates of play from the empty board without tiles above `most`."""
+    states: set[Position] = set()
+    afterstates = {rules.empty}
+    new = [rules.empty]
+    while new:
+        reached = {state for after in new for _, state in rules.spawns(after)} - states
+        states |= reached
+        new = [after for state in reached for _, after in rules.slides(state) if max(after) <= most]
+        new = list(set(new) - afterstates)
+        afterstates |= set(new)
+    return states, afterstates
+
+
+@pytest.mark.parametrize(
+    ("size", "drops", "most"),
+    [((1, 4), (1,), 3), ((1, 4), (1, 2), 4), ((2, 2), (1,), 4), ((2, 2), (1, 2), 5), ((2, 3), (1, 2), 3)],
+)
+def test_every_board_of_a_small_game(size, drops, most):
+    rules = Rules(*size, drops)
+    states, afterstates = all_reachable(rules, most)
+    wrong = []
+    for position in product(range(most + 1), repeat=rules.cells):
+        if position != rules.canonical(position):
+            continue
+        for known, is_after in ((states, False), (afterstates, True)):
+            found = reach(rules.text(position), drops=tuple(1 << e for e in drops), afterstate=is_after)
+            ends = found.moves is None or not found.moves or replay(rules, found.moves)[-1] == position
+            if found.reachable != (position in known) or not ends:
+                wrong.append((position, is_after, found))
+    assert not wrong
+
+
+def test_the_rules_are_those_of_the_oracle():
+    """The states of a game with a goal are those that the plain rules reach below it."""
+    game = Game("2x3", 32, start="empty")
+    layers = oracle.reachable(game, symmetric=False).values()
+    states, _ = all_reachable(Rules(2, 3, (1, 2)), 4)
+    assert states == {state for layer in layers for state in layer.states}
+
+
+def test_boards_of_random_games_are_reached():
+    rules = Rules(4, 4, (1, 2))
+    rng = random.Random(3)
+    for _ in range(3):
+        position, state = rules.empty, rules.empty
+        for _ in range(rng.randrange(20, 60)):
+            _, state = rng.choice(list(rules.spawns(position)))
+            slides = list(rules.slides(state))
+            if not slides:
+                break
+            _, position = rng.choice(slides)
+        found = reach(rules.text(state), seconds=60)
+        assert found.reachable
+        assert replay(rules, found.moves)[-1] == state
+
+
+def test_pulling_undoes_pushing():
+    for length, most in ((3, 4), (4, 3), (5, 2)):
+        for line in product(range(most + 1), repeat=length):
+            assert set(pull(line)) == {
+                other for other in product(range(most + 1), repeat=length) if push(other) == line
+            }
+
+
+def test_what_is_before_a_slide():
+    rules = Rules(2, 2)
+    found = set(before_slides(rules, (2, 0, 0, 0)))
+    assert found == {
+        before
+        for before in product(range(3), repeat=4)
+        if (2, 0, 0, 0) in [after for _, after in rules.slides(before)]
+    }
+
+
+def test_too_many_large_tiles():
+    assert crowded(Rules(2, 2, (1, 2)), (3, 3, 3, 3)) == (
+        "a tile 8 needs 1 cell that are empty or hold less: here are 0"
+    )
+    assert crowded(Rules(2, 2, (1, 2)), (3, 3, 3, 2)) == ""
+    assert crowded(Rules(2, 2, (1,)), (3, 3, 3, 2)) != ""
+
+
+def test_a_search_that_is_stopped_is_not_an_answer():
+    found = reach("2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", seconds=0.01)
+    assert (found.reachable, found.reason) == (None, "time ran out")
+    assert "is not decided" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("board", "error", "sentence"),
+    [
+        ("2,4/4", BoardError, "rows of the same length"),
+        ("", BoardError, "is not a tile"),
+        ("2,a", BoardError, "'a' in '2,a' is not a tile"),
+        ("2,-4", BoardError, "is not a tile"),
+        ("3,2", UsageError, "tile 3 is not a power of two"),
+        ("/".join([",".join(["2", "4"] * 60)] * 2), ResourceError, "a line of 120 cells"),
+        ("9" * 90 + ",2", BoardError, "is not a tile"),
+    ],
+)
+def test_wrong_boards(board, error, sentence):
+    with pytest.raises(error, match=sentence):
+        reach(board)
+
+
+def test_the_command_prints_a_game_that_replays(capsys):
+    assert main(["pattern", "reach", "2,4,2/4,2,4/2,4,2", "--drops", "2", "-q"]) == 0
+    line = capsys.readouterr().out.splitlines()[1]
+    rules = Rules(3, 3)
+    game = parse_moves(rules, line)
+    assert replay(rules, game)[-1] == (1, 2, 1, 2, 1, 2, 1, 2, 1)
+    assert moves_text(rules, game) == line
+
+
+def test_the_command_says_why_not(capsys):
+    assert main(["pattern", "reach", "4,2,4/2,4,2/4,2,4", "--drops", "2", "-q"]) == 0
+    out = capsys.readouterr().out
+    assert "cannot be reached" in out
+    assert "all 5 positions that could lead to it were listed" in out
+    undecided = ["pattern", "reach", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
+    assert main(undecided) == 1
+    assert "time ran out" in capsys.readouterr().err
