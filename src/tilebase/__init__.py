@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Interval as Interval
     from tilebase.objectives.values import Lower as Lower
     from tilebase.objectives.values import Upper as Upper
+    from tilebase.patterns.reach import Reach as Reach
+    from tilebase.patterns.reach import reach as reach
     from tilebase.questions.borders import Border as Border
     from tilebase.questions.borders import find_border as find_border
     from tilebase.questions.count import count as count
@@ -149,6 +151,10 @@ _HOMES = {
         "Interval",
         "Lower",
         "Upper",
+    ),
+    "patterns.reach": (
+        "Reach",
+        "reach",
     ),
     "questions.borders": (
         "Border",

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +15,9 @@ from tilebase.errors import CorruptError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Lower, Upper, Value, value_from_dict
-from tilebase.runtime.documents import mapping, parse_json, shown, text, understood, whole
+from tilebase.runtime.documents import checked_json, mapping, parse_checked, text, understood, whole
 
-VERSION = 1
+FORMAT, VERSION = "tilebase table", 1
 MOST_COUNT = 10**30
 """Largest count of boards; counts without symmetry may need more than 64 bits."""
 
@@ -62,7 +60,7 @@ class Manifest:
     def text(self) -> str:
         """The content of the file."""
         values: dict[str, Any] = {
-            "format": "tilebase table",
+            "format": FORMAT,
             "version": VERSION,
             "program": self.version,
             "game": self.game.identity,
@@ -76,25 +74,15 @@ class Manifest:
             values["thinned"] = dict(self.thinned)
         if self.space != "reachable":
             values["space"] = self.space
-        return json.dumps(values | {"check": _check(values)}, indent=1) + "\n"
+        return checked_json(values)
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> Manifest:
         """The manifest in a file.  Raises `CorruptError`."""
-        values = parse_json(data, name)
-        if not isinstance(values, dict) or not {"format", "version"} <= values.keys():
-            raise CorruptError(f"{name} is not the manifest of a table")
-        if values["format"] != "tilebase table":
-            raise CorruptError(f"{name} is not the manifest of a table")
-        check = values.pop("check", None)
+        values = parse_checked(
+            data, name, FORMAT, VERSION, what="the manifest of a table", advice="solve again to repair it"
+        )
         with understood(name):
-            if values["version"] != VERSION:
-                raise CorruptError(
-                    f"{name} is of version {shown(values['version'], 40)}, "
-                    f"this program reads {VERSION}: update it"
-                )
-            if check != _check(values):
-                raise CorruptError(f"{name} is damaged: solve again to repair it")
             return cls._from_values(values)
 
     @classmethod
@@ -141,10 +129,6 @@ def file_name(label: str, total: int) -> str:
     if label == "afterstates":
         return f"afterstates/{total:06d}.tbl"
     return f"values/{label}/{total:06d}.val"
-
-
-def _check(values: Mapping[str, Any]) -> str:
-    return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
 
 
 def _start(objective: Objective, value: Value) -> Value:

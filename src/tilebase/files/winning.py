@@ -9,9 +9,7 @@ largest tile and the same number of it, or all boards.
 
 from __future__ import annotations
 
-import json
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -26,7 +24,7 @@ from tilebase.files.dddmp import Diagrams, read_dddmp
 from tilebase.files.manifest import MOST_COUNT
 from tilebase.files.source import Location
 from tilebase.game.game import Cells, Game
-from tilebase.runtime.documents import mapping, parse_json, shown, text, understood, whole
+from tilebase.runtime.documents import checked_json, mapping, parse_checked, text, understood, whole
 
 FORMAT, VERSION = "tilebase winning set", 1
 FILE = "winning.dddmp"
@@ -165,23 +163,15 @@ class WinningManifest:
             "layers": [asdict(layer) for layer in self.layers],
             "file": {"name": FILE, "size": self.size, "sha256": self.sha256},
         }
-        return json.dumps(values | {"check": _check(values)}, indent=1) + "\n"
+        return checked_json(values)
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> WinningManifest:
         """The manifest in a file.  Raises `CorruptError`."""
-        values = parse_json(data, name)
-        if not is_winning_set(values):
-            raise CorruptError(f"{name} is not the manifest of a winning set")
-        check = values.pop("check", None)
+        values = parse_checked(
+            data, name, FORMAT, VERSION, what="the manifest of a winning set", advice="make the set again"
+        )
         with understood(name):
-            if values["version"] != VERSION:
-                raise CorruptError(
-                    f"{name} is of version {shown(values['version'], 40)}, "
-                    f"this program reads {VERSION}: update it"
-                )
-            if check != _check(values):
-                raise CorruptError(f"{name} is damaged: make the winning set again")
             return cls._from_values(values)
 
     @classmethod
@@ -217,15 +207,6 @@ class WinningManifest:
 _WORDS = ("variant", "player", "strategy", "encoding", "order")
 _FLAGS = ("strong", "corollary7")
 STRATEGIES = ("sum", "sweep", "accumulative")
-
-
-def is_winning_set(values: Any) -> bool:
-    """Whether a JSON document says that it is the manifest of a winning set."""
-    return isinstance(values, dict) and values.get("format") == FORMAT
-
-
-def _check(values: Mapping[str, Any]) -> str:
-    return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
 
 
 def _layer(values: Any) -> Layer:

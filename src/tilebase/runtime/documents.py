@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -67,6 +68,37 @@ def parse_json(data: bytes | str, what: str) -> Any:
         found = json.loads(data, parse_constant=_refuse, parse_float=_finite)
         _check_depth(found)
     return found
+
+
+def checked_json(values: Mapping[str, Any]) -> str:
+    """A document with a checksum of its own content, as text."""
+    return json.dumps({**values, "check": _checksum(values)}, indent=1) + "\n"
+
+
+def parse_checked(
+    data: bytes | str, name: str, form: str, version: int, *, what: str, advice: str
+) -> dict[str, Any]:
+    """The members of a document of `checked_json`, without the checksum.
+
+    Raises `CorruptError` unless it is of this format and version, and as it was written; `what` it should be
+    and the `advice` for a damaged one are part of the messages.
+    """
+    values = parse_json(data, name)
+    if not isinstance(values, dict) or values.get("format") != form or "version" not in values:
+        raise CorruptError(f"{name} is not {what}")
+    check = values.pop("check", None)
+    if values["version"] != version:
+        raise CorruptError(
+            f"{name} is of version {shown(values['version'], 40)}, this program reads {version}: update it"
+        )
+    with understood(name):
+        if check != _checksum(values):
+            raise CorruptError(f"{name} is damaged: {advice}")
+    return values
+
+
+def _checksum(values: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
 
 
 def _refuse(name: str) -> Any:
