@@ -3,6 +3,8 @@
 * `rules`: slides and drops on boards of any size.
 * `moves`: sequences of moves, written, read and replayed.
 * `lemmas`: what holds for every position that can be reached.
+* `exploration`: every position that a small board can reach.
+* `checking`: the lemmas on all of these positions.
 * `constructions`: sequences that fill boards of any size with checkerboards.
 * `tallies`: how many sequences lead to a position, and recurrences in such counts.
 * `backward`: searches from positions back to the empty board.

@@ -1,0 +1,189 @@
+"""Checking the lemmas on every occasion of a small board."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.exploration import ENOUGH, Layer, explore, most_afterstates
+from tilebase.patterns.lemmas import AXES, LEMMAS, About, Lemma, alternating_line_sources
+from tilebase.patterns.moves import moves_text
+from tilebase.patterns.rules import Rules
+from tilebase.runtime.progress import Pace, Progress
+
+MOST_AFTERSTATES = 10_000_000
+"""The largest bound on the positions after a slide for which a check begins."""
+MOST_LINE = 16
+"""The longest line whose sources are listed."""
+MOST_SUM = 4096
+OFTEN = 1024
+"""Occasions between two looks at the clock."""
+
+Occasion = tuple[About, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class LemmaCheck:
+    """What a check of one lemma found.
+
+    Attributes
+    ----------
+    lemma:
+        The lemma.
+    stated:
+        Whether it is stated for these rules.  If not, it was not checked.
+    checked:
+        How many occasions met its premise.  If none did, the check says nothing.
+    failures:
+        On how many of them it does not hold.
+    first:
+        The first of these, as text; empty if there is none.
+    """
+
+    lemma: Lemma
+    stated: bool
+    checked: int
+    failures: int
+    first: str
+
+    @property
+    def verdict(self) -> str:
+        """holds, fails, ``no case`` (the premise was never met) or ``not stated`` (for these rules)."""
+        if not self.stated:
+            return "not stated"
+        if not self.checked:
+            return "no case"
+        return "fails" if self.failures else "holds"
+
+
+def check_lemmas(
+    rules: Rules, *, most_sum: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> tuple[LemmaCheck, ...]:
+    """Check every lemma on all positions that a small board can reach.
+
+    Parameters
+    ----------
+    rules:
+        The game; without a convention, since the lemmas are about any drop.
+    most_sum:
+        The largest sum of tiles after a drop.  Left out, `rules.most` must bound the tiles.
+    progress:
+        A callback that is told how far the check is.
+
+    Returns
+    -------
+    tuple of LemmaCheck
+        One for each of `LEMMAS`, in their order.
+
+    Raises
+    ------
+    UsageError
+        If the rules are those of a deterministic game, or bound neither tiles nor sum.
+    ResourceError
+        If too many positions may have to be listed.
+
+    >>> {check.lemma.number for check in check_lemmas(Rules(2, 3, most=2)) if check.verdict == "fails"}
+    set()
+    """
+    bound = _check_request(rules, most_sum)
+    tallies = {lemma.number: _Tally(rules, lemma) for lemma in LEMMAS if lemma.is_about(rules)}
+    by_about: dict[About, list[_Tally]] = {}
+    for tally in tallies.values():
+        by_about.setdefault(tally.lemma.about, []).append(tally)
+    for about, arguments in _occasions(rules, most_sum, bound, Pace(progress, "positions")):
+        for tally in by_about.get(about, ()):
+            tally.see(arguments)
+    return tuple(
+        tallies[lemma.number].result() if lemma.number in tallies else LemmaCheck(lemma, False, 0, 0, "")
+        for lemma in LEMMAS
+    )
+
+
+def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
+    """The bound on positions after a slide, by sum.  Raises what `check_lemmas` raises."""
+    if rules.convention is not None:
+        raise UsageError("the lemmas are about drops on any empty cell: leave the convention out")
+    if rules.most is None and most_sum is None:
+        raise UsageError("positions without a bound cannot be listed: bound the tiles, or the sum")
+    if most_sum is not None and not 2 <= most_sum <= MOST_SUM:
+        raise UsageError(f"a sum of {most_sum:,} is not possible here: give one from 2 to {MOST_SUM:,}")
+    bound = most_afterstates(rules, most_sum)
+    if bound.total() > MOST_AFTERSTATES:
+        many = f"up to {bound.total():,}" if bound.total() <= ENOUGH else f"more than {ENOUGH:,}"
+        raise ResourceError(
+            f"a board of {rules} may have {many} positions after a slide, and this check lists them all: at "
+            f"most {MOST_AFTERSTATES:,} are possible; choose a smaller board or a smaller sum"
+        )
+    return bound
+
+
+class _Tally:
+    """What was found about one lemma so far."""
+
+    def __init__(self, rules: Rules, lemma: Lemma) -> None:
+        self.rules, self.lemma = rules, lemma
+        self.checked = self.failures = 0
+        self.first = ""
+
+    def see(self, arguments: tuple[Any, ...]) -> None:
+        """Check the lemma on one occasion."""
+        if not self.lemma.applies(self.rules, *arguments):
+            return
+        self.checked += 1
+        if not self.lemma.holds(self.rules, *arguments):
+            self.failures += 1
+            self.first = self.first or occasion_text(self.rules, self.lemma.about, arguments)
+
+    def result(self) -> LemmaCheck:
+        return LemmaCheck(self.lemma, True, self.checked, self.failures, self.first)
+
+
+def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str:
+    """An occasion in words.
+
+    >>> occasion_text(Rules(1, 2), "following", ((2, 0), "L", "R"))
+    '4,0 after L, before R'
+    """
+    position, *more = arguments
+    if about == "line":
+        return Rules(1, len(position)).text(position)
+    board = rules.text(position)
+    if about == "drop":
+        return f"{board} before {moves_text(Rules(rules.rows, rules.columns), more)}"
+    if about == "axis":
+        return f"{board} after {more[0]} slides only"
+    words = zip(("after", "before"), more, strict=False)
+    return f"{board} {', '.join(f'{word} {one}' for word, one in words)}".rstrip()
+
+
+def _occasions(rules: Rules, most_sum: int | None, bound: Counter[int], pace: Pace) -> Iterator[Occasion]:
+    """Every occasion on a board."""
+    seen, share, all_of_them = 0, 0, bound.total()
+    for layer in explore(rules, most_sum=most_sum):
+        for number, occasion in enumerate(_of_layer(rules, layer)):
+            yield occasion
+            if number % OFTEN == 0 and pace.due():
+                pace.report(layer.sum, "check", seen, share / all_of_them)
+        seen += len(layer.states) + len(layer.afterstates)
+        share += bound[layer.sum]
+    for axis, directions in AXES.items():
+        for layer in explore(rules, most_sum=most_sum, directions=directions):
+            yield from (("axis", (position, axis)) for position in (*layer.states, *layer.afterstates))
+    for length in sorted({rules.rows, rules.columns}):
+        if length % 2 == 0 and 4 <= length <= MOST_LINE:
+            yield from (("line", (line,)) for line in sorted(alternating_line_sources(length)))
+    pace.report(0, "done", seen, 1.0)
+
+
+def _of_layer(rules: Rules, layer: Layer) -> Iterator[Occasion]:
+    for position in layer.states:
+        yield "position", (position,)
+    for position, (made_by, followed_by) in layer.afterstates.items():
+        yield "position", (position,)
+        yield from (("drop", (position, new)) for new, _after in rules.spawns(position))
+        for direction in made_by:
+            yield "afterstate", (position, direction)
+            yield from (("following", (position, direction, after)) for after in followed_by)
