@@ -68,18 +68,19 @@ def _word(rules: Rules, move: Move) -> str:
 def with_drops(rules: Rules, slides: str) -> tuple[Move, ...]:
     """The moves of a deterministic game of 2s whose slides are given, each drop included.
 
-    Raises `UsageError` if a slide is not possible.
+    Raises `UsageError`, with the number of the slide, if it is not possible.
+
+    >>> with_drops(Rules(1, 2, convention="rows"), "R")
+    (Drop(cell=0, exponent=1), 'R', Drop(cell=0, exponent=1))
     """
-    moves: list[Move] = []
-    position = rules.empty
-    for number in range(len(slides) + 1):
-        cells = rules.open_cells(position)
-        new = Drop(cells[0])
-        moves.append(new)
+    new = Drop(rules.open_cells(rules.empty)[0])
+    moves: list[Move] = [new]
+    position = drop(rules.empty, new)
+    for number, slide in enumerate("".join(slides.split()), 1):
+        position = _slid(rules, position, slide, f"slide {number}")
+        new = Drop(rules.open_cells(position)[0])
+        moves += [slide, new]
         position = drop(position, new)
-        if number < len(slides):
-            moves.append(slides[number])
-            position = _slid(rules, position, slides[number], len(moves))
     return tuple(moves)
 
 
@@ -102,20 +103,21 @@ def replay(rules: Rules, moves: Sequence[Move], start: Position | None = None) -
             raise UsageError(f"move {number} is a second {'slide' if kind else 'drop'}: they take turns")
     for number, move in enumerate(moves, 1):
         if isinstance(move, str):
-            positions.append(_slid(rules, positions[-1], move, number))
+            positions.append(_slid(rules, positions[-1], move, f"move {number}"))
         else:
             positions.append(_dropped(rules, positions[-1], move, number))
     return positions
 
 
-def _slid(rules: Rules, position: Position, direction: str, number: int) -> Position:
+def _slid(rules: Rules, position: Position, direction: str, name: str) -> Position:
+    """The position after a slide, which errors call by a name such as ``move 3``."""
     if direction not in DIRECTIONS:
-        raise UsageError(f"move {number} is {direction!r}: slides are U, D, L and R")
+        raise UsageError(f"{name} is {direction!r}: slides are U, D, L and R")
     after = rules.slide(position, direction)
     if after is None:
         bounded = rules.most is not None and Rules(rules.rows, rules.columns).slide(position, direction)
         why = f"makes a tile above {1 << (rules.most or 0)}" if bounded else "moves nothing"
-        raise UsageError(f"move {number}, {direction}, {why}: {rules.text(position)}")
+        raise UsageError(f"{name}, {direction}, {why}: {rules.text(position)}")
     return after
 
 
