@@ -42,7 +42,7 @@ def _drop(rules: Rules, word: re.Match[str]) -> Drop:
         raise UsageError(f"the drop ({row},{column}) is not on the board of {rules}")
     if tile not in [1 << exponent for exponent in rules.drops]:
         tiles = " or ".join(str(1 << exponent) for exponent in rules.drops)
-        raise UsageError(f"a {tile} cannot be dropped: new tiles are {tiles}")
+        raise UsageError(f"a tile {tile} cannot be dropped: new tiles are {tiles}")
     return Drop((row - 1) * rules.columns + column - 1, tile.bit_length() - 1)
 
 

@@ -1,0 +1,194 @@
+"""Sequences of moves: written, read, replayed; every sentence of a refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tilebase.cli import main
+from tilebase.errors import UsageError
+from tilebase.patterns import moves as module
+from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
+from tilebase.patterns.rules import CONVENTIONS, DIRECTIONS, Drop, Move, Position, Rules
+
+ANY = Rules(2, 3, (1, 2))
+
+
+@st.composite
+def games(draw: st.DrawFn) -> tuple[Rules, tuple[Move, ...], list[Position]]:
+    """A game of random moves, with the positions that it passes."""
+    rules = Rules(draw(st.integers(1, 4)), draw(st.integers(1, 12)), draw(st.sampled_from([(1,), (1, 2)])))
+    moves: list[Move] = []
+    positions = [rules.empty]
+    for _ in range(draw(st.integers(0, 12))):
+        new, position = draw(st.sampled_from(list(rules.spawns(positions[-1]))))
+        moves.append(new)
+        positions.append(position)
+        slides = list(rules.slides(position))
+        if not slides:
+            break
+        direction, position = draw(st.sampled_from(slides))
+        moves.append(direction)
+        positions.append(position)
+    return rules, tuple(moves), positions
+
+
+@given(games())
+@settings(max_examples=100, deadline=None)
+def test_text_is_read_back_and_replayed(game: tuple[Rules, tuple[Move, ...], list[Position]]) -> None:
+    rules, moves, positions = game
+    text = moves_text(rules, moves)
+    assert parse_moves(rules, text) == moves
+    assert parse_moves(rules, text.replace("(", " (").replace(",", ", ")) == moves
+    assert replay(rules, moves) == positions
+
+
+@given(
+    st.sampled_from(CONVENTIONS), st.integers(1, 3), st.integers(2, 4),
+    st.lists(st.sampled_from(DIRECTIONS), max_size=12),
+)  # fmt: skip
+@settings(max_examples=100, deadline=None)
+def test_deterministic_games_drop_by_their_convention(
+    convention: str, rows: int, columns: int, wanted: list[str]
+) -> None:
+    rules = Rules(rows, columns, convention=convention)
+    slides, position = "", with_drops(rules, "")
+    for direction in wanted:  # those that are possible
+        if rules.slide(replay(rules, position)[-1], direction) is not None:
+            slides += direction
+            position = with_drops(rules, slides)
+    assert moves_text(rules, position) == slides
+    positions = replay(rules, position)
+    for before, move in zip(positions, position, strict=False):
+        if isinstance(move, Drop):
+            empty = [cell for cell, value in enumerate(before) if not value]
+            by_column = min(empty, key=lambda cell: (cell % columns, cell))
+            assert move == Drop(empty[0] if convention == "rows" else by_column)
+
+
+def test_drops_are_written_with_their_tile_if_it_is_no_2() -> None:
+    assert moves_text(ANY, (Drop(0), "R", Drop(5, 2))) == "(1,1)R(2,3)=4"
+    assert parse_moves(ANY, " (1,1)=2 R (2, 3)=4 ") == (Drop(0), "R", Drop(5, 2))
+    assert parse_moves(ANY, "") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("x", "'x' in the moves is neither a slide nor a drop: write U, D, L, R and (row,column)"),
+        ("(1,1)r", "'r' in the moves is neither"),
+        ("(1)", "'(1)' in the moves is neither"),
+        ("(1,1)=", "'=' in the moves is neither"),
+        ("(123456,1)", "'(123456,1)' in the moves is neither"),
+        ("(3,1)", "the drop (3,1) is not on the board of 2x3"),
+        ("(0,1)", "the drop (0,1) is not on the board of 2x3"),
+        ("(1,4)", "the drop (1,4) is not on the board of 2x3"),
+        ("(1,1)=8", "a tile 8 cannot be dropped: new tiles are 2 or 4"),
+        ("(1,1)=3", "a tile 3 cannot be dropped"),
+    ],
+)
+def test_texts_that_are_no_moves(text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as error:
+        parse_moves(ANY, text)
+    assert sentence in str(error.value)
+
+
+def test_a_4_is_no_drop_in_a_game_of_2s() -> None:
+    with pytest.raises(UsageError, match=r"a tile 4 cannot be dropped: new tiles are 2$"):
+        parse_moves(Rules(2, 2), "(1,1)=4")
+
+
+def test_too_many_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_MOVES", 3)
+    assert len(parse_moves(ANY, "LRL")) == 3
+    with pytest.raises(UsageError, match="more than 3 moves: give fewer"):
+        parse_moves(ANY, "LRLR")
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "sentence"),
+    [
+        (ANY, "R", "a game begins with a drop, since the board is empty"),
+        (ANY, "(1,1)RL", "move 3 is a second slide: they take turns"),
+        (ANY, "(1,1)(1,2)", "move 2 is a second drop: they take turns"),
+        (ANY, "(1,1)L", "move 2, L, moves nothing: 2,0,0/0,0,0"),
+        (ANY, "(1,1)R(1,3)", "move 3, (1,3), is on a tile: 0,0,2/0,0,0"),
+        (ANY, "(1,1)R(1,3)=4", "move 3, (1,3)=4, is on a tile"),
+        (Rules(1, 3, (1, 2), 2), "(1,1)=4R(1,1)=4R", "move 4, R, makes a tile above 4: 4,0,4"),
+    ],
+)
+def test_games_that_are_not_possible(rules: Rules, text: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as error:
+        replay(rules, parse_moves(rules, text))
+    assert sentence in str(error.value)
+
+
+def test_drops_elsewhere_in_a_deterministic_game() -> None:
+    rules = Rules(2, 2, convention="columns")
+    assert replay(rules, (Drop(0), "D", Drop(0)))[-1] == (1, 0, 1, 0)
+    with pytest.raises(UsageError, match="move 3 is not where this game drops: 0,0/2,0"):
+        replay(rules, (Drop(0), "D", Drop(1)))
+    with pytest.raises(UsageError, match="move 1 is not where this game drops: 0,0/0,0"):
+        replay(Rules(2, 2), (Drop(0, 2),))
+
+
+def test_slides_that_do_not_exist() -> None:
+    with pytest.raises(UsageError, match="move 2 is 'X': slides are U, D, L and R"):
+        replay(ANY, (Drop(0), "X"))
+
+
+@pytest.mark.parametrize(
+    ("slides", "sentence"),
+    [
+        ("RRL", "slide 3, L, moves nothing: 2,4/0,0"),
+        ("U", "slide 1, U, moves nothing: 2,0/0,0"),
+        ("R x", "slide 2 is 'x': slides are U, D, L and R"),
+        ("(1,1)R", "slide 1 is '(': slides are U, D, L and R"),
+    ],
+)
+def test_errors_of_deterministic_games_count_slides(slides: str, sentence: str) -> None:
+    """Not the drops, which the user did not write."""
+    with pytest.raises(UsageError) as error:
+        with_drops(Rules(2, 2, convention="rows"), slides)
+    assert sentence in str(error.value)
+
+
+def test_deterministic_games_may_be_bounded() -> None:
+    rules = Rules(1, 3, most=2, convention="rows")
+    assert replay(rules, with_drops(rules, "R RL"))[-1] == (1, 2, 1)
+    with pytest.raises(UsageError, match="slide 5, R, makes a tile above 4: 2,4,4"):
+        with_drops(rules, "RRRRR")
+
+
+# -- the command -------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_every_position(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pattern", "replay", "1x3", "(1,1)R(1,1)R(1,1)"]) == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert shown[0] == ["move", "what", "board"]
+    assert [row[-1] for row in shown[1:]] == ["0,0,0", "2,0,0", "0,0,2", "2,0,2", "0,0,4", "2,0,4"]
+    assert main(["pattern", "replay", "2x2", "RR", "--deterministic", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["moves"] == "RR"
+    assert document["positions"][-1] == {"move": 5, "what": "drop", "board": "2,4/0,0"}
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["0x3", ""], "0x3"),
+        (["2x2x2", ""], "2x2x2 has 3 sides: these boards have rows and columns"),
+        (["999x999", ""], "from 1 to 10,000 are possible"),
+        (["2x2", "", "--drops", "4"], "drops '4': new tiles are 2 or 2,4"),
+        (["2x2", "", "--convention", "x"], "convention 'x' does not exist: choose rows or columns"),
+        (["2x2", "RRL", "--deterministic"], "slide 3, L, moves nothing: 2,4/0,0"),
+        (["2x2", "(1,1)U"], "move 2, U, moves nothing"),
+    ],
+)
+def test_the_command_refuses(refused: Callable[..., None], words: list[str], sentence: str) -> None:
+    refused(["pattern", "replay", *words], 2, sentence)
