@@ -11,7 +11,7 @@ import pytest
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
-from tilebase.patterns.checking import LemmaCheck, check_lemmas, occasion_text
+from tilebase.patterns.checking import LemmaCheck, check_rules, occasion_text
 from tilebase.patterns.exploration import ENOUGH, explore, most_afterstates
 from tilebase.patterns.lemmas import (
     LEMMAS,
@@ -44,7 +44,7 @@ def failing(checks: Sequence[LemmaCheck]) -> list[str]:
 @pytest.mark.parametrize("drops", [(1,), (1, 2)], ids=["2", "2,4"])
 @pytest.mark.parametrize(("rows", "columns"), SMALL)
 def test_lemmas_hold_without_an_8(rows: int, columns: int, drops: tuple[int, ...]) -> None:
-    checks = check_lemmas(Rules(rows, columns, drops, 2))
+    checks = check_rules(Rules(rows, columns, drops, 2))
     assert failing(checks) == []
     assert len(checks) == len(LEMMAS)
 
@@ -52,13 +52,13 @@ def test_lemmas_hold_without_an_8(rows: int, columns: int, drops: tuple[int, ...
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "columns"), LARGER)
 def test_lemmas_hold_without_an_8_on_larger_boards(rows: int, columns: int) -> None:
-    assert failing(check_lemmas(Rules(rows, columns, most=2))) == []
+    assert failing(check_rules(Rules(rows, columns, most=2))) == []
 
 
 @pytest.mark.parametrize("drops", [(1,), (1, 2)], ids=["2", "2,4"])
 @pytest.mark.parametrize(("rows", "columns", "most_sum"), UNBOUNDED)
 def test_lemmas_hold_up_to_a_sum(rows: int, columns: int, most_sum: int, drops: tuple[int, ...]) -> None:
-    assert failing(check_lemmas(Rules(rows, columns, drops), most_sum=most_sum)) == []
+    assert failing(check_rules(Rules(rows, columns, drops), most_sum=most_sum)) == []
 
 
 @pytest.mark.slow
@@ -67,14 +67,14 @@ def test_lemmas_hold_up_to_a_sum(rows: int, columns: int, most_sum: int, drops: 
 def test_lemmas_hold_up_to_a_larger_sum(
     rows: int, columns: int, most_sum: int, drops: tuple[int, ...]
 ) -> None:
-    assert failing(check_lemmas(Rules(rows, columns, drops), most_sum=most_sum)) == []
+    assert failing(check_rules(Rules(rows, columns, drops), most_sum=most_sum)) == []
 
 
 def test_every_lemma_but_the_tenth_has_cases_on_small_boards() -> None:
     seen = {
         check.lemma.number
         for rules in (Rules(3, 3, most=2), Rules(4, 2, most=2))
-        for check in check_lemmas(rules)
+        for check in check_rules(rules)
         if check.verdict == "holds"
     }
     assert seen == set(BY_NUMBER) - {"10"}
@@ -83,7 +83,7 @@ def test_every_lemma_but_the_tenth_has_cases_on_small_boards() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "columns"), [(3, 5), (5, 3)])
 def test_the_tenth_has_cases_where_one_side_is_five(rows: int, columns: int) -> None:
-    assert verdicts(check_lemmas(Rules(rows, columns, most=2)))["10"] == "holds"
+    assert verdicts(check_rules(Rules(rows, columns, most=2)))["10"] == "holds"
 
 
 # -- the predicates can fail: positions that no game reaches -----------------------------------------
@@ -215,7 +215,7 @@ def test_the_eleventh_needs_an_even_length_from_4_on(length: int, ends: bool, ne
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 3), (3, 1), (3, 3)])
 def test_odd_checkerboards_end_in_a_corner(rows: int, columns: int) -> None:
-    by_number = {check.lemma.number: check for check in check_lemmas(Rules(rows, columns, most=2))}
+    by_number = {check.lemma.number: check for check in check_rules(Rules(rows, columns, most=2))}
     assert by_number["12"].checked > 0
     assert by_number["13"].checked == 1
     assert by_number["12"].failures == by_number["13"].failures == 0
@@ -289,13 +289,13 @@ def test_play_without_any_bound_is_refused() -> None:
 
 def test_refusals_of_checks() -> None:
     with pytest.raises(UsageError, match="leave the convention out"):
-        check_lemmas(Rules(2, 2, most=2, convention="rows"))
+        check_rules(Rules(2, 2, most=2, convention="rows"))
     with pytest.raises(UsageError, match="bound the tiles, or the sum"):
-        check_lemmas(Rules(2, 2))
+        check_rules(Rules(2, 2))
     with pytest.raises(ResourceError, match="may have up to 134,217,728 positions after a slide"):
-        check_lemmas(Rules(5, 5, most=2))
+        check_rules(Rules(5, 5, most=2))
     with pytest.raises(ResourceError, match="more than 1,000,000,000,000 positions"):
-        check_lemmas(Rules(10, 10, most=2))
+        check_rules(Rules(10, 10, most=2))
 
 
 @pytest.mark.parametrize(
@@ -343,7 +343,7 @@ def test_a_lemma_that_fails_is_shown(
 
 def test_progress_is_reported() -> None:
     told = []
-    check_lemmas(Rules(3, 3, most=2), progress=told.append)
+    check_rules(Rules(3, 3, most=2), progress=told.append)
     assert [report.step for report in told][-1] == "done"
     assert told[0].unit == "positions"
     assert all(one.fraction <= other.fraction for one, other in pairwise(told))

@@ -51,8 +51,13 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Interval as Interval
     from tilebase.objectives.values import Lower as Lower
     from tilebase.objectives.values import Upper as Upper
+    from tilebase.patterns.checking import LemmaCheck as LemmaCheck
+    from tilebase.patterns.checking import check_lemmas as check_lemmas
+    from tilebase.patterns.lemmas import Lemma as Lemma
     from tilebase.patterns.reach import Reach as Reach
     from tilebase.patterns.reach import reach as reach
+    from tilebase.patterns.replays import Replay as Replay
+    from tilebase.patterns.replays import replay_moves as replay_moves
     from tilebase.questions.borders import Border as Border
     from tilebase.questions.borders import find_border as find_border
     from tilebase.questions.count import count as count
@@ -152,9 +157,18 @@ _HOMES = {
         "Lower",
         "Upper",
     ),
+    "patterns.checking": (
+        "LemmaCheck",
+        "check_lemmas",
+    ),
+    "patterns.lemmas": ("Lemma",),
     "patterns.reach": (
         "Reach",
         "reach",
+    ),
+    "patterns.replays": (
+        "Replay",
+        "replay_moves",
     ),
     "questions.borders": (
         "Border",

@@ -2,6 +2,8 @@
 
 * `rules`: slides and drops on boards of any size.
 * `moves`: sequences of moves, written, read and replayed.
+* `replays`: games given as text, with their positions and pictures.
+* `tracing`: which tile goes where.
 * `lemmas`: what holds for every position that can be reached.
 * `exploration`: every position that a small board can reach.
 * `checking`: the lemmas on all of these positions.

@@ -11,7 +11,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.exploration import ENOUGH, Layer, explore, most_afterstates
 from tilebase.patterns.lemmas import AXES, LEMMAS, About, Lemma, alternating_line_sources
 from tilebase.patterns.moves import moves_text
-from tilebase.patterns.rules import Rules
+from tilebase.patterns.rules import Rules, parse_rules
 from tilebase.runtime.progress import Pace, Progress
 
 MOST_AFTERSTATES = 10_000_000
@@ -60,34 +60,48 @@ class LemmaCheck:
 
 
 def check_lemmas(
-    rules: Rules, *, most_sum: int | None = None, progress: Callable[[Progress], None] | None = None
+    size: str,
+    *,
+    drops: str = "2",
+    most_sum: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[LemmaCheck, ...]:
-    """Check every lemma on all positions that a small board can reach.
+    """Check the lemmas of Edixhoven's thesis on all positions that a small board can reach.
 
     Parameters
     ----------
-    rules:
-        The game; without a convention, since the lemmas are about any drop.
+    size:
+        Rows x columns, as ``3x3``.
+    drops:
+        Which tiles are dropped: ``2`` or ``2,4``.
     most_sum:
-        The largest sum of tiles after a drop.  Left out, `rules.most` must bound the tiles.
+        The largest sum of tiles after a drop.  Left out, the game is that in which no 8 is made.
     progress:
-        A callback that is told how far the check is.
+        Called with the progress about ten times a second.
 
     Returns
     -------
     tuple of LemmaCheck
-        One for each of `LEMMAS`, in their order.
+        One for each lemma, in their order.  A check says nothing about larger boards or larger sums.
 
     Raises
     ------
     UsageError
-        If the rules are those of a deterministic game, or bound neither tiles nor sum.
+        If the size, drops or sum do not exist.
     ResourceError
-        If too many positions may have to be listed.
+        If there may be more than 10,000,000 positions after a slide.
 
-    >>> {check.lemma.number for check in check_lemmas(Rules(2, 3, most=2)) if check.verdict == "fails"}
-    set()
+    >>> [check.lemma.number for check in check_lemmas("2x3") if check.verdict != "holds"]
+    ['10', '11a', '11b', '12', '13']
     """
+    rules = parse_rules(size, drops=drops, most=2 if most_sum is None else None)
+    return check_rules(rules, most_sum=most_sum, progress=progress)
+
+
+def check_rules(
+    rules: Rules, *, most_sum: int | None = None, progress: Callable[[Progress], None] | None = None
+) -> tuple[LemmaCheck, ...]:
+    """The same of any rules without a convention, since the lemmas are about drops on any empty cell."""
     bound = _check_request(rules, most_sum)
     tallies = {lemma.number: _Tally(rules, lemma) for lemma in LEMMAS if lemma.is_about(rules)}
     by_about: dict[About, list[_Tally]] = {}

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tilebase.errors import UsageError
+from tilebase.game.notation import parse_shape
 
 Position = tuple[int, ...]
 DIRECTIONS = ("U", "D", "L", "R")
@@ -166,6 +167,38 @@ class Rules:
 
     def __str__(self) -> str:
         return f"{self.rows}x{self.columns}"
+
+
+def parse_rules(
+    size: str,
+    *,
+    drops: str = "2",
+    most: int | None = None,
+    deterministic: bool = False,
+    convention: str = "rows",
+) -> Rules:
+    """The rules of a game on a board with two sides: ``3x5``; `drops` is ``2`` or ``2,4``.
+
+    Raises `UsageError`.
+
+    >>> parse_rules("2x3", drops="2,4", deterministic=True)
+    Rules(rows=2, columns=3, drops=(1, 2), most=None, convention='rows')
+    """
+    sides = parse_shape(size)
+    if len(sides) != 2:
+        raise UsageError(f"{size} has {len(sides)} sides: these boards have rows and columns, as in 4x4")
+    exponents = tuple(tile >> 1 for tile in parse_drops(drops))
+    if convention not in CONVENTIONS:
+        raise UsageError(f"convention {convention!r} does not exist: choose {' or '.join(CONVENTIONS)}")
+    return Rules(*sides, exponents, most, convention if deterministic else None)
+
+
+def parse_drops(text: str) -> tuple[int, ...]:
+    """The tiles that are dropped: 2, or 2 and 4.  Raises `UsageError`."""
+    tiles = {"2": (2,), "2,4": (2, 4)}.get(text.replace(" ", ""))
+    if tiles is None:
+        raise UsageError(f"drops {text!r}: new tiles are 2 or 2,4")
+    return tiles
 
 
 def drop(position: Position, new: Drop) -> Position:

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DropsOption, SizeArgument, make_rules
+from tilebase.cli.pattern.options import DropsOption, SizeArgument
 from tilebase.cli.progress import counting_progress
 
 
@@ -39,9 +39,8 @@ def lemmas(
     from tilebase.patterns.checking import check_lemmas
 
     chosen = choose_format(form, output)
-    rules = make_rules(size, drops=drops, most=2 if most_sum is None else None)
     with counting_progress(quiet=quiet) as progress:
-        checks = check_lemmas(rules, most_sum=most_sum, progress=progress)
+        checks = check_lemmas(size, drops=drops, most_sum=most_sum, progress=progress)
     rows = [
         {
             "lemma": check.lemma.number,
@@ -54,8 +53,8 @@ def lemmas(
         for check in checks
     ]
     document = {
-        "size": str(rules),
-        "drops": [1 << exponent for exponent in rules.drops],
+        "size": size,
+        "drops": drops,
         "sum": most_sum,
         "lemmas": [
             {**row, "exact_statement": check.lemma.statement} for row, check in zip(rows, checks, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +9,10 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption
 from tilebase.cli.output import choose_format, write_rows, write_text
-from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument, make_rules
+from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument
 from tilebase.errors import UsageError
-from tilebase.patterns.moves import moves_text, parse_moves, with_drops
-from tilebase.patterns.moves import replay as play
-from tilebase.patterns.rules import Move, Rules
+from tilebase.patterns.moves import moves_text
+from tilebase.patterns.replays import replay_moves
 from tilebase.runtime.storage import check_writable
 
 
@@ -52,20 +50,16 @@ def replay(
     """
     chosen = choose_format(form, output)
     _check_picture(picture, output, animated, speed)
-    rules = make_rules(size, drops=drops, deterministic=deterministic, convention=convention)
-    parsed = with_drops(rules, moves) if deterministic else parse_moves(rules, moves)
-    positions = play(rules, parsed)
+    game = replay_moves(size, moves, drops=drops, deterministic=deterministic, convention=convention)
     if picture is not None:
-        write_text(_draw(rules, parsed, animated, speed), picture)
+        drawn = game.animation(speed=2.0 if speed is None else speed) if animated else game.strip()
+        write_text(drawn, picture)
+    words = ["start", *(moves_text(game.rules, (move,)) or "drop" for move in game.moves)]
     rows = [
-        {"move": number, "what": what, "board": rules.text(position)}
-        for number, (what, position) in enumerate(
-            zip(["start", *(moves_text(rules, (move,)) or "drop" for move in parsed)], positions, strict=True)
-        )
+        {"move": number, "what": what, "board": board}
+        for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
-    write_rows(
-        rows, {"size": str(rules), "moves": moves_text(rules, parsed), "positions": rows}, chosen, output
-    )
+    write_rows(rows, {"size": str(game.rules), "moves": game.text, "positions": rows}, chosen, output)
     return 0
 
 
@@ -81,11 +75,3 @@ def _check_picture(picture: Path | None, output: Path | None, animated: bool, sp
         raise UsageError(f"{picture} cannot hold both the picture and the positions: name two files")
     if picture is not None:
         check_writable(picture)
-
-
-def _draw(rules: Rules, moves: Sequence[Move], animated: bool, speed: float | None) -> str:
-    from tilebase.patterns.strips import draw_animation, draw_strip
-
-    if animated:
-        return draw_animation(rules, moves, speed=2.0 if speed is None else speed)
-    return draw_strip(rules, moves)
