@@ -205,8 +205,8 @@ class _Search:
             end = min(at + CHUNK, len(keys))
             used = np.array([table.used for table in tables], dtype=np.int64)
             arrays = tuple(table.slots for table in tables)
-            leaves = 0 if self.width is None else self.leaves
-            at = unslide.expand(keys, at, end, self.boards, arrays, used, leaves, CHOICES, self.scratch)
+            leaves, choices = (0, 0) if self.width is None else (self.leaves, CHOICES)
+            at = unslide.expand(keys, at, end, self.boards, arrays, used, leaves, choices, self.scratch)
             for table, count in zip(tables, used.tolist(), strict=True):
                 table.used = count
             if pace.due():
