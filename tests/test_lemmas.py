@@ -11,6 +11,7 @@ import pytest
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
+from tilebase.patterns.backward import search_back
 from tilebase.patterns.checking import LemmaCheck, check_rules, occasion_text
 from tilebase.patterns.exploration import ENOUGH, explore, most_afterstates
 from tilebase.patterns.lemmas import (
@@ -20,6 +21,7 @@ from tilebase.patterns.lemmas import (
     is_checkerboard,
     line_ends_with_four,
     line_is_nearly_full,
+    lines_before,
 )
 from tilebase.patterns.rules import Drop, Position, Rules, drop
 
@@ -362,3 +364,46 @@ def test_progress_is_reported() -> None:
 )
 def test_occasions_in_words(about: Any, arguments: tuple[Any, ...], words: str) -> None:
     assert occasion_text(Rules(2, 2), about, arguments) == words
+
+
+# -- larger odd boards, by searching back -------------------------------------------------------------
+
+
+def states_before(rules: Rules, after: Position) -> set[Position]:
+    """The positions that a slide turns into this one, if no 8 is made."""
+    found: set[Position] = set()
+    for direction, lines in rules.lines.items():
+        sources = [lines_before(tuple(after[cell] for cell in line)) for line in lines]
+        for chosen in product(*sources):
+            board = list(after)
+            for line, values in zip(lines, chosen, strict=True):
+                for cell, value in zip(line, values, strict=True):
+                    board[cell] = value
+            if rules.slide(tuple(board), direction) == after:
+                found.add(tuple(board))
+    return found
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 3), (3, 5), (5, 3), (3, 7), (5, 5), (5, 7)])
+def test_odd_checkerboards_end_in_a_corner_on_larger_boards(rows: int, columns: int) -> None:
+    """No checkerboard with 4s in its corners, and none that a drop elsewhere completes, can be reached."""
+    rules = Rules(rows, columns, most=2)
+    reachable = tuple(1 + sum(divmod(cell, columns)) % 2 for cell in range(rules.cells))
+    assert search_back(rules, [tuple(3 - value for value in reachable)]).reachable is False
+    corners = {0, columns - 1, rules.cells - columns, rules.cells - 1}
+    inner = [cell for cell in range(rules.cells) if reachable[cell] == 1 and cell not in corners]
+    before = [
+        state
+        for cell in inner
+        for state in states_before(rules, (*reachable[:cell], 0, *reachable[cell + 1 :]))
+    ]
+    assert not before or search_back(rules, before).reachable is False
+
+
+def test_an_exhaustive_search_back_tries_every_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound on choices is that of narrow searches."""
+    rules, checkerboard = Rules(3, 3, most=2), (1, 2, 1, 2, 1, 2, 1, 2, 1)
+    all_of_them = search_back(rules, [checkerboard])
+    monkeypatch.setattr("tilebase.patterns.backward.CHOICES", 1)
+    assert search_back(rules, [checkerboard]).layers == all_of_them.layers
+    assert all_of_them.reachable

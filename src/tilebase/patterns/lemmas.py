@@ -328,12 +328,12 @@ def alternating_line_sources(length: int) -> frozenset[Position]:
         line = waiting.pop()
         for start in {line, *(_without(line, cell) for cell in range(length) if line[cell] == 1)} - found:
             found.add(start)
-            waiting += _before_left(start)
-            waiting += [source[::-1] for source in _before_left(start[::-1])]
+            waiting += lines_before(start)
+            waiting += [source[::-1] for source in lines_before(start[::-1])]
     return frozenset(found)
 
 
-def _before_left(line: Position) -> Iterator[Position]:
+def lines_before(line: Position) -> Iterator[Position]:
     """The lines of 2s and 4s that a slide to the left turns into this line, itself included."""
     if not _has_no_gap(line):
         return
