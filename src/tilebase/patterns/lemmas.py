@@ -121,7 +121,7 @@ def is_pushed(rules: Rules, position: Position, direction: str) -> bool:
     return all(_has_no_gap(line) for line in _lines_of(rules, position, direction))
 
 
-def has_a_calm_side(rules: Rules, position: Position, _direction: str) -> bool:
+def some_side_has_no_tiles(rules: Rules, position: Position, _direction: str) -> bool:
     """After a slide, there is a direction in which no empty cell has a tile as its next neighbour.
 
     Corollary 4: the cells "above, below, left, right" of empty cells cannot all have tiles among them.
@@ -418,7 +418,7 @@ LEMMAS = (
     Lemma("1", "after a slide, a border cell is empty", "afterstate", has_empty_border_cell),
     Lemma("2", "the drop that fills the board is at the border", "drop", drop_is_at_border, fills_board),
     Lemma("3", "after a slide, no tile is behind an empty cell", "afterstate", is_pushed),
-    Lemma("4", "after a slide, one side of all empty cells has no tiles", "afterstate", has_a_calm_side),
+    Lemma("4", "after a slide, on some side no empty cell has a tile", "afterstate", some_side_has_no_tiles),
     Lemma("5", "after a slide, 2s meet along one axis at most", "afterstate", twos_meet_on_one_axis),
     Lemma("6", "no tile is larger than 2 to the number of cells", "position", tiles_are_bounded),
     Lemma("7", "a tile 2**k needs k-1 empty or smaller cells", "position", large_tiles_need_space),
