@@ -1,0 +1,421 @@
+"""How many sequences of moves lead from the empty board to a checkerboard, and recurrences in such counts.
+
+A checkerboard alternates 2s and 4s.  A sequence counts if it ends in one, never makes an 8, and begins on the
+empty board.  It is the list of its slides and drops, the first and the last drop included; two sequences
+differ if one of their moves differs.  Sequences that are symmetric to each other are all counted.  In a
+deterministic game of 2s all drops are known, so a sequence is the list of its slides.
+
+The count goes over positions, not over sequences::
+
+    ways(empty board) = 1
+    ways(state)       = sum of ways(afterstate) over the drops that lead to the state
+    ways(afterstate)  = sum of ways(state) over the slides that lead to the afterstate
+
+A slide keeps the sum of the tiles and a drop adds 2 or 4, so the positions of one sum are finished before those
+of the next.  Numbers are Python integers: none is ever rounded.
+
+Frozen pairs
+------------
+Two 4s side by side in a row forbid slides along the row, for such a slide makes an 8.  Let the columns of both be
+full, and let none of the two hold a pair of 2s above each other.  Then a slide along columns changes neither,
+or is forbidden.  So the two 4s stay side by side to the end, and no checkerboard follows.  The same
+holds for rows and columns exchanged.  Such states are left out.  On 2x14 this leaves 6,901 of 68,706 states.
+
+Positions as integers
+---------------------
+A row is an integer: bit ``j`` is a 2 in column ``j``, and bit ``columns + j`` is a 4 there.  A position is the tuple of
+its rows.  A slide along columns moves all columns at once with a few operations on bits; a slide along a row is
+looked up.  A board with more rows than columns is mirrored in its main diagonal first, for that is faster.
+
+Source: Edixhoven (2019), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isqrt
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.rules import Rules, push
+from tilebase.runtime.progress import Pace, Progress
+
+Rows = tuple[int, ...]
+Ways = dict[Rows, int]
+
+MOST_POSITIONS = 4_000_000
+"""States of one sum that a count may hold; each takes about 250 bytes."""
+FEW = 2_000
+"""Positions between two looks at the clock."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many sequences of moves lead to the checkerboards of a board.
+
+    Attributes
+    ----------
+    rules:
+        The board, the drops and the convention.
+    twos, fours:
+        How many sequences lead to the checkerboard with a 2, or with a 4, in the upper left corner.
+    positions:
+        How many states were counted, over all sums.
+    largest:
+        How many of them had one sum, at most.
+    """
+
+    rules: Rules
+    twos: int
+    fours: int
+    positions: int
+    largest: int
+
+    @property
+    def total(self) -> int:
+        """The sequences to both checkerboards."""
+        return self.twos + self.fours
+
+    def __getitem__(self, colouring: int) -> int:
+        """The sequences to the checkerboard with this tile, 2 or 4, in the upper left corner."""
+        return {2: self.twos, 4: self.fours}[colouring]
+
+
+def tally(
+    rules: Rules,
+    *,
+    seconds: float | None = None,
+    most: int = MOST_POSITIONS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Tally:
+    """Count the sequences that lead to a checkerboard, by colouring.
+
+    The bound `rules.most` has to be 2 or None; no tile above 4 is made in either case.  Raises
+    `ResourceError` after `seconds`, or if more than `most` states have one sum.
+
+    >>> tally(Rules(2, 3, convention="rows")).total
+    197
+    """
+    if rules.rows > rules.columns:
+        return replace(tally(mirrored(rules), seconds=seconds, most=most, progress=progress), rules=rules)
+    return _Count(rules, seconds, most, progress).run()
+
+
+def mirrored(rules: Rules) -> Rules:
+    """The game after mirroring in the main diagonal, which exchanges rows and columns."""
+    other = {"rows": "columns", "columns": "rows", None: None}[rules.convention]
+    return replace(rules, rows=rules.columns, columns=rules.rows, convention=other)
+
+
+class _Count:
+    """One count, sum by sum."""
+
+    def __init__(
+        self, rules: Rules, seconds: float | None, most: int, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self._rules, self._seconds, self._most = rules, seconds, most
+        self._board = _Board(rules)
+        self._pace = Pace(progress, "states")
+        self._positions = self._largest = 0
+
+    def run(self) -> Tally:
+        """The whole count.  Sums are in units of 2, so that a drop adds its exponent."""
+        ends = {colouring: self._board.checkerboard(colouring) for colouring in (2, 4)}
+        last = max(self._board.half_sum(end) for end in ends.values())
+        found = dict.fromkeys(ends, 0)
+        ahead: dict[int, Ways] = {0: {}}
+        self._drop({(0,) * self._rules.rows: 1}, 0, ahead)
+        for total in range(1, last + 1):
+            states = ahead.pop(total, {})
+            self._note(len(states), total, last)
+            for colouring, end in ends.items():
+                found[colouring] += states.get(end, 0)
+            if states:
+                self._drop(self._slide(states, total), total, ahead)
+        return Tally(self._rules, found[2], found[4], self._positions, self._largest)
+
+    def _note(self, states: int, total: int, last: int) -> None:
+        self._positions += states
+        self._largest = max(self._largest, states)
+        if self._pace.due():
+            self._pace.report(2 * total, "count", self._positions, total / last)
+
+    def _slide(self, states: Ways, total: int) -> Ways:
+        """The afterstates of one sum."""
+        after: Ways = {}
+        for number, (state, ways) in enumerate(states.items()):
+            if not number % FEW:
+                self._check_time(total)
+            for found in self._board.slides(state):
+                after[found] = after.get(found, 0) + ways
+        return after
+
+    def _drop(self, after: Ways, total: int, ahead: dict[int, Ways]) -> None:
+        """Add the states that follow the afterstates of one sum to those `ahead`, by sum."""
+        for exponent in self._rules.drops:
+            states = ahead.setdefault(total + exponent, {})
+            for number, (position, ways) in enumerate(after.items()):
+                if not number % FEW:
+                    self._check_time(total)
+                for found in self._board.drops(position, exponent):
+                    states[found] = states.get(found, 0) + ways
+                if len(states) > self._most:
+                    raise ResourceError(
+                        f"{self._rules}: more than {self._most:,} positions have the sum "
+                        f"{2 * (total + exponent)}, too many to count sequences: choose a smaller board"
+                    )
+
+    def _check_time(self, total: int) -> None:
+        if self._seconds is not None and self._pace.seconds > self._seconds:
+            raise ResourceError(
+                f"{self._rules}: {self._seconds:g} seconds were not enough to count sequences; the count came "
+                f"to the sum {2 * total}: allow more time, or choose a smaller board"
+            )
+
+
+class _Board:
+    """Slides and drops on positions as integers; see the module."""
+
+    def __init__(self, rules: Rules) -> None:
+        self._rows, self._columns, self._convention = rules.rows, rules.columns, rules.convention
+        self._full = (1 << rules.columns) - 1
+        self._pushed: dict[int, int] = {}  # a row after a slide to the left; -1 if that makes an 8
+        self._pulled: dict[int, int] = {}  # the same to the right
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    def encode(self, tiles: Sequence[int]) -> int:
+        """A row of exponents as an integer."""
+        return sum(1 << column + (tile - 1) * self._columns for column, tile in enumerate(tiles) if tile)
+
+    def decode(self, row: int) -> tuple[int, ...]:
+        """The exponents of a row."""
+        columns = range(self._columns)
+        return tuple((row >> j & 1) + 2 * (row >> self._columns + j & 1) for j in columns)
+
+    def checkerboard(self, colouring: int) -> Rows:
+        """The checkerboard with this tile in the upper left corner."""
+        first = colouring // 2
+        return tuple(
+            self.encode([1 + (row + column + first - 1) % 2 for column in range(self._columns)])
+            for row in range(self._rows)
+        )
+
+    def half_sum(self, position: Rows) -> int:
+        """Half the sum of the tiles."""
+        return sum(sum(self.decode(row)) for row in position)
+
+    # -- slides --------------------------------------------------------------------------------------
+
+    def slides(self, position: Rows) -> Iterator[Rows]:
+        """The afterstates of a state: those of slides that change it and make no 8."""
+        for found in (self._left(position), self._right(position), self._up(position), self._down(position)):
+            if found is not None and found != position:
+                yield found
+
+    def _left(self, position: Rows) -> Rows | None:
+        after = tuple([self._pushed[r] if r in self._pushed else self._push(r) for r in position])
+        return None if -1 in after else after
+
+    def _right(self, position: Rows) -> Rows | None:
+        after = tuple([self._pulled[r] if r in self._pulled else self._pull(r) for r in position])
+        return None if -1 in after else after
+
+    def _push(self, row: int) -> int:
+        found = push(self.decode(row), 2)
+        self._pushed[row] = -1 if found is None else self.encode(found)
+        return self._pushed[row]
+
+    def _pull(self, row: int) -> int:
+        found = push(self.decode(row)[::-1], 2)
+        self._pulled[row] = -1 if found is None else self.encode(found[::-1])
+        return self._pulled[row]
+
+    def _up(self, position: Rows) -> Rows | None:
+        return self._rise(list(position))
+
+    def _down(self, position: Rows) -> Rows | None:
+        found = self._rise(list(position[::-1]))
+        return None if found is None else found[::-1]
+
+    def _rise(self, rows: list[int]) -> Rows | None:
+        """All columns after a slide to the first row; None if that makes an 8."""
+        columns, full = self._columns, self._full
+        self._close_gaps(rows)
+        for i in range(len(rows) - 1):
+            if rows[i] >> columns & rows[i + 1] >> columns:
+                return None
+        merged = False
+        for i in range(len(rows) - 1):
+            pairs = rows[i] & rows[i + 1] & full
+            if pairs:
+                rows[i] += (pairs << columns) - pairs
+                rows[i + 1] -= pairs
+                merged = True
+        if merged:
+            self._close_gaps(rows)
+        return tuple(rows)
+
+    def _close_gaps(self, rows: list[int]) -> None:
+        """Move every tile towards the first row as far as empty cells let it."""
+        columns, full = self._columns, self._full
+        for above in range(len(rows) - 1, 0, -1):
+            for i in range(above):
+                gaps = ~(rows[i] | rows[i] >> columns) & full
+                moved = rows[i + 1] & (gaps | gaps << columns)
+                rows[i] |= moved
+                rows[i + 1] ^= moved
+
+    # -- drops ---------------------------------------------------------------------------------------
+
+    def drops(self, position: Rows, exponent: int) -> Iterator[Rows]:
+        """The states after a drop, without those from which a frozen pair bars every checkerboard."""
+        shift = (exponent - 1) * self._columns
+        for row, cell in self._open_cells(position):
+            state = (*position[:row], position[row] | cell << shift, *position[row + 1 :])
+            if not self._has_frozen_pair(state):
+                yield state
+
+    def _open_cells(self, position: Rows) -> Iterator[tuple[int, int]]:
+        """The row, and the column as a bit, of each cell that a drop may use."""
+        columns, full = self._columns, self._full
+        gaps = [~(row | row >> columns) & full for row in position]
+        if self._convention == "rows":
+            gaps = next(([0] * i + [gap & -gap] for i, gap in enumerate(gaps) if gap), [])
+        elif self._convention == "columns":
+            every = 0
+            for gap in gaps:
+                every |= gap
+            first = every & -every
+            gaps = next(([0] * i + [first] for i, gap in enumerate(gaps) if gap & first), [])
+        for i, gap in enumerate(gaps):
+            while gap:
+                yield i, gap & -gap
+                gap &= gap - 1
+
+    def _has_frozen_pair(self, position: Rows) -> bool:
+        """Whether two neighbouring 4s can never be parted; see the module."""
+        columns, full = self._columns, self._full
+        frozen, above, rigid = full, 0, 0
+        for number, row in enumerate(position):
+            ones, twos = row & full, row >> columns
+            frozen &= (ones | twos) & ~(above & ones)
+            stiff = ones | twos == full and not ones & ones >> 1
+            if number and rigid and stiff and twos & position[number - 1] >> columns:
+                return True
+            above, rigid = ones, stiff
+        pairs = frozen & frozen >> 1
+        return bool(pairs) and any(row >> columns & row >> columns + 1 & pairs for row in position)
+
+
+# -- recurrences ---------------------------------------------------------------------------------------
+
+PRIME = (1 << 521) - 1
+"""A Mersenne prime; a fraction is found from its remainder if numerator and denominator have 260 bits."""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A linear recurrence with constant coefficients: ``a[k] = sum of coefficients[i] * a[k - 1 - i]``.
+
+    Attributes
+    ----------
+    coefficients:
+        Exact fractions; how many there are is the order.
+    used:
+        How many terms, the first ones, determine the coefficients: twice the order.
+    tested:
+        How many further terms were compared.  All of them fit.
+    """
+
+    coefficients: tuple[Fraction, ...]
+    used: int
+    tested: int
+
+    @property
+    def order(self) -> int:
+        """How many terms before it a term follows from."""
+        return len(self.coefficients)
+
+    def extend(self, terms: Sequence[int], more: int) -> list[Fraction]:
+        """The next terms after `terms`, of which at least as many as the order have to be given.
+
+        >>> [int(term) for term in Recurrence((Fraction(1), Fraction(1)), 4, 0).extend([1, 1], 4)]
+        [2, 3, 5, 8]
+        """
+        if len(terms) < self.order:
+            raise UsageError(f"{len(terms)} terms were given, and the recurrence needs {self.order}")
+        every = [Fraction(term) for term in terms]
+        for _ in range(more):
+            every.append(
+                sum((c * every[-1 - i] for i, c in enumerate(self.coefficients)), start=Fraction(0))
+            )
+        return every[len(terms) :]
+
+
+def find_recurrence(terms: Sequence[int]) -> Recurrence | None:
+    """The linear recurrence of least order that all `terms` satisfy; None if they show none.
+
+    The coefficients follow from the first ``2 * order`` terms, and all later terms must fit, exactly; at least
+    one has to be there.  With ``2 * order`` terms or fewer, some recurrence always fits, so nothing would be shown.
+    None therefore means: no recurrence of an order up to ``(len(terms) - 1) // 2``.  A recurrence that is
+    found holds for the given terms.  For further terms it is a conjecture, the better the more were tested.
+
+    The search is that of Berlekamp and Massey modulo a prime; what it finds is then checked in exact fractions.
+
+    >>> find_recurrence([1, 1, 2, 3, 5, 8]).coefficients
+    (Fraction(1, 1), Fraction(1, 1))
+    >>> find_recurrence([2, 3, 5, 7, 11, 13, 17, 19, 23]) is None
+    True
+    """
+    remainders = berlekamp_massey(terms, PRIME)
+    order = len(remainders)
+    if 2 * order >= len(terms):
+        return None
+    found = Recurrence(
+        tuple(fraction_of_remainder(one, PRIME) for one in remainders), 2 * order, len(terms) - 2 * order
+    )
+    return found if found.extend(terms[:order], len(terms) - order) == list(terms[order:]) else None
+
+
+def berlekamp_massey(terms: Sequence[int], prime: int) -> list[int]:
+    """The coefficients, modulo a prime, of the recurrence of least order that the terms satisfy there.
+
+    Massey, Shift-register synthesis and BCH decoding, IEEE Transactions on Information Theory 15 (1969).
+    """
+    current, before = [1], [1]  # connection polynomials: now, and when the order last grew
+    order, since, wrong_before = 0, 1, 1
+    for number, _ in enumerate(terms):
+        wrong = sum(c * terms[number - i] for i, c in enumerate(current) if i <= number) % prime
+        if not wrong:
+            since += 1
+            continue
+        factor = wrong * pow(wrong_before, -1, prime) % prime
+        longer = current + [0] * (len(before) + since - len(current))
+        for i, c in enumerate(before):
+            longer[i + since] = (longer[i + since] - factor * c) % prime
+        if 2 * order <= number:
+            before, wrong_before = current, wrong
+            order, since = number + 1 - order, 1
+        else:
+            since += 1
+        current = longer
+    current += [0] * (order + 1 - len(current))
+    return [-c % prime for c in current[1 : order + 1]]
+
+
+def fraction_of_remainder(remainder: int, prime: int) -> Fraction:
+    """The fraction with the smallest numerator and denominator that has this remainder.
+
+    Wang, Guy and Davenport, P-adic reconstruction of rational numbers, SIGSAM Bulletin 16 (1982).
+
+    >>> fraction_of_remainder(pow(3, -1, 101) * 2 % 101, 101)
+    Fraction(2, 3)
+    """
+    bound = isqrt(prime // 2)
+    older, newer = (prime, 0), (remainder, 1)
+    while newer[0] > bound:
+        times = older[0] // newer[0]
+        older, newer = newer, (older[0] - times * newer[0], older[1] - times * newer[1])
+    return Fraction(newer[0], newer[1])
