@@ -51,8 +51,14 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Interval as Interval
     from tilebase.objectives.values import Lower as Lower
     from tilebase.objectives.values import Upper as Upper
+    from tilebase.patterns.checkerboards import Checkerboard as Checkerboard
+    from tilebase.patterns.checkerboards import checkerboard as checkerboard
     from tilebase.patterns.reach import Reach as Reach
     from tilebase.patterns.reach import reach as reach
+    from tilebase.patterns.tallies import Recurrence as Recurrence
+    from tilebase.patterns.tallies import Tally as Tally
+    from tilebase.patterns.tallies import count_sequences as count_sequences
+    from tilebase.patterns.tallies import find_recurrence as find_recurrence
     from tilebase.questions.borders import Border as Border
     from tilebase.questions.borders import find_border as find_border
     from tilebase.questions.count import count as count
@@ -152,9 +158,19 @@ _HOMES = {
         "Lower",
         "Upper",
     ),
+    "patterns.checkerboards": (
+        "Checkerboard",
+        "checkerboard",
+    ),
     "patterns.reach": (
         "Reach",
         "reach",
+    ),
+    "patterns.tallies": (
+        "Recurrence",
+        "Tally",
+        "count_sequences",
+        "find_recurrence",
     ),
     "questions.borders": (
         "Border",

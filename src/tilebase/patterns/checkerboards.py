@@ -130,10 +130,10 @@ def checkerboard(
     >>> tilebase.checkerboard("4x4").reachable
     False
     """
-    return decide(make_rules(size, drops, deterministic, convention), colouring, seconds=seconds)
+    return decide(bounded_rules(size, drops, deterministic, convention), colouring, seconds=seconds)
 
 
-def make_rules(size: str, drops: str, deterministic: bool, convention: str) -> Rules:
+def bounded_rules(size: str, drops: str, deterministic: bool, convention: str) -> Rules:
     """The rules of a bounded game.  Raises `UsageError`."""
     sides = parse_shape(size)
     if len(sides) != 2:
@@ -184,7 +184,10 @@ def _decide_back(rules: Rules, colouring: int) -> Checkerboard:
     Nothing searches from the checkerboard back to the empty board yet, so nothing is decided here.
     """
     return Checkerboard(
-        rules, colouring, None, "not decided: no theorem speaks, and a search from the empty board is too large"
+        rules,
+        colouring,
+        None,
+        "not decided: no theorem speaks, and a search from the empty board is too large",
     )
 
 
@@ -203,7 +206,9 @@ def theorem(rules: Rules, colouring: int) -> str:
             "of four or more cells"
         )
     if short * long % 2 and colouring == 4:
-        return "both sides are odd and 4s are in the corners (corollary 13): the last drop would be in a corner"
+        return (
+            "both sides are odd and 4s are in the corners (corollary 13): the last drop would be in a corner"
+        )
     if short >= 3 and not short * long % 2:
         return "both sides are at least 3 and one is even (theorem 14)"
     if short >= 5:

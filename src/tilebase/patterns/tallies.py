@@ -28,6 +28,7 @@ from math import isqrt
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
+from tilebase.patterns.checkerboards import bounded_rules
 from tilebase.patterns.rules import Rules
 from tilebase.runtime.progress import Pace, Progress
 
@@ -69,6 +70,58 @@ class Tally:
     def __getitem__(self, colouring: int) -> int:
         """The sequences to the checkerboard with this tile, 2 or 4, in the upper left corner."""
         return {2: self.twos, 4: self.fours}[colouring]
+
+
+def count_sequences(
+    size: str,
+    *,
+    drops: str = "2",
+    deterministic: bool = False,
+    convention: str = "rows",
+    seconds: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Tally:
+    """How many sequences of moves lead from the empty board to the checkerboards of 2s and 4s.
+
+    No 8 may ever be made.  A sequence is the list of its slides and drops; in a deterministic game of 2s,
+    where the drops are known, of its slides.  Sequences that are symmetric to each other are all counted.
+
+    Parameters
+    ----------
+    size:
+        Rows x columns, as ``2x20``.
+    drops:
+        Which tiles are dropped: ``2`` or ``2,4``.
+    deterministic:
+        Every tile is dropped in the first empty cell.  If not, it may be dropped in any empty cell.
+    convention:
+        Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one, ``columns``
+        if it is the leftmost, then topmost one.
+    seconds:
+        Give up after this time.
+    progress:
+        Called with the progress about ten times a second.
+
+    Returns
+    -------
+    A `Tally`: exact counts for both colourings.
+
+    Raises
+    ------
+    UsageError
+        The size, drops or convention do not exist.
+    ResourceError
+        The time was not enough, or more than 4,000,000 positions have one sum.
+
+    Examples
+    --------
+    >>> import tilebase
+    >>> found = tilebase.count_sequences("2x20", deterministic=True)
+    >>> found.twos, found.fours, found.total
+    (610734, 386610, 997344)
+    """
+    rules = bounded_rules(size, drops, deterministic, convention)
+    return tally(rules, seconds=seconds, progress=progress)
 
 
 def tally(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cyclopts import App
 
+from tilebase.cli.pattern.checkerboard import checkerboard
 from tilebase.cli.pattern.reach import reach
 from tilebase.cli.pattern.replay import replay
 
 pattern = App(name="pattern", help="Which boards can be reached: checkerboards, full boards, dead ends.")
-for command in (reach, replay):
+for command in (checkerboard, reach, replay):
     pattern.command(command)
