@@ -1,14 +1,14 @@
 """Positions of 2s and 4s as rows of bits, for searches that visit many of them.
 
-A row is an integer: bit ``j`` is a 2 in column ``j``, and bit ``columns + j`` is a 4 there.  A position is the tuple of
-its rows.  A slide along columns moves all columns at once with a few operations on bits; a slide along a row is
-looked up.  So boards with few long rows are fast, and others are mirrored first (`mirrored`).
+A row is an integer: bit ``j`` is a 2 in column ``j``, and bit ``columns + j`` is a 4 there.  A position is
+the tuple of its rows.  A slide along columns moves all columns at once with a few operations on bits; a slide
+along a row is looked up.  So boards with few long rows are fast, and others are mirrored first (`mirrored`).
 
 Frozen pairs
 ------------
-Two 4s side by side in a row forbid slides along the row, for such a slide makes an 8.  Let the columns of both be
-full, and let none of the two hold a pair of 2s above each other.  Then a slide along columns changes neither,
-or is forbidden.  So the two 4s stay side by side to the end, and no checkerboard follows.  The same
+Two 4s side by side in a row forbid slides along the row, for such a slide makes an 8.  Let the columns of
+both be full, and let none of the two hold a pair of 2s above each other.  Then a slide along columns changes
+neither, or is forbidden.  So the two 4s stay side by side to the end, and no checkerboard follows.  The same
 holds for rows and columns exchanged.  Searches leave such states out.
 """
 

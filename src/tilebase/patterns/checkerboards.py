@@ -1,7 +1,7 @@
 """Which checkerboards can be reached, and by which moves.
 
-A checkerboard alternates 2s and 4s.  A board has two of them, named here by the tile in the upper left corner: 2 or
-4.  The game is bounded: no 8 may ever be made.  If the drops help, and only 2s are dropped, then
+A checkerboard alternates 2s and 4s.  A board has two of them, named here by the tile in the upper left
+corner: 2 or 4.  The game is bounded: no 8 may ever be made.  If the drops help, and only 2s are dropped, then
 on m x n (Edixhoven 2019, section 4)
 
 * one row or column: both are reachable for two cells, and that with 2s at the ends for one and three cells;
@@ -10,8 +10,8 @@ on m x n (Edixhoven 2019, section 4)
 * all others are not: m or n is even (theorem 14), both are odd and at least 5 (theorem 14), or both are odd
   and 4s are in the corners (corollary 13).
 
-In a deterministic game of 2s the constructions reach every checkerboard of one or two rows or columns that the drops
-could help to reach.  For three rows or columns nothing is proved, so the game is searched.
+In a deterministic game of 2s the constructions reach every checkerboard of one or two rows or columns that
+the drops could help to reach.  For three rows or columns nothing is proved, so the game is searched.
 
 `decide` goes through these cases in turn: theorem, construction, search.
 """
@@ -19,8 +19,9 @@ could help to reach.  For three rows or columns nothing is proved, so the game i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import inf
 
 from tilebase.errors import ResourceError, UsageError
@@ -106,8 +107,8 @@ def checkerboard(
     deterministic:
         Every tile is dropped in the first empty cell.  If not, drops are where they help.
     convention:
-        Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one, ``columns``
-        if it is the leftmost, then topmost one.
+        Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
+        ``columns`` if it is the leftmost, then topmost one.
     seconds:
         Stop searching after this time, undecided.
 
@@ -157,7 +158,8 @@ def decide(
 ) -> Checkerboard:
     """Whether a checkerboard is reachable: by theorem, by construction, or by search.
 
-    The search gives up after `seconds` or `most` positions, and the verdict is then None.  Raises `UsageError`.
+    The search gives up after `seconds` or `most` positions, and the verdict is then None.  Raises
+    `UsageError`.
     """
     if colouring not in COLOURINGS:
         raise UsageError(f"colouring {colouring}: the tile in the upper left corner is 2 or 4")
@@ -202,8 +204,8 @@ def theorem(rules: Rules, colouring: int) -> str:
     short, long = sorted((rules.rows, rules.columns))
     if short == 1 and long >= 4:
         return (
-            "slides along a single row make tiles that first rise and then fall (lemma 8), so no checkerboard "
-            "of four or more cells"
+            "slides along a single row make tiles that first rise and then fall (lemma 8), so they make no "
+            "checkerboard of four or more cells"
         )
     if short * long % 2 and colouring == 4:
         return (
@@ -235,36 +237,30 @@ def find_sequence(
     *,
     seconds: float | None = None,
     most: int = MOST_POSITIONS,
-    told: Callable[[int], None] | None = None,
 ) -> tuple[Move, ...] | None:
     """A shortest sequence of moves to a checkerboard; None if there is none, by exhaustive search.
 
-    States are visited by the number of drops.  `told` is called with the number of states visited so far, once for each number of drops.  Raises
-    `ResourceError` after `seconds` or `most` states.
+    States are visited by the number of drops.  Raises `ResourceError` after `seconds` or `most` states.
 
     >>> find_sequence(Rules(1, 4), 2) is None
     True
     """
     if rules.rows > rules.columns:
-        found = find_sequence(mirrored(rules), colouring, seconds=seconds, most=most, told=told)
+        found = find_sequence(mirrored(rules), colouring, seconds=seconds, most=most)
         return None if found is None else mirror(mirrored(rules), found)
     board = BitRows(rules)
     end = board.checkerboard(colouring)
-    before = _visit(board, end, time.perf_counter() + (inf if seconds is None else seconds), most, told)
+    before = _visit(board, end, time.perf_counter() + (inf if seconds is None else seconds), most)
     return None if end not in before else _moves_between(rules, board, _path(before, end))
 
 
-def _visit(
-    board: BitRows, end: Rows, until: float, most: int, told: Callable[[int], None] | None
-) -> dict[Rows, Rows]:
+def _visit(board: BitRows, end: Rows, until: float, most: int) -> dict[Rows, Rows]:
     """The state before each state that was visited, until the end was found or nothing is new."""
     empty = board.empty
     before: dict[Rows, Rows] = {}
     layer = list(dict.fromkeys(board.every_drop(empty)))
     before.update(dict.fromkeys(layer, empty))
     while layer and end not in before:
-        if told is not None:
-            told(len(before))
         new: list[Rows] = []
         for state in layer:
             for after in board.slides(state):
@@ -290,7 +286,7 @@ def _moves_between(rules: Rules, board: BitRows, path: list[Rows]) -> tuple[Move
     """The drops and slides that lead from the empty board through the states."""
     states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
     moves: list[Move] = [_new_tile(rules.empty, states[0])]
-    for state, wanted in zip(states, states[1:], strict=False):
+    for state, wanted in pairwise(states):
         moves += next(_ways(rules, state, wanted))
     return tuple(moves)
 

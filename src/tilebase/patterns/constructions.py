@@ -46,7 +46,7 @@ def construct(rules: Rules, colouring: int) -> tuple[Move, ...] | None:
 
 
 def deterministic_slides(rows: int, columns: int, colouring: int) -> str | None:
-    """The slides of a game with drops on the topmost, then leftmost empty cell; None if none is known here."""
+    """Slides of a game that drops on the topmost, then leftmost empty cell; None if none are known."""
     if rows == 1:
         return one_row(columns, colouring)
     if columns == 2:
@@ -75,8 +75,8 @@ def two_columns(rows: int, colouring: int) -> str:
 def two_rows(columns: int, colouring: int) -> str:
     """Slides that fill a board with two rows of two or more cells.
 
-    DUR makes a 4 and a 2 and moves them to the right, until the first row is almost full.  Then a round of three
-    slides along the columns makes a 4 and a 2 in the other row, from the left, until the board is full.
+    DUR makes a 4 and a 2 and moves them to the right, until the first row is almost full.  Then a round of
+    three slides along the columns makes a 4 and a 2 in the other row, from the left, until the board is full.
 
     >>> two_rows(4, 2), two_rows(5, 2)
     ('DURDUDUUDUU', 'DURDURDDUDDUDD')
@@ -95,9 +95,9 @@ def two_rows(columns: int, colouring: int) -> str:
 def three_rows(columns: int) -> tuple[Move, ...]:
     """Moves that fill a board with three rows and an odd number of columns, with 2s in the corners.
 
-    First two columns 0,2,4 are made.  Then a round of nine slides makes two columns of the checkerboard, and moves
-    the two columns to the right of them, until one empty column is left.  Last, the three columns at the right are
-    completed.
+    First two columns 0,2,4 are made.  Then a round of nine slides makes two columns of the checkerboard, and
+    moves the two columns to the right of them, until one empty column is left.  Last, the three columns at
+    the right are completed.
     """
     if columns < 3 or not columns % 2:
         raise UsageError(f"three rows of {columns} cells: the number of columns has to be odd, and 3 or more")

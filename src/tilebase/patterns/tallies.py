@@ -11,8 +11,8 @@ The count goes over positions, not over sequences::
     ways(state)       = sum of ways(afterstate) over the drops that lead to the state
     ways(afterstate)  = sum of ways(state) over the slides that lead to the afterstate
 
-A slide keeps the sum of the tiles and a drop adds 2 or 4, so the positions of one sum are finished before those
-of the next.  Numbers are Python integers: none is ever rounded.
+A slide keeps the sum of the tiles and a drop adds 2 or 4, so the positions of one sum are finished before
+those of the next.  Numbers are Python integers: none is ever rounded.
 
 States with a frozen pair (`bit_rows`) are left out, since no checkerboard follows from them.
 
@@ -95,8 +95,8 @@ def count_sequences(
     deterministic:
         Every tile is dropped in the first empty cell.  If not, it may be dropped in any empty cell.
     convention:
-        Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one, ``columns``
-        if it is the leftmost, then topmost one.
+        Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
+        ``columns`` if it is the leftmost, then topmost one.
     seconds:
         Give up after this time.
     progress:
@@ -205,8 +205,8 @@ class _Count:
     def _check_time(self, total: int) -> None:
         if self._seconds is not None and self._pace.seconds > self._seconds:
             raise ResourceError(
-                f"{self._rules}: {self._seconds:g} seconds were not enough to count sequences; the count came "
-                f"to the sum {2 * total}: allow more time, or choose a smaller board"
+                f"{self._rules}: {self._seconds:g} seconds were not enough to count sequences; the count "
+                f"came to the sum {2 * total}: allow more time, or choose a smaller board"
             )
 
 
@@ -256,12 +256,14 @@ class Recurrence:
 def find_recurrence(terms: Sequence[int]) -> Recurrence | None:
     """The linear recurrence of least order that all `terms` satisfy; None if they show none.
 
-    The coefficients follow from the first ``2 * order`` terms, and all later terms must fit, exactly; at least
-    one has to be there.  With ``2 * order`` terms or fewer, some recurrence always fits, so nothing would be shown.
-    None therefore means: no recurrence of an order up to ``(len(terms) - 1) // 2``.  A recurrence that is
-    found holds for the given terms.  For further terms it is a conjecture, the better the more were tested.
+    The coefficients follow from the first ``2 * order`` terms, and all later terms must fit, exactly; at
+    least one has to be there.  With ``2 * order`` terms or fewer, some recurrence always fits, so nothing
+    would be shown.  None therefore means: there is none of an order up to ``(len(terms) - 1) // 2``
+    whose coefficients have at most 260 bits above and below the line.  A recurrence that is found holds for
+    the given terms.  For further terms it is a conjecture, the better the more were tested.
 
-    The search is that of Berlekamp and Massey modulo a prime; what it finds is then checked in exact fractions.
+    The search is that of Berlekamp and Massey modulo a prime; what it finds is then checked in exact
+    fractions.
 
     >>> find_recurrence([1, 1, 2, 3, 5, 8]).coefficients
     (Fraction(1, 1), Fraction(1, 1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -37,9 +36,9 @@ def checkerboard(
 ) -> int:
     """Say whether a board can be filled with a checkerboard of 2s and 4s, if no 8 may ever be made.
 
-    The drops help, unless the game is deterministic. Prints the verdict for each colouring with its reason, and
-    a sequence of moves that `tilebase pattern replay` accepts. With --count, also how many sequences there are,
-    those that are symmetric to each other included.
+    The drops help, unless the game is deterministic. Prints the verdict for each colouring with its reason,
+    and a sequence of moves that `tilebase pattern replay` accepts. With --count, also how many sequences
+    there are, those that are symmetric to each other included.
 
     Exit status 1 if a verdict is not decided, or if the sequences cannot be counted.
 
