@@ -238,7 +238,7 @@ def test_undecided_is_neither_yes_nor_no() -> None:
 def test_bad_input() -> None:
     for size, options, message in (
         ("0x3", {}, "at least 1"),
-        ("3", {}, "two or three sizes"),
+        ("3", {}, "is not a shape"),
         ("2x2x2", {}, "3 sides"),
         ("100x100", {}, "more than 2,000 cells"),
         ("3x3", {"colouring": 8}, "colouring 8"),
