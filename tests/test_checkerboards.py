@@ -229,10 +229,19 @@ def test_a_search_finds_the_fewest_drops() -> None:
 
 
 def test_undecided_is_neither_yes_nor_no() -> None:
-    verdict = decide(Rules(4, 4, (1, 2)), 2, most=1000)
+    verdict = decide(Rules(4, 4, (1, 2)), 2, most=1000, seconds=0.0)
     assert verdict.reachable is None
     assert not verdict.moves
     assert "not decided" in verdict.reason
+
+
+@pytest.mark.parametrize("size", ["3x4", "4x4", "5x5"])
+def test_with_4s_both_checkerboards_are_reached(size: str) -> None:
+    for colouring in (2, 4):
+        verdict = tilebase.checkerboard(size, colouring, drops="2,4")
+        assert verdict.reachable
+        assert "back to the empty board" in verdict.reason or size == "3x4"
+        assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
 
 
 def test_bad_input() -> None:

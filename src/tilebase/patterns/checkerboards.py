@@ -13,7 +13,8 @@ on m x n (Edixhoven 2019, section 4)
 In a deterministic game of 2s the constructions reach every checkerboard of one or two rows or columns that
 the drops could help to reach.  For three rows or columns nothing is proved, so the game is searched.
 
-`decide` goes through these cases in turn: theorem, construction, search.
+`decide` goes through these cases in turn: theorem, construction, a search from the empty board, a search from
+the checkerboard back to it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ COLOURINGS = (2, 4)
 MOST_CELLS = 2_000
 """Cells of a board whose witness is made; on 2 x 1,000 that takes 15 seconds."""
 MOST_POSITIONS = 1_000_000
-"""Positions that a search forward visits before it gives up."""
+"""Positions that a search from the empty board visits before it gives up."""
+FEW_POSITIONS = 50_000
+"""The same if the drops help, for then a search from the checkerboard is often shorter."""
+BACK_SECONDS = 60.0
+"""Time of a search from the checkerboard if none is given."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ def checkerboard(
     -------
     A `Checkerboard`: the verdict with its reason, and a sequence of moves if it is reachable.  The sequence
     is not promised to be unique; one found by a search has the fewest drops.  The verdict is None where
-    neither a theorem nor a construction speaks and the search did not end.
+    neither a theorem nor a construction speaks and no search came to an end.
 
     Raises
     ------
@@ -158,8 +163,9 @@ def decide(
 ) -> Checkerboard:
     """Whether a checkerboard is reachable: by theorem, by construction, or by search.
 
-    The search gives up after `seconds` or `most` positions, and the verdict is then None.  Raises
-    `UsageError`.
+    The first search begins on the empty board and gives up after `most` positions.  If the drops help, a
+    second one goes back from the checkerboard; it gives up after `seconds` (None: `BACK_SECONDS`).  If
+    nothing decides, the verdict is None.  Raises `UsageError`.
     """
     if colouring not in COLOURINGS:
         raise UsageError(f"colouring {colouring}: the tile in the upper left corner is 2 or 4")
@@ -172,25 +178,38 @@ def decide(
     moves = construct(rules, colouring)
     if moves is not None:
         return Checkerboard(rules, colouring, True, _construction(rules), moves)
+    began = time.perf_counter()
+    most = most if rules.convention else min(most, FEW_POSITIONS)
     try:
         moves = find_sequence(rules, colouring, seconds=seconds, most=most)
     except ResourceError:
-        return _decide_back(rules, colouring)
+        if rules.convention is not None:
+            return _undecided(rules, colouring)
+        left = BACK_SECONDS if seconds is None else seconds - (time.perf_counter() - began)
+        return _decide_back(rules, colouring, left)
     reason = "an exhaustive search from the empty board finds " + ("these moves" if moves else "none")
     return Checkerboard(rules, colouring, bool(moves), reason, moves or ())
 
 
-def _decide_back(rules: Rules, colouring: int) -> Checkerboard:
-    """The verdict where a search from the empty board is too large.
+def _decide_back(rules: Rules, colouring: int, seconds: float) -> Checkerboard:
+    """The verdict of a search from the checkerboard back to the empty board: narrow ones first, then a whole one."""
+    from tilebase.patterns.backward import search_back  # loads Numba
+    from tilebase.patterns.reach import LEAVES, WIDTHS
 
-    Nothing searches from the checkerboard back to the empty board yet, so nothing is decided here.
-    """
-    return Checkerboard(
-        rules,
-        colouring,
-        None,
-        "not decided: no theorem speaks, and a search from the empty board is too large",
-    )
+    end, until = checkerboard_position(rules, colouring), time.perf_counter() + seconds
+    for width in (*WIDTHS, None):
+        left = until - time.perf_counter()
+        found = search_back(rules, [end], width=width, leaves=LEAVES, seconds=max(left, 0.0))
+        if found.reachable is not None:
+            what = "these moves" if found.reachable else "none"
+            reason = f"a search from the checkerboard back to the empty board finds {what}"
+            return Checkerboard(rules, colouring, found.reachable, reason, found.moves or ())
+    return _undecided(rules, colouring)
+
+
+def _undecided(rules: Rules, colouring: int) -> Checkerboard:
+    reason = "not decided: no theorem speaks, and the searches were given up"
+    return Checkerboard(rules, colouring, None, reason)
 
 
 def theorem(rules: Rules, colouring: int) -> str:

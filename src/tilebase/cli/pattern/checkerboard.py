@@ -10,6 +10,7 @@ from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOp
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument, make_rules
 from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, decide
 from tilebase.patterns.tallies import Tally, tally
@@ -49,6 +50,8 @@ def checkerboard(
     chosen = choose_format(form, output)
     rules = make_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
     seconds = parse_seconds(budget)
+    if rules.drops != (1,) and not deterministic:
+        prepare_kernels()  # of the search from the checkerboard
     verdicts = [decide(rules, tile, seconds=seconds) for tile in _colourings(colouring)]
     counted = None
     if count and all(verdict.reachable is False for verdict in verdicts):
