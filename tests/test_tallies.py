@@ -220,6 +220,44 @@ def solvable(terms: list[int], order: int) -> bool:
     return not any(row[-1] and not any(row[:-1]) for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("columns", "colouring", "rule", "share"),
+    [
+        (30, 4, (1, -3, 1), 1e-2),
+        (30, 2, (1, -6, 11, -6, 1), 1e-2),
+        (31, 4, (1, -4, 4), 1e-2),
+        (31, 2, (1, -6, 12, -8), 1e-2),
+    ],
+)
+def test_short_rules_that_nearly_hold_for_two_rows(
+    columns: int, colouring: int, rule: tuple[int, ...], share: float
+) -> None:
+    """The rules of docs/checkerboards.md; the terms of n = 30 and 31 fit them to a hundredth."""
+    terms = [
+        tilebase.count_sequences(f"2x{columns - 2 * back}", deterministic=True)[colouring]
+        for back in range(len(rule))
+    ]
+    left = sum(factor * term for factor, term in zip(rule, terms, strict=True))
+    assert 0 < abs(left) < share * terms[0]
+
+
+COEFFICIENTS = (
+    30, -381, 2671, -11307, 29777, -49170, 54410, -56805, 71568, -62424, 18144, 3888,
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [18, 19])
+def test_two_columns_have_a_recurrence(first: int) -> None:
+    """That of docs/checkerboards.md; five minutes on one core."""
+    found = [tilebase.count_sequences(f"{m}x2", deterministic=True) for m in range(first, first + 53, 2)]
+    for terms in ([one[2] for one in found], [one[4] for one in found], [one.total for one in found]):
+        recurrence = find_recurrence(terms)
+        assert recurrence is not None
+        assert recurrence.coefficients == COEFFICIENTS
+        assert (recurrence.used, recurrence.tested) == (24, 3)
+
+
 def test_berlekamp_massey_needs_a_prime_only() -> None:
     assert berlekamp_massey([1, 2, 4, 8], 101) == [2]
     assert berlekamp_massey([0, 0, 0], PRIME) == []
