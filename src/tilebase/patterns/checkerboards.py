@@ -192,7 +192,7 @@ def decide(
 
 
 def _decide_back(rules: Rules, colouring: int, seconds: float) -> Checkerboard:
-    """The verdict of searches from the checkerboard back to the empty board: narrow ones, then a whole one."""
+    """The verdict of searches from the checkerboard back to the empty board, narrow ones first."""
     from tilebase.patterns.backward import search_back  # loads Numba
     from tilebase.patterns.reach import LEAVES, WIDTHS
 
