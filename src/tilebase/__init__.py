@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Interval as Interval
     from tilebase.objectives.values import Lower as Lower
     from tilebase.objectives.values import Upper as Upper
+    from tilebase.patterns.checkerboards import Checkerboard as Checkerboard
+    from tilebase.patterns.checkerboards import checkerboard as checkerboard
     from tilebase.patterns.checking import LemmaCheck as LemmaCheck
     from tilebase.patterns.checking import check_lemmas as check_lemmas
     from tilebase.patterns.lemmas import Lemma as Lemma
@@ -58,6 +60,10 @@ if TYPE_CHECKING:
     from tilebase.patterns.reach import reach as reach
     from tilebase.patterns.replays import Replay as Replay
     from tilebase.patterns.replays import replay_moves as replay_moves
+    from tilebase.patterns.tallies import Recurrence as Recurrence
+    from tilebase.patterns.tallies import Tally as Tally
+    from tilebase.patterns.tallies import count_sequences as count_sequences
+    from tilebase.patterns.tallies import find_recurrence as find_recurrence
     from tilebase.questions.borders import Border as Border
     from tilebase.questions.borders import find_border as find_border
     from tilebase.questions.count import count as count
@@ -157,6 +163,10 @@ _HOMES = {
         "Lower",
         "Upper",
     ),
+    "patterns.checkerboards": (
+        "Checkerboard",
+        "checkerboard",
+    ),
     "patterns.checking": (
         "LemmaCheck",
         "check_lemmas",
@@ -169,6 +179,12 @@ _HOMES = {
     "patterns.replays": (
         "Replay",
         "replay_moves",
+    ),
+    "patterns.tallies": (
+        "Recurrence",
+        "Tally",
+        "count_sequences",
+        "find_recurrence",
     ),
     "questions.borders": (
         "Border",

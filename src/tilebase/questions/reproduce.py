@@ -31,6 +31,9 @@ from tilebase.files.format import LayerFile
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import parse_shape
 from tilebase.game.symmetry import canonical
+from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
+from tilebase.patterns.moves import replay
+from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
 from tilebase.questions.force import SEARCH_RATE, Forced, force, largest_forced, patience_for, search_estimate
 from tilebase.questions.prove import prove
@@ -280,16 +283,44 @@ def _claim_optimal_values(fact: Fact, _: _Counts) -> Claim | None:
 
 
 def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
-    """A checkerboard is cooperatively reachable if it is a reachable state of the bounded game."""
-    if fact.file != "checkerboards.tsv" or fact.columns["question"] != "cooperatively_reachable":
+    """Claim a line about checkerboards; in the source, no tile above 4 is made and only 2s are dropped."""
+    if fact.file != "checkerboards.tsv":
         return None
-    if not re.fullmatch(r"\d+x\d+", fact.columns["board"]):
-        return None
+    board, question = fact.columns["board"], fact.columns["question"]
+    if question == "deterministic_sequences":
+        return Claim(lambda: count_sequences(board, deterministic=True).total, 1.0)
+    if question == "cooperative_sequences":  # the source counts those to one of the two checkerboards
+        return Claim(lambda: count_sequences(board).twos, 1.0)
+    if question == "deterministically_reachable":
+        return Claim(lambda: fact.published if two_lines_are_reachable(40) else "not all", 15.0)
+    return _claim_cooperative(board) if question == "cooperatively_reachable" else None
+
+
+def _claim_cooperative(board: str) -> Claim | None:
+    """A checkerboard is reachable if a sequence leads to it, or if it is a state of the bounded game."""
+    verdicts = [checkerboard(board, colouring) for colouring in COLOURINGS]
+    if any(verdict.reachable for verdict in verdicts):
+        return Claim(lambda: "yes" if any(map(_replays, verdicts)) else "no", 1.0)
     try:
-        game = Game(fact.columns["board"], four=0, start="empty", largest=4)
+        game = Game(board, four=0, start="empty", largest=4)
     except UsageError:
         return None
     return Claim(lambda: "yes" if reaches_checkerboard(game) else "no", counting_seconds(game))
+
+
+def _replays(verdict: Checkerboard) -> bool:
+    """Whether the moves of a verdict lead to the checkerboard by the plain rules."""
+    return bool(verdict.moves) and replay(verdict.rules, verdict.moves)[-1] == verdict.position
+
+
+def two_lines_are_reachable(most: int) -> bool:
+    """Whether deterministic games reach both checkerboards of m x 2 and 2 x n, for m and n up to `most`."""
+    sizes = [size for length in range(2, most + 1) for size in (f"{length}x2", f"2x{length}")]
+    return all(
+        _replays(checkerboard(size, colouring, deterministic=True))
+        for size in sizes
+        for colouring in COLOURINGS
+    )
 
 
 def reaches_checkerboard(game: Game) -> bool:

@@ -1,0 +1,91 @@
+"""``tilebase pattern checkerboard``: which checkerboards can be reached, and by how many sequences."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_seconds
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument, make_rules
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
+from tilebase.errors import UsageError
+from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, decide
+from tilebase.patterns.tallies import Tally, tally
+
+VERDICTS = {True: "yes", False: "no", None: "not decided"}
+
+
+def checkerboard(
+    size: SizeArgument,
+    *,
+    deterministic: Annotated[
+        bool, Parameter(negative=(), help="Drops are in the first empty cell, not where they help.")
+    ] = False,
+    convention: ConventionOption = "rows",
+    drops: DropsOption = "2",
+    colouring: Annotated[str, Parameter(help="The tile in the upper left corner: 2, 4 or both.")] = "both",
+    count: Annotated[
+        bool, Parameter(negative=(), help="Count the sequences of moves to each checkerboard.")
+    ] = False,
+    budget: TimeOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Say whether a board can be filled with a checkerboard of 2s and 4s, if no 8 may ever be made.
+
+    The drops help, unless the game is deterministic. Prints the verdict for each colouring with its reason,
+    and a sequence of moves that `tilebase pattern replay` accepts. With --count, also how many sequences
+    there are, those that are symmetric to each other included.
+
+    Exit status 1 if a verdict is not decided, or if the sequences cannot be counted.
+
+    tilebase pattern checkerboard 3x5
+
+    tilebase pattern checkerboard 2x20 --deterministic --count
+    """
+    chosen = choose_format(form, output)
+    rules = make_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
+    seconds = parse_seconds(budget)
+    if rules.drops != (1,) and not deterministic:
+        prepare_kernels()  # of the search from the checkerboard
+    verdicts = [decide(rules, tile, seconds=seconds) for tile in _colourings(colouring)]
+    counted = None
+    if count and all(verdict.reachable is False for verdict in verdicts):
+        counted = Tally(rules, 0, 0, 0, 0)
+    elif count:
+        with counting_progress(quiet=quiet) as progress:
+            counted = tally(rules, seconds=seconds, progress=progress)
+    rows = [_row(verdict, counted) for verdict in verdicts]
+    write_rows(rows, _document(verdicts, rows), chosen, output)
+    return 1 if any(verdict.reachable is None for verdict in verdicts) else 0
+
+
+def _colourings(text: str) -> tuple[int, ...]:
+    known = {"both": COLOURINGS, "2": (2,), "4": (4,)}
+    if text not in known:
+        raise UsageError(f"colouring {text!r} does not exist: choose {', '.join(known)}")
+    return known[text]
+
+
+def _row(verdict: Checkerboard, counted: Tally | None) -> dict[str, Any]:
+    row: dict[str, Any] = {"corner": verdict.colouring, "reachable": VERDICTS[verdict.reachable]}
+    if counted is not None:
+        row["sequences"] = counted[verdict.colouring]
+    return row | {"moves": verdict.sequence, "reason": verdict.reason}
+
+
+def _document(verdicts: list[Checkerboard], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    rules = verdicts[0].rules
+    return {
+        "size": str(rules),
+        "drops": [1 << exponent for exponent in rules.drops],
+        "convention": rules.convention,
+        "checkerboards": [
+            row | {"board": verdict.rules.text(verdict.position)}
+            for verdict, row in zip(verdicts, rows, strict=True)
+        ],
+    }

@@ -1,0 +1,325 @@
+"""Which checkerboards can be reached, and by which moves.
+
+A checkerboard alternates 2s and 4s.  A board has two of them, named here by the tile in the upper left
+corner: 2 or 4.  The game is bounded: no 8 may ever be made.  If the drops help, and only 2s are dropped, then
+on m x n (Edixhoven 2019, section 4)
+
+* one row or column: both are reachable for two cells, and that with 2s at the ends for one and three cells;
+* two rows or columns: both are reachable;
+* three rows or columns, and an odd number of the others: that with 2s in the corners is reachable;
+* all others are not: m or n is even (theorem 14), both are odd and at least 5 (theorem 14), or both are odd
+  and 4s are in the corners (corollary 13).
+
+In a deterministic game of 2s the constructions reach every checkerboard of one or two rows or columns that
+the drops could help to reach.  For three rows or columns nothing is proved, so the game is searched.
+
+`decide` goes through these cases in turn: theorem, construction, a search from the empty board, a search from
+the checkerboard back to it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import inf
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.notation import parse_shape
+from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
+from tilebase.patterns.constructions import construct, mirror
+from tilebase.patterns.moves import moves_text
+from tilebase.patterns.rules import Drop, Move, Position, Rules, drop
+
+COLOURINGS = (2, 4)
+MOST_CELLS = 2_000
+"""Cells of a board whose witness is made; on 2 x 1,000 that takes 15 seconds."""
+MOST_POSITIONS = 1_000_000
+"""Positions that a search from the empty board visits before it gives up."""
+FEW_POSITIONS = 50_000
+"""The same if the drops help, for then a search from the checkerboard is often shorter."""
+BACK_SECONDS = 60.0
+"""Time of a search from the checkerboard if none is given."""
+
+
+@dataclass(frozen=True)
+class Checkerboard:
+    """Whether a checkerboard is reachable, why, and by which moves.
+
+    Attributes
+    ----------
+    rules:
+        The board, the drops and the convention.
+    colouring:
+        The tile in the upper left corner, 2 or 4.
+    reachable:
+        True or False if it is decided, and None if it is not.
+    reason:
+        The theorem, the construction or the search that decides it, in words.
+    moves:
+        A game from the empty board that ends in the checkerboard; empty unless it is reachable.
+        `tilebase.patterns.moves.replay` accepts it.
+    """
+
+    rules: Rules
+    colouring: int
+    reachable: bool | None
+    reason: str
+    moves: tuple[Move, ...] = ()
+
+    @property
+    def sequence(self) -> str:
+        """The moves as text, as ``(1,1)R(1,1)``; in a deterministic game of 2s only the slides."""
+        shown = self.rules if self.rules.drops == (1,) else replace(self.rules, convention=None)
+        return moves_text(shown, self.moves)
+
+    @property
+    def position(self) -> Position:
+        """The checkerboard, as exponents row by row."""
+        return checkerboard_position(self.rules, self.colouring)
+
+
+def checkerboard_position(rules: Rules, colouring: int) -> Position:
+    """The checkerboard with this tile in the upper left corner.
+
+    >>> checkerboard_position(Rules(2, 3), 4)
+    (2, 1, 2, 1, 2, 1)
+    """
+    cells = (divmod(cell, rules.columns) for cell in range(rules.cells))
+    return tuple(1 + (row + column + colouring // 2 - 1) % 2 for row, column in cells)
+
+
+def checkerboard(
+    size: str,
+    colouring: int = 2,
+    *,
+    drops: str = "2",
+    deterministic: bool = False,
+    convention: str = "rows",
+    seconds: float | None = None,
+) -> Checkerboard:
+    """Whether play from the empty board can end in a checkerboard of 2s and 4s, if no 8 may ever be made.
+
+    Parameters
+    ----------
+    size:
+        Rows x columns, as ``3x5``.
+    colouring:
+        The tile in the upper left corner, 2 or 4.
+    drops:
+        Which tiles are dropped: ``2`` or ``2,4``.
+    deterministic:
+        Every tile is dropped in the first empty cell.  If not, drops are where they help.
+    convention:
+        Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
+        ``columns`` if it is the leftmost, then topmost one.
+    seconds:
+        Stop searching after this time, undecided.
+
+    Returns
+    -------
+    A `Checkerboard`: the verdict with its reason, and a sequence of moves if it is reachable.  The sequence
+    is not promised to be unique; one found by a search has the fewest drops.  The verdict is None where
+    neither a theorem nor a construction speaks and no search came to an end.
+
+    Raises
+    ------
+    UsageError
+        The size, colouring, drops or convention do not exist, or the board has more than 2,000 cells.
+
+    Examples
+    --------
+    >>> import tilebase
+    >>> tilebase.checkerboard("3x3").sequence
+    '(1,1)D(1,1)D(1,1)D(1,2)D(1,2)D(2,2)U(3,2)D(1,1)R(1,1)L(1,3)R(2,1)U(2,1)D(1,1)'
+    >>> tilebase.checkerboard("4x4").reachable
+    False
+    """
+    return decide(bounded_rules(size, drops, deterministic, convention), colouring, seconds=seconds)
+
+
+def bounded_rules(size: str, drops: str, deterministic: bool, convention: str) -> Rules:
+    """The rules of a bounded game.  Raises `UsageError`."""
+    sides = parse_shape(size)
+    if len(sides) != 2:
+        raise UsageError(f"{size} has {len(sides)} sides: these boards have rows and columns, as in 4x4")
+    tiles = {"2": (1,), "2,4": (1, 2)}.get(drops.replace(" ", ""))
+    if tiles is None:
+        raise UsageError(f"drops {drops!r}: new tiles are 2 or 2,4")
+    Rules(*sides, convention=convention)  # names a convention that does not exist also if it is not used
+    return Rules(*sides, tiles, 2, convention if deterministic else None)
+
+
+# -- deciding ------------------------------------------------------------------------------------------
+
+
+def decide(
+    rules: Rules,
+    colouring: int,
+    *,
+    seconds: float | None = None,
+    most: int = MOST_POSITIONS,
+) -> Checkerboard:
+    """Whether a checkerboard is reachable: by theorem, by construction, or by search.
+
+    The first search begins on the empty board and gives up after `most` positions.  If the drops help, a
+    second one goes back from the checkerboard; it gives up after `seconds` (None: `BACK_SECONDS`).  If
+    nothing decides, the verdict is None.  Raises `UsageError`.
+    """
+    if colouring not in COLOURINGS:
+        raise UsageError(f"colouring {colouring}: the tile in the upper left corner is 2 or 4")
+    if rules.cells > MOST_CELLS:
+        raise UsageError(f"a board of {rules} has more than {MOST_CELLS:,} cells: choose a smaller one")
+    rules = replace(rules, most=2)
+    reason = theorem(rules, colouring)
+    if reason:
+        return Checkerboard(rules, colouring, False, reason)
+    moves = construct(rules, colouring)
+    if moves is not None:
+        return Checkerboard(rules, colouring, True, _construction(rules), moves)
+    began = time.perf_counter()
+    most = most if rules.convention else min(most, FEW_POSITIONS)
+    try:
+        moves = find_sequence(rules, colouring, seconds=seconds, most=most)
+    except ResourceError:
+        if rules.convention is not None:
+            return _undecided(rules, colouring)
+        left = BACK_SECONDS if seconds is None else seconds - (time.perf_counter() - began)
+        return _decide_back(rules, colouring, left)
+    reason = "an exhaustive search from the empty board finds " + ("these moves" if moves else "none")
+    return Checkerboard(rules, colouring, bool(moves), reason, moves or ())
+
+
+def _decide_back(rules: Rules, colouring: int, seconds: float) -> Checkerboard:
+    """The verdict of searches from the checkerboard back to the empty board, narrow ones first."""
+    from tilebase.patterns.backward import search_back  # loads Numba
+    from tilebase.patterns.reach import LEAVES, WIDTHS
+
+    end, until = checkerboard_position(rules, colouring), time.perf_counter() + seconds
+    for width in (*WIDTHS, None):
+        left = until - time.perf_counter()
+        found = search_back(rules, [end], width=width, leaves=LEAVES, seconds=max(left, 0.0))
+        if found.reachable is not None:
+            what = "these moves" if found.reachable else "none"
+            reason = f"a search from the checkerboard back to the empty board finds {what}"
+            return Checkerboard(rules, colouring, found.reachable, reason, found.moves or ())
+    return _undecided(rules, colouring)
+
+
+def _undecided(rules: Rules, colouring: int) -> Checkerboard:
+    reason = "not decided: no theorem speaks, and the searches were given up"
+    return Checkerboard(rules, colouring, None, reason)
+
+
+def theorem(rules: Rules, colouring: int) -> str:
+    """Why a checkerboard cannot be reached, if the source proves it; otherwise an empty text.
+
+    It speaks of drops of 2s only.  What cannot be reached if the drops help cannot be reached in a
+    deterministic game, either.
+    """
+    if rules.drops != (1,):
+        return ""
+    short, long = sorted((rules.rows, rules.columns))
+    if short == 1 and long >= 4:
+        return (
+            "slides along a single row make tiles that first rise and then fall (lemma 8), so they make no "
+            "checkerboard of four or more cells"
+        )
+    if short * long % 2 and colouring == 4:
+        return (
+            "both sides are odd and 4s are in the corners (corollary 13): the last drop would be in a corner"
+        )
+    if short >= 3 and not short * long % 2:
+        return "both sides are at least 3 and one is even (theorem 14)"
+    if short >= 5:
+        return "both sides are odd and at least 5 (theorem 14)"
+    return ""
+
+
+def _construction(rules: Rules) -> str:
+    """What the construction of the moves is called."""
+    short = min(rules.rows, rules.columns)
+    if short == 1:
+        return "a single row or column of at most three cells: by these moves"
+    if short == 2:
+        return "two rows or columns: by the construction for such boards"
+    return "three rows or columns and an odd number of the others: by the construction for such boards"
+
+
+# -- searching -----------------------------------------------------------------------------------------
+
+
+def find_sequence(
+    rules: Rules,
+    colouring: int,
+    *,
+    seconds: float | None = None,
+    most: int = MOST_POSITIONS,
+) -> tuple[Move, ...] | None:
+    """A shortest sequence of moves to a checkerboard; None if there is none, by exhaustive search.
+
+    States are visited by the number of drops.  Raises `ResourceError` after `seconds` or `most` states.
+
+    >>> find_sequence(Rules(1, 4), 2) is None
+    True
+    """
+    if rules.rows > rules.columns:
+        found = find_sequence(mirrored(rules), colouring, seconds=seconds, most=most)
+        return None if found is None else mirror(mirrored(rules), found)
+    board = BitRows(rules)
+    end = board.checkerboard(colouring)
+    before = _visit(board, end, time.perf_counter() + (inf if seconds is None else seconds), most)
+    return None if end not in before else _moves_between(rules, board, _path(before, end))
+
+
+def _visit(board: BitRows, end: Rows, until: float, most: int) -> dict[Rows, Rows]:
+    """The state before each state that was visited, until the end was found or nothing is new."""
+    empty = board.empty
+    before: dict[Rows, Rows] = {}
+    layer = list(dict.fromkeys(board.every_drop(empty)))
+    before.update(dict.fromkeys(layer, empty))
+    while layer and end not in before:
+        new: list[Rows] = []
+        for state in layer:
+            for after in board.slides(state):
+                for found in board.every_drop(after):
+                    if found not in before:
+                        before[found] = state
+                        new.append(found)
+            if len(before) > most or time.perf_counter() > until:
+                raise ResourceError(f"the search came to {len(before):,} positions without an end")
+        layer = new
+    return before
+
+
+def _path(before: dict[Rows, Rows], end: Rows) -> list[Rows]:
+    """The states of a game, the first drop first."""
+    path = [end]
+    while before[path[-1]] in before:
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def _moves_between(rules: Rules, board: BitRows, path: list[Rows]) -> tuple[Move, ...]:
+    """The drops and slides that lead from the empty board through the states."""
+    states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
+    moves: list[Move] = [_new_tile(rules.empty, states[0])]
+    for state, wanted in pairwise(states):
+        moves += next(_ways(rules, state, wanted))
+    return tuple(moves)
+
+
+def _ways(rules: Rules, state: Position, wanted: Position) -> Iterator[tuple[Move, Move]]:
+    """The slides and drops that lead from one state to another."""
+    for direction, after in rules.slides(state):
+        for new, found in rules.spawns(after):
+            if found == wanted:
+                yield direction, new
+
+
+def _new_tile(before: Position, after: Position) -> Drop:
+    """The drop by which one position follows from another."""
+    cell = next(cell for cell, value in enumerate(after) if value != before[cell])
+    assert drop(before, Drop(cell, after[cell])) == after
+    return Drop(cell, after[cell])

@@ -1,0 +1,322 @@
+"""How many sequences of moves lead from the empty board to a checkerboard, and recurrences in such counts.
+
+A checkerboard alternates 2s and 4s.  A sequence counts if it ends in one, never makes an 8, and begins on the
+empty board.  It is the list of its slides and drops, the first and the last drop included; two sequences
+differ if one of their moves differs.  Sequences that are symmetric to each other are all counted.  In a
+deterministic game of 2s all drops are known, so a sequence is the list of its slides.
+
+The count goes over positions, not over sequences::
+
+    ways(empty board) = 1
+    ways(state)       = sum of ways(afterstate) over the drops that lead to the state
+    ways(afterstate)  = sum of ways(state) over the slides that lead to the afterstate
+
+A slide keeps the sum of the tiles and a drop adds 2 or 4, so the positions of one sum are finished before
+those of the next.  Numbers are Python integers: none is ever rounded.
+
+States with a frozen pair (`bit_rows`) are left out, since no checkerboard follows from them.
+
+Source: Edixhoven (2019), section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import isqrt
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
+from tilebase.patterns.checkerboards import bounded_rules
+from tilebase.patterns.rules import Rules
+from tilebase.runtime.progress import Pace, Progress
+
+Ways = dict[Rows, int]
+
+MOST_POSITIONS = 4_000_000
+"""States of one sum that a count may hold; each takes about 250 bytes."""
+FEW = 2_000
+"""Positions between two looks at the clock."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many sequences of moves lead to the checkerboards of a board.
+
+    Attributes
+    ----------
+    rules:
+        The board, the drops and the convention.
+    twos, fours:
+        How many sequences lead to the checkerboard with a 2, or with a 4, in the upper left corner.
+    positions:
+        How many states were counted, over all sums.
+    largest:
+        How many of them had one sum, at most.
+    """
+
+    rules: Rules
+    twos: int
+    fours: int
+    positions: int
+    largest: int
+
+    @property
+    def total(self) -> int:
+        """The sequences to both checkerboards."""
+        return self.twos + self.fours
+
+    def __getitem__(self, colouring: int) -> int:
+        """The sequences to the checkerboard with this tile, 2 or 4, in the upper left corner."""
+        return {2: self.twos, 4: self.fours}[colouring]
+
+
+def count_sequences(
+    size: str,
+    *,
+    drops: str = "2",
+    deterministic: bool = False,
+    convention: str = "rows",
+    seconds: float | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Tally:
+    """How many sequences of moves lead from the empty board to the checkerboards of 2s and 4s.
+
+    No 8 may ever be made.  A sequence is the list of its slides and drops; in a deterministic game of 2s,
+    where the drops are known, of its slides.  Sequences that are symmetric to each other are all counted.
+
+    Parameters
+    ----------
+    size:
+        Rows x columns, as ``2x20``.
+    drops:
+        Which tiles are dropped: ``2`` or ``2,4``.
+    deterministic:
+        Every tile is dropped in the first empty cell.  If not, it may be dropped in any empty cell.
+    convention:
+        Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
+        ``columns`` if it is the leftmost, then topmost one.
+    seconds:
+        Give up after this time.
+    progress:
+        Called with the progress about ten times a second.
+
+    Returns
+    -------
+    A `Tally`: exact counts for both colourings.
+
+    Raises
+    ------
+    UsageError
+        The size, drops or convention do not exist.
+    ResourceError
+        The time was not enough, or more than 4,000,000 positions have one sum.
+
+    Examples
+    --------
+    >>> import tilebase
+    >>> found = tilebase.count_sequences("2x20", deterministic=True)
+    >>> found.twos, found.fours, found.total
+    (610734, 386610, 997344)
+    """
+    rules = bounded_rules(size, drops, deterministic, convention)
+    return tally(rules, seconds=seconds, progress=progress)
+
+
+def tally(
+    rules: Rules,
+    *,
+    seconds: float | None = None,
+    most: int = MOST_POSITIONS,
+    progress: Callable[[Progress], None] | None = None,
+) -> Tally:
+    """Count the sequences that lead to a checkerboard, by colouring.
+
+    The bound `rules.most` has to be 2 or None; no tile above 4 is made in either case.  Raises
+    `ResourceError` after `seconds`, or if more than `most` states have one sum.
+
+    >>> tally(Rules(2, 3, convention="rows")).total
+    197
+    """
+    if rules.rows > rules.columns:
+        return replace(tally(mirrored(rules), seconds=seconds, most=most, progress=progress), rules=rules)
+    return _Count(rules, seconds, most, progress).run()
+
+
+class _Count:
+    """One count, sum by sum."""
+
+    def __init__(
+        self, rules: Rules, seconds: float | None, most: int, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self._rules, self._seconds, self._most = rules, seconds, most
+        self._board = BitRows(rules)
+        self._pace = Pace(progress, "states")
+        self._positions = self._largest = 0
+
+    def run(self) -> Tally:
+        """The whole count.  Sums are in units of 2, so that a drop adds its exponent."""
+        ends = {colouring: self._board.checkerboard(colouring) for colouring in (2, 4)}
+        last = max(self._board.half_sum(end) for end in ends.values())
+        found = dict.fromkeys(ends, 0)
+        ahead: dict[int, Ways] = {0: {}}
+        self._drop({self._board.empty: 1}, 0, ahead)
+        for total in range(1, last + 1):
+            states = ahead.pop(total, {})
+            self._note(len(states), total, last)
+            for colouring, end in ends.items():
+                found[colouring] += states.get(end, 0)
+            if states:
+                self._drop(self._slide(states, total), total, ahead)
+        return Tally(self._rules, found[2], found[4], self._positions, self._largest)
+
+    def _note(self, states: int, total: int, last: int) -> None:
+        self._positions += states
+        self._largest = max(self._largest, states)
+        if self._pace.due():
+            self._pace.report(2 * total, "count", self._positions, total / last)
+
+    def _slide(self, states: Ways, total: int) -> Ways:
+        """The afterstates of one sum."""
+        after: Ways = {}
+        for number, (state, ways) in enumerate(states.items()):
+            if not number % FEW:
+                self._check_time(total)
+            for found in self._board.slides(state):
+                after[found] = after.get(found, 0) + ways
+        return after
+
+    def _drop(self, after: Ways, total: int, ahead: dict[int, Ways]) -> None:
+        """Add the states that follow the afterstates of one sum to those `ahead`, by sum."""
+        for exponent in self._rules.drops:
+            states = ahead.setdefault(total + exponent, {})
+            for number, (position, ways) in enumerate(after.items()):
+                if not number % FEW:
+                    self._check_time(total)
+                for found in self._board.drops(position, exponent):
+                    states[found] = states.get(found, 0) + ways
+                if len(states) > self._most:
+                    raise ResourceError(
+                        f"{self._rules}: more than {self._most:,} positions have the sum "
+                        f"{2 * (total + exponent)}, too many to count sequences: choose a smaller board"
+                    )
+
+    def _check_time(self, total: int) -> None:
+        if self._seconds is not None and self._pace.seconds > self._seconds:
+            raise ResourceError(
+                f"{self._rules}: {self._seconds:g} seconds were not enough to count sequences; the count "
+                f"came to the sum {2 * total}: allow more time, or choose a smaller board"
+            )
+
+
+# -- recurrences ---------------------------------------------------------------------------------------
+
+PRIME = (1 << 521) - 1
+"""A Mersenne prime; a fraction is found from its remainder if numerator and denominator have 260 bits."""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """A linear recurrence with constant coefficients: ``a[k] = sum of coefficients[i] * a[k - 1 - i]``.
+
+    Attributes
+    ----------
+    coefficients:
+        Exact fractions; how many there are is the order.
+    used:
+        How many terms, the first ones, determine the coefficients: twice the order.
+    tested:
+        How many further terms were compared.  All of them fit.
+    """
+
+    coefficients: tuple[Fraction, ...]
+    used: int
+    tested: int
+
+    @property
+    def order(self) -> int:
+        """How many terms before it a term follows from."""
+        return len(self.coefficients)
+
+    def extend(self, terms: Sequence[int], more: int) -> list[Fraction]:
+        """The next terms after `terms`, of which at least as many as the order have to be given.
+
+        >>> [int(term) for term in Recurrence((Fraction(1), Fraction(1)), 4, 0).extend([1, 1], 4)]
+        [2, 3, 5, 8]
+        """
+        if len(terms) < self.order:
+            raise UsageError(f"{len(terms)} terms were given, and the recurrence needs {self.order}")
+        every = [Fraction(term) for term in terms]
+        for _ in range(more):
+            every.append(sum((c * every[-1 - i] for i, c in enumerate(self.coefficients)), start=Fraction(0)))
+        return every[len(terms) :]
+
+
+def find_recurrence(terms: Sequence[int]) -> Recurrence | None:
+    """The linear recurrence of least order that all `terms` satisfy; None if they show none.
+
+    The coefficients follow from the first ``2 * order`` terms, and all later terms must fit, exactly; at
+    least one has to be there.  With ``2 * order`` terms or fewer, some recurrence always fits, so nothing
+    would be shown.  None therefore means: there is none of an order up to ``(len(terms) - 1) // 2``
+    whose coefficients have at most 260 bits above and below the line.  A recurrence that is found holds for
+    the given terms.  For further terms it is a conjecture, the better the more were tested.
+
+    The search is that of Berlekamp and Massey modulo a prime; what it finds is then checked in exact
+    fractions.
+
+    >>> find_recurrence([1, 1, 2, 3, 5, 8]).coefficients
+    (Fraction(1, 1), Fraction(1, 1))
+    >>> find_recurrence([2, 3, 5, 7, 11, 13, 17, 19, 23]) is None
+    True
+    """
+    remainders = berlekamp_massey(terms, PRIME)
+    order = len(remainders)
+    if 2 * order >= len(terms):
+        return None
+    found = Recurrence(
+        tuple(fraction_of_remainder(one, PRIME) for one in remainders), 2 * order, len(terms) - 2 * order
+    )
+    return found if found.extend(terms[:order], len(terms) - order) == list(terms[order:]) else None
+
+
+def berlekamp_massey(terms: Sequence[int], prime: int) -> list[int]:
+    """The coefficients, modulo a prime, of the recurrence of least order that the terms satisfy there.
+
+    Massey, Shift-register synthesis and BCH decoding, IEEE Transactions on Information Theory 15 (1969).
+    """
+    current, before = [1], [1]  # connection polynomials: now, and when the order last grew
+    order, since, wrong_before = 0, 1, 1
+    for number, _ in enumerate(terms):
+        wrong = sum(c * terms[number - i] for i, c in enumerate(current) if i <= number) % prime
+        if not wrong:
+            since += 1
+            continue
+        factor = wrong * pow(wrong_before, -1, prime) % prime
+        longer = current + [0] * (len(before) + since - len(current))
+        for i, c in enumerate(before):
+            longer[i + since] = (longer[i + since] - factor * c) % prime
+        if 2 * order <= number:
+            before, wrong_before = current, wrong
+            order, since = number + 1 - order, 1
+        else:
+            since += 1
+        current = longer
+    current += [0] * (order + 1 - len(current))
+    return [-c % prime for c in current[1 : order + 1]]
+
+
+def fraction_of_remainder(remainder: int, prime: int) -> Fraction:
+    """The fraction with the smallest numerator and denominator that has this remainder.
+
+    Wang, Guy and Davenport, P-adic reconstruction of rational numbers, SIGSAM Bulletin 16 (1982).
+
+    >>> fraction_of_remainder(pow(3, -1, 101) * 2 % 101, 101)
+    Fraction(2, 3)
+    """
+    bound = isqrt(prime // 2)
+    older, newer = (prime, 0), (remainder, 1)
+    while newer[0] > bound:
+        times = older[0] // newer[0]
+        older, newer = newer, (older[0] - times * newer[0], older[1] - times * newer[1])
+    return Fraction(newer[0], newer[1])

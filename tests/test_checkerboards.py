@@ -1,0 +1,288 @@
+"""Checkerboards: the plain rules, the constructions for any size, and which ones can be reached."""
+
+from __future__ import annotations
+
+import random
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tilebase
+from tilebase.cli import main
+from tilebase.errors import UsageError
+from tilebase.game.game import Game, merge_line
+from tilebase.patterns.bit_rows import BitRows
+from tilebase.patterns.checkerboards import checkerboard_position, decide, find_sequence, theorem
+from tilebase.patterns.constructions import (
+    construct,
+    mirror,
+    one_row,
+    three_rows,
+    two_columns,
+    two_rows,
+)
+from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
+from tilebase.patterns.rules import Position, Rules, drop, push
+
+DIRECTIONS = {"U": "up", "D": "down", "L": "left", "R": "right"}
+TO_20_CELLS = [(m, n) for m in range(1, 21) for n in range(1, 20 // m + 1)]
+
+
+# -- the plain rules -------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=9).map(tuple), st.sampled_from([None, 2, 3, 4]))
+def test_push_is_the_rule_of_the_game(line: Position, most: int | None) -> None:
+    if most is not None:
+        line = tuple(min(value, most) for value in line)
+    expected = tuple(merge_line(list(line)))
+    assert push(line, most) == (None if most is not None and max(expected) > most else expected)
+
+
+def test_slides_are_those_of_the_game() -> None:
+    chance = random.Random(18)
+    for shape in ((2, 3), (3, 3), (4, 2)):
+        game = Game(f"{shape[0]}x{shape[1]}", four=0, start="empty", largest=4)
+        rules = Rules(*shape, most=2)
+        for _ in range(300):
+            position = tuple(chance.choice((0, 1, 1, 2)) for _ in range(rules.cells))
+            expected = {direction: tuple(after) for direction, after in game.slides(position).items()}
+            assert {DIRECTIONS[letter]: after for letter, after in rules.slides(position)} == expected
+
+
+@pytest.mark.parametrize("convention", [None, "rows", "columns"])
+@pytest.mark.parametrize("shape", [(1, 5), (2, 4), (3, 4), (4, 3), (5, 1)])
+def test_rows_of_bits_move_by_the_plain_rules(shape: tuple[int, int], convention: str | None) -> None:
+    rules = Rules(*shape, (1, 2), 2, convention)
+    board, chance = BitRows(rules), random.Random(3)
+
+    def tiles(rows: tuple[int, ...]) -> Position:
+        return tuple(tile for row in rows for tile in board.decode(row))
+
+    for _ in range(400):
+        position = tuple(chance.choice((0, 1, 2)) for _ in range(rules.cells))
+        rows = tuple(
+            board.encode(position[at : at + rules.columns]) for at in range(0, rules.cells, rules.columns)
+        )
+        assert tiles(rows) == position
+        assert board.half_sum(rows) == sum(position)
+        assert sorted(map(tiles, board.slides(rows))) == sorted(after for _, after in rules.slides(position))
+        dropped = {after for _, after in rules.spawns(position)}
+        kept = set(map(tiles, board.every_drop(rows)))
+        assert kept <= dropped
+        assert not any(reaches_a_checkerboard(rules, state) for state in dropped - kept)
+
+
+@cache
+def reaches_a_checkerboard(rules: Rules, state: Position) -> bool:
+    """Whether play can go on from a state to a checkerboard, by the plain rules."""
+    if any(state == checkerboard_position(rules, colouring) for colouring in (2, 4)):
+        return True
+    return any(
+        reaches_a_checkerboard(rules, after)
+        for _, slid in rules.slides(state)
+        for _, after in rules.spawns(slid)
+    )
+
+
+# -- constructions ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("colouring", [2, 4])
+@pytest.mark.parametrize("length", range(2, 41))
+def test_two_lines_are_filled_in_deterministic_games(length: int, colouring: int) -> None:
+    for shape, convention, slides in (
+        ((length, 2), "rows", two_columns(length, colouring)),
+        ((2, length), "rows", two_rows(length, colouring) if length > 2 else ""),
+        ((2, length), "columns", ""),
+        ((length, 2), "columns", ""),
+    ):
+        rules = Rules(*shape, most=2, convention=convention)
+        moves = with_drops(rules, slides) if slides else construct(rules, colouring)
+        assert moves is not None
+        assert replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
+        assert with_drops(rules, moves_text(rules, moves)) == moves
+
+
+@pytest.mark.parametrize("columns", range(3, 41, 2))
+def test_three_lines_are_filled(columns: int) -> None:
+    rules = Rules(3, columns, most=2)
+    moves = three_rows(columns)
+    assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)
+    across = Rules(columns, 3, most=2)
+    assert columns == 3 or construct(across, 2) == mirror(rules, moves)
+    assert replay(across, mirror(rules, moves))[-1] == checkerboard_position(across, 2)
+
+
+def test_single_lines_are_filled_up_to_three_cells() -> None:
+    for columns in range(1, 8):
+        for colouring in (2, 4):
+            slides = one_row(columns, colouring)
+            assert (slides is not None) == bool(reached_by_oracle(1, columns, colouring))
+            for rules in (Rules(1, columns, most=2, convention="rows"), Rules(columns, 1, most=2)):
+                moves = construct(rules, colouring)
+                assert (moves is None) == (slides is None)
+                if moves is not None:
+                    assert replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
+
+
+def test_constructions_refuse_other_sizes() -> None:
+    with pytest.raises(UsageError, match="has to be odd"):
+        three_rows(4)
+    with pytest.raises(UsageError, match="lengths are 1 or more"):
+        two_columns(3, 8)
+    with pytest.raises(UsageError, match="a line"):
+        two_rows(1, 2)
+    assert construct(Rules(4, 4), 2) is None
+    assert construct(Rules(3, 3, convention="rows"), 2) is None
+
+
+# -- verdicts --------------------------------------------------------------------------------------------
+
+
+@cache
+def reachable_positions(rows: int, columns: int, drops: tuple[int, ...]) -> frozenset[Position]:
+    """All states of a bounded game in which the drops help, by the plain rules, up to symmetry."""
+    rules = Rules(rows, columns, drops, most=2)
+    found = {rules.canonical(state) for _, state in rules.spawns(rules.empty)}
+    new = set(found)
+    while new:
+        after = {rules.canonical(slid) for state in new for _, slid in rules.slides(state)}
+        new = {rules.canonical(state) for slid in after for _, state in rules.spawns(slid)} - found
+        found |= new
+    return frozenset(found)
+
+
+def reached_by_oracle(rows: int, columns: int, colouring: int, drops: tuple[int, ...] = (1,)) -> bool:
+    rules = Rules(rows, columns, drops)
+    end = rules.canonical(checkerboard_position(rules, colouring))
+    return end in reachable_positions(rows, columns, drops)
+
+
+@pytest.mark.parametrize("drops", [(1,), (1, 2)])
+@pytest.mark.parametrize("shape", [(m, n) for m, n in TO_20_CELLS if m * n <= 9])
+def test_verdicts_on_small_boards_are_those_of_the_plain_rules(
+    shape: tuple[int, int], drops: tuple[int, ...]
+) -> None:
+    for colouring in (2, 4):
+        verdict = decide(Rules(*shape, drops), colouring)
+        assert verdict.reachable is reached_by_oracle(*shape, colouring, drops)
+        assert bool(verdict.moves) is verdict.reachable
+        if verdict.reachable:
+            assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
+
+
+@pytest.mark.parametrize("shape", [(m, n) for m, n in TO_20_CELLS if m * n <= 12 or min(m, n) == 1])
+def test_theorems_agree_with_the_search(shape: tuple[int, int]) -> None:
+    """The search knows no theorem."""
+    for colouring in (2, 4):
+        rules = Rules(*shape, most=2)
+        moves = find_sequence(rules, colouring)
+        assert (moves is None) == bool(theorem(rules, colouring))
+        assert moves is None or replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(m, n) for m, n in TO_20_CELLS if m * n > 12 and min(m, n) > 1])
+def test_theorems_agree_with_the_search_up_to_20_cells(shape: tuple[int, int]) -> None:
+    for colouring in (2, 4):
+        rules = Rules(*shape, most=2)
+        moves = find_sequence(rules, colouring, most=30_000_000)
+        assert (moves is None) == bool(theorem(rules, colouring))
+
+
+@pytest.mark.parametrize("convention", ["rows", "columns"])
+@pytest.mark.parametrize("shape", [(m, n) for m in range(1, 10) for n in range(1, 10)])
+def test_deterministic_games_of_three_lines_and_more(shape: tuple[int, int], convention: str) -> None:
+    """With both sides at least 3, only one size is an exception for each convention beside 3x3."""
+    exceptions = {"rows": {(3, 3), (5, 3)}, "columns": {(3, 3), (3, 5)}}[convention]
+    for colouring in (2, 4):
+        rules = Rules(*shape, convention=convention)
+        verdict = decide(rules, colouring)
+        if min(shape) >= 3:
+            assert verdict.reachable is (shape in exceptions and colouring == 2)
+        else:
+            assert verdict.reachable is decide(Rules(*shape), colouring).reachable
+        if verdict.reachable:
+            slides = moves_text(verdict.rules, verdict.moves)
+            moves = with_drops(verdict.rules, slides)
+            assert replay(verdict.rules, moves)[-1] == verdict.position
+
+
+def test_a_search_finds_the_fewest_drops() -> None:
+    rules = Rules(3, 3, (1, 2), 2)
+    moves = find_sequence(rules, 4)
+    assert moves is not None
+    position = rules.empty
+    for move in moves:
+        position = (rules.slide(position, move) or ()) if isinstance(move, str) else drop(position, move)
+    assert position == checkerboard_position(rules, 4)
+    layer, drops = {state for _, state in rules.spawns(rules.empty)}, 1
+    while position not in layer:
+        layer = {
+            after for state in layer for _, slid in rules.slides(state) for _, after in rules.spawns(slid)
+        }
+        drops += 1
+    assert drops == sum(not isinstance(move, str) for move in moves)
+
+
+def test_undecided_is_neither_yes_nor_no() -> None:
+    verdict = decide(Rules(4, 4, (1, 2)), 2, most=1000, seconds=0.0)
+    assert verdict.reachable is None
+    assert not verdict.moves
+    assert "not decided" in verdict.reason
+
+
+@pytest.mark.parametrize("size", ["3x4", "4x4", "5x5"])
+def test_with_4s_both_checkerboards_are_reached(size: str) -> None:
+    for colouring in (2, 4):
+        verdict = tilebase.checkerboard(size, colouring, drops="2,4")
+        assert verdict.reachable
+        assert "back to the empty board" in verdict.reason or size == "3x4"
+        assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
+
+
+def test_bad_input() -> None:
+    for size, options, message in (
+        ("0x3", {}, "at least 1"),
+        ("3", {}, "is not a shape"),
+        ("2x2x2", {}, "3 sides"),
+        ("100x100", {}, "more than 2,000 cells"),
+        ("3x3", {"colouring": 8}, "colouring 8"),
+        ("3x3", {"drops": "4"}, "new tiles are 2"),
+        ("3x3", {"convention": "diagonal"}, "choose rows or columns"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            tilebase.checkerboard(size, **options)
+
+
+# -- the command -----------------------------------------------------------------------------------------
+
+
+def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pattern", "checkerboard", "3x5", "-f", "csv"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "corner,reachable,moves,reason,version"
+    assert lines[1].startswith('2,yes,"')
+    assert lines[2].startswith("4,no,,")
+    rules = Rules(3, 5, most=2)
+    moves = parse_moves(rules, lines[1].split('"')[1])
+    assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)
+
+
+def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pattern", "checkerboard", "5x3", "--deterministic", "--count", "-f", "csv"]) == 0
+    rows = [line.split(",") for line in capsys.readouterr().out.splitlines()]
+    assert [row[:3] for row in rows] == [
+        ["corner", "reachable", "sequences"], ["2", "yes", "304"], ["4", "no", "0"],
+    ]  # fmt: skip
+    assert main(["pattern", "checkerboard", "9x9", "--count", "--colouring", "4"]) == 0
+    assert "corollary 13" in capsys.readouterr().out
+
+
+def test_the_command_says_what_it_cannot_decide(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["pattern", "checkerboard", "4x4", "--drops", "2,4", "--budget", "0.01s"]) == 1
+    assert "not decided" in capsys.readouterr().out
+    assert main(["pattern", "checkerboard", "3x3", "--colouring", "8"]) == 2

@@ -1,0 +1,265 @@
+"""Counts of sequences to checkerboards, against listing them, against facts, and recurrences."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tilebase
+from facts import Fact, facts
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.game import Game
+from tilebase.patterns.checkerboards import checkerboard_position
+from tilebase.patterns.moves import replay, with_drops
+from tilebase.patterns.rules import Drop, Move, Position, Rules
+from tilebase.patterns.tallies import PRIME, Recurrence, berlekamp_massey, find_recurrence, tally
+from tilebase.runtime.progress import Progress
+
+LETTERS = {"U": "up", "D": "down", "L": "left", "R": "right"}
+ERRATA = {"2x7": 7383, "2x8": 8468}
+"""What the computation gives where the source is wrong; docs/errata.md."""
+
+
+def listed(rules: Rules) -> dict[int, list[tuple[Move, ...]]]:
+    """Every sequence to a checkerboard, by colouring, one by one and by the plain rules."""
+    ends = {checkerboard_position(rules, colouring): colouring for colouring in (2, 4)}
+    largest = max(map(sum, ends))
+
+    @cache
+    def after(state: Position) -> list[tuple[int, tuple[Move, ...]]]:
+        found: list[tuple[int, tuple[Move, ...]]] = [(ends[state], ())] if state in ends else []
+        if sum(state) < largest:
+            for slide, slid in rules.slides(state):
+                for drop, following in rules.spawns(slid):
+                    found += [(colouring, (slide, drop, *rest)) for colouring, rest in after(following)]
+        return found
+
+    result: dict[int, list[tuple[Move, ...]]] = {2: [], 4: []}
+    for drop, state in rules.spawns(rules.empty):
+        for colouring, rest in after(state):
+            result[colouring].append((drop, *rest))
+    return result
+
+
+@pytest.mark.parametrize("convention", ["rows", "columns"])
+@pytest.mark.parametrize("shape", [*product(range(1, 4), repeat=2), (2, 5), (5, 2), (5, 3), (3, 5)])
+def test_deterministic_counts_are_those_of_a_list(shape: tuple[int, int], convention: str) -> None:
+    rules = Rules(*shape, most=2, convention=convention)
+    found, every = tally(rules), listed(rules)
+    assert (found.twos, found.fours) == (len(every[2]), len(every[4]))
+    for colouring, sequences in every.items():
+        assert len(set(sequences)) == len(sequences)
+        for moves in sequences:
+            assert replay(rules, moves)[-1] == checkerboard_position(rules, colouring)
+
+
+@pytest.mark.parametrize("drops", [(1,), (1, 2)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (1, 4), (2, 2)])
+def test_cooperative_counts_are_those_of_a_list(shape: tuple[int, int], drops: tuple[int, ...]) -> None:
+    rules = Rules(*shape, drops, most=2)
+    found, every = tally(rules), listed(rules)
+    assert (found[2], found[4], found.total) == (
+        len(every[2]), len(every[4]), len(every[2]) + len(every[4]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(2, 7), (2, 8)])
+def test_every_sequence_of_the_errata_is_played(shape: tuple[int, int]) -> None:
+    """The rules of `Game` play each listed sequence: a second implementation."""
+    rules = Rules(*shape, most=2, convention="rows")
+    name = "x".join(map(str, shape))
+    game = Game(name, four=0, start="empty", largest=4)
+    ends = {checkerboard_position(rules, colouring) for colouring in (2, 4)}
+    every = listed(rules)
+
+    @cache
+    def slides(position: Position) -> dict[str, Position]:
+        return {direction: tuple(after) for direction, after in game.slides(position).items()}
+
+    sequences = {moves for group in every.values() for moves in group}
+    assert len(sequences) == len(every[2]) + len(every[4]) == ERRATA[name]
+    for moves in sequences:
+        position = rules.empty
+        for move in moves:
+            if isinstance(move, Drop):
+                assert move == Drop(position.index(0))
+                position = (*position[: move.cell], 1, *position[move.cell + 1 :])
+            else:
+                position = slides(position)[LETTERS[move]]
+        assert position in ends
+    some = sorted(sequences, key=str)[::500]
+    assert all(with_drops(rules, "".join(m for m in moves if isinstance(m, str))) == moves for moves in some)
+
+
+@pytest.mark.parametrize("fact", facts("checkerboards.tsv", question="deterministic_sequences"), ids=str)
+def test_published_deterministic_counts(fact: Fact) -> None:
+    computed = tilebase.count_sequences(fact["board"], deterministic=True).total
+    assert computed == ERRATA.get(fact["board"], int(fact["answer"]))
+    assert bool(fact["note"]) is (fact["board"] in ERRATA)
+
+
+@pytest.mark.parametrize("fact", facts("checkerboards.tsv", question="cooperative_sequences"), ids=str)
+def test_published_cooperative_count_is_that_of_one_colouring(fact: Fact) -> None:
+    found = tilebase.count_sequences(fact["board"])
+    assert found.twos == found.fours == int(fact["answer"])
+
+
+@pytest.mark.parametrize("shape", [(2, 6), (6, 2), (3, 3), (5, 3), (1, 3)])
+def test_mirrored_games_have_the_same_counts(shape: tuple[int, int]) -> None:
+    by_rows = tally(Rules(*shape, convention="rows"))
+    mirrored = tally(Rules(*shape[::-1], convention="columns"))
+    assert (by_rows.twos, by_rows.fours) == (mirrored.twos, mirrored.fours)
+    assert by_rows.rules == Rules(*shape, convention="rows")
+
+
+def test_both_colourings_are_equal_where_a_symmetry_exchanges_them() -> None:
+    for size in ("1x2", "2x2", "2x3", "4x2", "2x5"):
+        for drops in ("2", "2,4"):
+            found = tilebase.count_sequences(size, drops=drops)
+            assert found.twos == found.fours > 0
+
+
+def test_what_cannot_be_reached_is_counted_as_zero() -> None:
+    for size in ("1x4", "3x4"):
+        assert tilebase.count_sequences(size).total == 0
+    assert tilebase.count_sequences("3x7", deterministic=True).total == 0
+
+
+def test_the_table_to_2x20_rises_and_falls() -> None:
+    """From odd n to the next even n the count falls, from 9 on, up to 20."""
+    totals = {n: tilebase.count_sequences(f"2x{n}", deterministic=True).total for n in range(3, 21)}
+    assert [n for n in range(4, 21, 2) if totals[n] < totals[n - 1]] == [10, 12, 14, 16, 18, 20]
+    assert totals[20] == 997_344
+
+
+def test_limits_end_a_count() -> None:
+    with pytest.raises(ResourceError, match="more than 1,000 positions"):
+        tally(Rules(4, 4), most=1000)
+    with pytest.raises(ResourceError, match="seconds were not enough"):
+        tilebase.count_sequences("5x5", seconds=0.2)
+    with pytest.raises(UsageError, match="new tiles are"):
+        tilebase.count_sequences("3x3", drops="8")
+
+
+def test_progress_rises_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilebase.runtime.progress.OFTEN", 0.0)
+    seen: list[Progress] = []
+    found = tilebase.count_sequences("3x3", progress=seen.append)
+    assert [one.fraction for one in seen] == sorted(one.fraction for one in seen)
+    assert (seen[-1].fraction, seen[-1].positions) == (1.0, found.positions)
+
+
+# -- recurrences -----------------------------------------------------------------------------------------
+
+
+def test_recurrences_of_known_sequences() -> None:
+    fibonacci = [1, 1]
+    while len(fibonacci) < 30:
+        fibonacci.append(fibonacci[-1] + fibonacci[-2])
+    found = find_recurrence(fibonacci)
+    assert found == Recurrence((Fraction(1), Fraction(1)), 4, 26)
+    assert found.extend(fibonacci[:2], 28) == fibonacci[2:]
+    squares = find_recurrence([n * n for n in range(12)])
+    assert squares is not None
+    assert squares.coefficients == (3, -3, 1)
+    assert (squares.order, squares.used, squares.tested) == (3, 6, 6)
+    halves = find_recurrence([2**10 >> n for n in range(11)])
+    assert halves is not None
+    assert halves.coefficients == (Fraction(1, 2),)
+
+
+def test_no_recurrence_is_claimed_without_a_term_to_test_it() -> None:
+    assert find_recurrence([1, 1, 2, 3]) is None
+    found = find_recurrence([1, 1, 2, 3, 5])
+    assert found is not None
+    assert found.tested == 1
+    assert find_recurrence([2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31]) is None
+    assert find_recurrence([1, 1, 2, 3, 5, 8, 13, 21, 35]) is None
+
+
+@given(
+    st.lists(st.integers(-5, 5), min_size=1, max_size=5).filter(lambda c: c[-1] != 0),
+    st.lists(st.integers(-9, 9), min_size=5, max_size=5),
+)
+def test_a_recurrence_that_was_put_in_is_found(coefficients: list[int], first: list[int]) -> None:
+    terms = first[: len(coefficients)]
+    for _ in range(25):
+        terms.append(sum(c * terms[-1 - i] for i, c in enumerate(coefficients)))
+    found = find_recurrence(terms)
+    assert found is not None
+    assert found.order <= len(coefficients)
+    assert found.extend(terms[: found.order], len(terms) - found.order) == terms[found.order :]
+    assert all(not solvable(terms, order) for order in range(found.order)), (
+        "a recurrence of smaller order exists"
+    )
+
+
+def solvable(terms: list[int], order: int) -> bool:
+    """Whether a recurrence of this order fits, by elimination in fractions: a second way."""
+    rows = [
+        [Fraction(terms[k - 1 - i]) for i in range(order)] + [Fraction(terms[k])]
+        for k in range(order, len(terms))
+    ]
+    for column in range(order):
+        pivot = next(
+            (row for row in rows if any(row) and next(i for i, x in enumerate(row) if x) == column), None
+        )
+        if pivot is None:
+            continue
+        rows = [
+            row
+            if row is pivot
+            else [x - row[column] / pivot[column] * y for x, y in zip(row, pivot, strict=True)]
+            for row in rows
+        ]
+    return not any(row[-1] and not any(row[:-1]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("columns", "colouring", "rule", "share"),
+    [
+        (30, 4, (1, -3, 1), 1e-2),
+        (30, 2, (1, -6, 11, -6, 1), 1e-2),
+        (31, 4, (1, -4, 4), 1e-2),
+        (31, 2, (1, -6, 12, -8), 1e-2),
+    ],
+)
+def test_short_rules_that_nearly_hold_for_two_rows(
+    columns: int, colouring: int, rule: tuple[int, ...], share: float
+) -> None:
+    """The rules of docs/checkerboards.md; the terms of n = 30 and 31 fit them to a hundredth."""
+    terms = [
+        tilebase.count_sequences(f"2x{columns - 2 * back}", deterministic=True)[colouring]
+        for back in range(len(rule))
+    ]
+    left = sum(factor * term for factor, term in zip(rule, terms, strict=True))
+    assert 0 < abs(left) < share * terms[0]
+
+
+COEFFICIENTS = (
+    30, -381, 2671, -11307, 29777, -49170, 54410, -56805, 71568, -62424, 18144, 3888,
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [18, 19])
+def test_two_columns_have_a_recurrence(first: int) -> None:
+    """That of docs/checkerboards.md; five minutes on one core."""
+    found = [tilebase.count_sequences(f"{m}x2", deterministic=True) for m in range(first, first + 53, 2)]
+    for terms in ([one[2] for one in found], [one[4] for one in found], [one.total for one in found]):
+        recurrence = find_recurrence(terms)
+        assert recurrence is not None
+        assert recurrence.coefficients == COEFFICIENTS
+        assert (recurrence.used, recurrence.tested) == (24, 3)
+
+
+def test_berlekamp_massey_needs_a_prime_only() -> None:
+    assert berlekamp_massey([1, 2, 4, 8], 101) == [2]
+    assert berlekamp_massey([0, 0, 0], PRIME) == []
+    with pytest.raises(UsageError, match="needs 2"):
+        Recurrence((Fraction(1), Fraction(1)), 4, 0).extend([1], 3)
