@@ -27,13 +27,13 @@ from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, drops_mad
 from tilebase.runtime.progress import Pace, Progress
 
 MOST_CODES = 1 << 24
-"""Most contents of a line: its tables have 40 bytes for each."""
+"""Most contents of a line: its tables have 21 bytes for each."""
 MOST_SIDE = 60
 FEWEST_SLOTS = 1 << 12
 CHUNK = 4096
+"""Positions between two looks at the clock."""
 CHOICES = 50_000
 """Most choices of a line before one position and drop, in a narrow search."""
-"""Positions between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -357,9 +357,12 @@ def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.
     invalid = int(np.count_nonzero(pushed < 0))
     first = np.zeros(codes + 1, dtype=np.int64)
     np.cumsum(np.bincount(pushed[pushed >= 0], minlength=codes), out=first[1:])
-    empty, droppable = (np.zeros(codes, dtype=np.int64) for _ in range(2))
+    power = base ** np.arange(length + 1, dtype=np.int64)
+    start = np.zeros(length + 2, dtype=np.int64)
+    np.cumsum(power, out=start[1:])
     plain, toward, away = (np.zeros(codes, dtype=np.uint8) for _ in range(3))
-    lines = unslide.Lines(first, order[invalid:], plain, empty, droppable, toward, away)
+    begun = np.zeros(start[-1], dtype=np.uint8)
+    lines = unslide.Lines(first, order[invalid:], plain, toward, away, begun, start, power)
     unslide.describe_lines(length, base, drops, lines)
     return lines
 
@@ -371,7 +374,8 @@ def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.Scr
         np.zeros(rules.cells, dtype=np.uint8), np.zeros(rules.cells, dtype=np.uint8),
         np.zeros((2, words_of(rules, boards.bits)), dtype=np.uint64),
         *(np.zeros(lines + 1, dtype=np.int64) for _ in range(4)),
-        np.zeros((lines + 1, 8), dtype=np.int64),
+        np.zeros((lines + 1, 5), dtype=np.int64),
+        np.zeros((lines + 1, lines), dtype=np.int64),
         np.zeros(4 * rules.cells + 1, dtype=np.int64),
         np.array([2 * seed + 1], dtype=np.uint64),
     )  # fmt: skip
