@@ -8,11 +8,11 @@ A line is handled by its *code*: its values as digits, the first cell the lowest
 for each code the lines that a slide turns into it.  In a direction, the lines of a board begin at the side
 where the tiles slide to, and lie one below the other.
 
-The *cost* of a line in a direction is how many drops explain it: 0 if some slide in that direction makes it,
-1 if a slide makes it but for one tile that is a drop, and otherwise `TOO_MANY`.  A state before is chosen line
-by line.  The costs in all four directions are added up meanwhile, and the choice ends as soon as each direction
-needs more than one drop.  The costs in the two directions across the lines are those of the columns so far; what
-is missing of a column is taken to be the best that could follow.
+The *cost* of a line in a direction is how many drops explain it: 0 if some slide in that direction makes
+it, 1 if a slide makes it but for one tile that is a drop, and otherwise `TOO_MANY`.  A state before is chosen
+line by line.  The costs in all four directions are added up meanwhile, and the choice ends as soon as each
+direction needs more than one drop.  The costs in the two directions across the lines are those of the columns
+so far; what is missing of a column is taken to be the best that could follow.
 
 States are packed into words of 64 bits and kept in hash tables without order.  The empty board never
 occurs, so a row of zeros marks a free slot.
@@ -363,10 +363,10 @@ def follow(i, code, length, lines, cross, status, columns):
 def expand(keys, begin, end, boards, by_exponent, used, most_leaves, most_choices, scratch):
     """Insert the states before each of ``keys[begin:end]`` into tables, by the exponent of the drop undone.
 
-    ``used[e]`` counts the boards of ``by_exponent[e]``, where the drop had exponent e + 1.  With `most_leaves`,
-    at most so many states before each state are inserted, chosen at random, after at most `most_choices`
-    choices of a line for each origin.  Returns where it stopped: before the end if a table is half full.  The
-    state there may have been expanded in part; to expand it again does no harm.
+    ``used[e]`` counts the boards of ``by_exponent[e]``, where the drop had exponent e + 1.  With
+    `most_leaves`, at most so many states before each state are inserted, chosen at random, after at most
+    `most_choices` choices of a line for each origin.  Returns where it stopped: before the end if a table is
+    half full.  The state there may have been expanded in part; to expand it again does no harm.
     """
     for n in range(begin, end):
         unpack(keys[n], boards.bits, scratch.state)

@@ -22,7 +22,6 @@ import numpy.typing as npt
 from tilebase._kernels import unslide
 from tilebase._kernels.arguments import Words
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, drops_made
 from tilebase.runtime.progress import Pace, Progress
 
@@ -113,6 +112,7 @@ def search_back(
     ResourceError
         If the lines have too many contents for their tables.
 
+    >>> from tilebase.patterns.moves import replay
     >>> rules = Rules(2, 2)
     >>> found = search_back(rules, [(2, 1, 1, 2)])
     >>> found.reachable, replay(rules, found.moves)[-1] == found.goals[0]
@@ -370,10 +370,11 @@ def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.
 def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.Scratch:
     """Working memory for the kernels."""
     lines = max(rules.rows, rules.columns)
+    codes, probe, tried, turn = np.zeros((4, lines + 1), dtype=np.int64)
     return unslide.Scratch(
         np.zeros(rules.cells, dtype=np.uint8), np.zeros(rules.cells, dtype=np.uint8),
         np.zeros((2, words_of(rules, boards.bits)), dtype=np.uint64),
-        *(np.zeros(lines + 1, dtype=np.int64) for _ in range(4)),
+        codes, probe, tried, turn,
         np.zeros((lines + 1, 5), dtype=np.int64),
         np.zeros((lines + 1, lines), dtype=np.int64),
         np.zeros(4 * rules.cells + 1, dtype=np.int64),
