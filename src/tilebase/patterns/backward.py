@@ -145,7 +145,7 @@ class _Search:
         self.words = words_of(rules, self.boards.bits)
         self.random = np.random.default_rng(seed)
         self.kept: dict[int, Words] = {}  # the layers that are done, by half their sum
-        self.tables: dict[int, _Table] = {}
+        self.tables: dict[int, Table] = {}
 
     def run(self, deadline: float, pace: Pace) -> Backward:
         began = time.perf_counter()
@@ -155,7 +155,7 @@ class _Search:
         most = max(by_units)
         reason, done = "", 0
         for units in range(most, 0, -1):
-            table = self.tables.pop(units, None) or _Table(self.words)
+            table = self.tables.pop(units, None) or Table(self.words)
             table.add(self.pack(by_units.get(units, [])))
             keys = self._choose(table.keys())
             self.kept[units] = keys
@@ -199,7 +199,7 @@ class _Search:
 
     def _expand(self, keys: Words, units: int, deadline: float, pace: Pace, done: int, share: float) -> str:
         """Find the positions before those of a layer; return why that was given up, or nothing."""
-        tables = [self.tables.setdefault(units - (1 << e >> 1), _Table(self.words)) for e in self.rules.drops]
+        tables = [self.tables.setdefault(units - (1 << e >> 1), Table(self.words)) for e in self.rules.drops]
         at = 0
         while at < len(keys):
             end = min(at + CHUNK, len(keys))
@@ -278,7 +278,7 @@ class _Search:
         raise AssertionError("the game does not end with a goal")
 
 
-class _Table:
+class Table:
     """A hash table of packed boards."""
 
     def __init__(self, words: int) -> None:
