@@ -8,9 +8,11 @@ A line is handled by its *code*: its values as digits, the first cell the lowest
 for each code the lines that a slide turns into it.  In a direction, the lines of a board begin at the side
 where the tiles slide to, and lie one below the other.
 
-After a slide, tiles have no empty cell before them.  A tile that has one is *loose* in that direction; the
-drop explains one loose tile at most.  While the lines of a state are chosen one after the other, the loose
-tiles in all four directions are counted, and the choice ends as soon as no direction is left.
+The *cost* of a line in a direction is how many drops explain it: 0 if some slide in that direction makes
+it, 1 if a slide makes it but for one tile that is a drop, and otherwise `TOO_MANY`.  A state before is chosen
+line by line.  The costs in all four directions are added up meanwhile, and the choice ends as soon as each
+direction needs more than one drop.  The costs in the two directions across the lines are those of the columns
+so far; what is missing of a column is taken to be the best that could follow.
 
 States are packed into words of 64 bits and kept in hash tables without order.  The empty board never
 occurs, so a row of zeros marks a free slot.
@@ -26,7 +28,7 @@ from tilebase._kernels.arguments import Bytes, Numbers, Words
 from tilebase._kernels.jit import kernel, scalar
 
 TOO_MANY = 2
-"""So many loose tiles that no drop explains them."""
+"""The cost of a line that one drop does not explain."""
 
 
 class Lines(NamedTuple):
@@ -35,10 +37,11 @@ class Lines(NamedTuple):
     first: Numbers  # the lines that become line c are source[first[c] : first[c + 1]]
     source: Numbers
     plain: Bytes  # plain[c]: whether only c itself becomes c
-    empty: Numbers  # empty[c]: its empty cells, as bits
-    droppable: Numbers  # droppable[c]: its cells with a tile that can be a drop, as bits
-    toward: Bytes  # toward[c]: how many tiles are loose in a slide towards the first cell, or TOO_MANY
-    away: Bytes  # away[c]: the same for a slide towards the last cell
+    toward: Bytes  # toward[c]: its cost in a slide towards the first cell
+    away: Bytes  # away[c]: its cost in a slide towards the last cell
+    begun: Bytes  # begun[start[k] + c]: the least away[] of a line whose first k cells have the code c
+    start: Numbers  # start[k]: where the entries of k cells begin
+    power: Numbers  # power[k]: the value of the digit of cell k
 
 
 class Boards(NamedTuple):
@@ -65,7 +68,8 @@ class Scratch(NamedTuple):
     probe: Numbers  # the same while origins are looked for
     next: Numbers  # next[i]: how many choices of line i were tried
     turn: Numbers  # turn[i]: where the choices of line i begin
-    status: Numbers  # status[i]: counts of loose tiles and sets of columns before line i
+    status: Numbers  # status[i]: the costs in four directions before line i, and how many lines changed
+    columns: Numbers  # columns[i, j]: the code of column j before line i
     origins: Numbers  # origins[k]: direction and cell of the k-th origin
     random: Words  # the state of the random numbers
 
@@ -103,27 +107,37 @@ def push_codes(length, base, cells, out):
 def describe_lines(length, base, drops, lines):
     """Fill the tables of `Lines` that do not depend on slides."""
     for code in range(len(lines.plain)):
-        rest, empty, droppable = code, 0, 0
-        toward, away, waiting = 0, 0, 0
-        for j in range(length):
-            value = rest % base
-            rest //= base
-            cost = 1 if drops[value] else TOO_MANY
-            if not value:
-                empty |= 1 << j
-                away += waiting
-                waiting = 0
-                continue
-            toward += cost * (empty != 0)
-            waiting += cost
-            if drops[value]:
-                droppable |= 1 << j
-        lines.empty[code] = empty
-        lines.droppable[code] = droppable
-        lines.toward[code] = min(toward, TOO_MANY)
-        lines.away[code] = min(away, TOO_MANY)
         begin, end = lines.first[code], lines.first[code + 1]
         lines.plain[code] = end == begin + 1 and lines.source[begin] == code
+        lines.toward[code] = cost_of(code, length, base, drops, lines)
+    for code in range(len(lines.plain)):
+        rest, reverse = code, 0
+        for _ in range(length):
+            reverse = reverse * base + rest % base
+            rest //= base
+        lines.away[code] = lines.toward[reverse]
+        lines.begun[lines.start[length] + code] = lines.away[code]
+    for k in range(length - 1, -1, -1):
+        for code in range(lines.power[k]):
+            least = TOO_MANY
+            for value in range(base):
+                least = min(least, lines.begun[lines.start[k + 1] + code + value * lines.power[k]])
+            lines.begun[lines.start[k] + code] = least
+
+
+@scalar
+def cost_of(code, length, base, drops, lines):
+    """The cost of a line in a slide towards its first cell."""
+    if lines.first[code] != lines.first[code + 1]:
+        return 0
+    rest = code
+    for j in range(length):
+        value = rest % base
+        rest //= base
+        without = code - value * lines.power[j]
+        if drops[value] and lines.first[without] != lines.first[without + 1]:
+            return 1
+    return TOO_MANY
 
 
 # -- packed boards ------------------------------------------------------------------------------------
@@ -267,36 +281,31 @@ def find_origins(board, boards, codes, out, most):
     for d in range(4):
         lines = boards.across if d < 2 else boards.along
         length = boards.length[d]
-        loose, impossible, movable = 0, 0, 0
+        cost, movable = 0, 0
         for i in range(boards.lines[d]):
             code = line_code(board, boards.cell[d, i], length, boards.base)
             codes[i] = code
-            loose += lines.toward[code]
-            impossible += lines.first[code] == lines.first[code + 1]
-            movable += lines.plain[code] == 0 and lines.first[code] != lines.first[code + 1]
-        if loose > 1 or impossible > 1:
+            cost += lines.toward[code]
+            movable += lines.plain[code] == 0 and lines.toward[code] == 0
+        if cost > 1:
             continue
         for i in range(boards.lines[d]):
             code = codes[i]
-            was_impossible = lines.first[code] == lines.first[code + 1]
-            if loose > lines.toward[code] or impossible > was_impossible:
+            if cost > lines.toward[code]:
                 continue  # the drop must be in another line
-            was_movable = lines.plain[code] == 0 and not was_impossible
-            place = 1
+            was_movable = lines.plain[code] == 0 and lines.toward[code] == 0
             for j in range(length):
-                value = (code // place) % boards.base
-                if value and boards.drops[value]:
-                    without = code - value * place
-                    if (
-                        lines.toward[without] == 0
-                        and lines.first[without] != lines.first[without + 1]
-                        and movable - was_movable + (lines.plain[without] == 0) > 0
-                    ):
-                        out[count] = 4 * boards.cell[d, i, j] + d
-                        count += 1
-                        if count == most:
-                            return count
-                place *= boards.base
+                value = board[boards.cell[d, i, j]]
+                without = code - value * lines.power[j]
+                if (
+                    boards.drops[value]
+                    and lines.toward[without] == 0
+                    and movable - was_movable + (lines.plain[without] == 0) > 0
+                ):
+                    out[count] = 4 * boards.cell[d, i, j] + d
+                    count += 1
+                    if count == most:
+                        return count
     return count
 
 
@@ -327,42 +336,37 @@ def next_random(random):
 
 
 @scalar
-def follow(status, i, lines, code, full):
-    """Add a line to the counts of loose tiles; return whether a direction is left.
+def follow(i, code, length, lines, cross, status, columns):
+    """Add line i to the costs in all directions; return whether one is left that needs one drop at most.
 
-    ``status[i]``: loose tiles in the direction of the slide, against it, towards the first line and towards
-    the last; the columns with an empty cell so far; and those with one tile, with more than a drop explains,
-    since their last empty cell.
+    ``status[i]`` has the costs in the direction of the slide, against it, towards the first line, towards the
+    last line.  `cross` has the tables of the columns.
     """
     now, then = status[i], status[i + 1]
-    empty, droppable = lines.empty[code], lines.droppable[code]
-    tiles = full & ~empty
     then[0] = now[0] + lines.toward[code]
     then[1] = now[1] + lines.away[code]
-    loose = tiles & now[4]
-    cost = 0
-    if loose:
-        cost = 1 if loose & (loose - 1) == 0 and loose & droppable else TOO_MANY
-    then[2] = now[2] + cost
-    under = empty & now[5]
-    cost = 0
-    if under:
-        cost = 1 if under & (under - 1) == 0 and not under & now[6] else TOO_MANY
-    then[3] = now[3] + cost
-    then[4] = now[4] | empty
-    then[6] = (now[6] & ~empty) | (tiles & now[5]) | (tiles & ~droppable)
-    then[5] = (now[5] & ~empty) | tiles
-    return then[0] <= 1 or then[1] <= 1 or then[2] <= 1 or then[3] <= 1
+    along = then[0] <= 1 or then[1] <= 1
+    first, last, rest = 0, 0, code
+    for j in range(length):
+        column = columns[i, j] + rest % lines.power[1] * cross.power[i]
+        rest //= lines.power[1]
+        columns[i + 1, j] = column
+        first += cross.toward[column]
+        last += cross.begun[cross.start[i + 1] + column]
+        if first > 1 and last > 1 and not along:
+            return False
+    then[2], then[3] = first, last
+    return True
 
 
 @kernel()
 def expand(keys, begin, end, boards, by_exponent, used, most_leaves, most_choices, scratch):
     """Insert the states before each of ``keys[begin:end]`` into tables, by the exponent of the drop undone.
 
-    ``used[e]`` counts the boards of ``by_exponent[e]``, where the drop had exponent e + 1.  With `most_leaves`,
-    at most so many states before each state are inserted, chosen at random, after at most `most_choices`
-    choices of a line for each origin.  Returns where it stopped: before the end if a table is half full.  The
-    state there may have been expanded in part; to expand it again does no harm.
+    ``used[e]`` counts the boards of ``by_exponent[e]``, where the drop had exponent e + 1.  With
+    `most_leaves`, at most so many states before each state are inserted, chosen at random, after at most
+    `most_choices` choices of a line for each origin.  Returns where it stopped: before the end if a table is
+    half full.  The state there may have been expanded in part; to expand it again does no harm.
     """
     for n in range(begin, end):
         unpack(keys[n], boards.bits, scratch.state)
@@ -398,13 +402,11 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
     the table.
     """
     lines = boards.across if d < 2 else boards.along
+    cross = boards.along if d < 2 else boards.across
     length, height = boards.length[d], boards.lines[d]
-    full = (1 << length) - 1
     codes, tried, turn, status = scratch.codes, scratch.next, scratch.turn, scratch.status
     for i in range(height):
         codes[i] = line_code(scratch.state, boards.cell[d, i], length, boards.base)
-    for k in range(status.shape[1]):
-        status[0, k] = 0
     tried[0] = 0
     turn[0] = next_random(scratch.random) if most_leaves else 0
     i, leaves, new, choices = 0, 0, 0, 0
@@ -418,9 +420,9 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
         choices += 1
         if most_choices and choices > most_choices:
             break
-        if not follow(status, i, lines, chosen, full):
+        if not follow(i, chosen, length, lines, cross, status, scratch.columns):
             continue
-        status[i + 1, 7] = status[i, 7] + (chosen != codes[i])
+        status[i + 1, 4] = status[i, 4] + (chosen != codes[i])
         rest = chosen
         for j in range(length):
             scratch.before[boards.cell[d, i, j]] = rest % boards.base
@@ -430,7 +432,7 @@ def slide_back(d, boards, table, most_leaves, most_choices, scratch):
             tried[i] = 0
             turn[i] = next_random(scratch.random) if most_leaves else 0
             continue
-        if not status[i + 1, 7]:
+        if not status[i + 1, 4]:
             continue  # nothing moved
         before = scratch.before
         if not is_first(before, boards.drops) and not find_origins(

@@ -22,18 +22,17 @@ import numpy.typing as npt
 from tilebase._kernels import unslide
 from tilebase._kernels.arguments import Words
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, drops_made
 from tilebase.runtime.progress import Pace, Progress
 
 MOST_CODES = 1 << 24
-"""Most contents of a line: its tables have 40 bytes for each."""
+"""Most contents of a line: its tables have 21 bytes for each."""
 MOST_SIDE = 60
 FEWEST_SLOTS = 1 << 12
 CHUNK = 4096
+"""Positions between two looks at the clock."""
 CHOICES = 50_000
 """Most choices of a line before one position and drop, in a narrow search."""
-"""Positions between two looks at the clock."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,7 @@ def search_back(
     ResourceError
         If the lines have too many contents for their tables.
 
+    >>> from tilebase.patterns.moves import replay
     >>> rules = Rules(2, 2)
     >>> found = search_back(rules, [(2, 1, 1, 2)])
     >>> found.reachable, replay(rules, found.moves)[-1] == found.goals[0]
@@ -145,7 +145,7 @@ class _Search:
         self.words = words_of(rules, self.boards.bits)
         self.random = np.random.default_rng(seed)
         self.kept: dict[int, Words] = {}  # the layers that are done, by half their sum
-        self.tables: dict[int, _Table] = {}
+        self.tables: dict[int, Table] = {}
 
     def run(self, deadline: float, pace: Pace) -> Backward:
         began = time.perf_counter()
@@ -155,7 +155,7 @@ class _Search:
         most = max(by_units)
         reason, done = "", 0
         for units in range(most, 0, -1):
-            table = self.tables.pop(units, None) or _Table(self.words)
+            table = self.tables.pop(units, None) or Table(self.words)
             table.add(self.pack(by_units.get(units, [])))
             keys = self._choose(table.keys())
             self.kept[units] = keys
@@ -199,7 +199,7 @@ class _Search:
 
     def _expand(self, keys: Words, units: int, deadline: float, pace: Pace, done: int, share: float) -> str:
         """Find the positions before those of a layer; return why that was given up, or nothing."""
-        tables = [self.tables.setdefault(units - (1 << e >> 1), _Table(self.words)) for e in self.rules.drops]
+        tables = [self.tables.setdefault(units - (1 << e >> 1), Table(self.words)) for e in self.rules.drops]
         at = 0
         while at < len(keys):
             end = min(at + CHUNK, len(keys))
@@ -278,7 +278,7 @@ class _Search:
         raise AssertionError("the game does not end with a goal")
 
 
-class _Table:
+class Table:
     """A hash table of packed boards."""
 
     def __init__(self, words: int) -> None:
@@ -357,9 +357,12 @@ def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.
     invalid = int(np.count_nonzero(pushed < 0))
     first = np.zeros(codes + 1, dtype=np.int64)
     np.cumsum(np.bincount(pushed[pushed >= 0], minlength=codes), out=first[1:])
-    empty, droppable = (np.zeros(codes, dtype=np.int64) for _ in range(2))
+    power = base ** np.arange(length + 1, dtype=np.int64)
+    start = np.zeros(length + 2, dtype=np.int64)
+    np.cumsum(power, out=start[1:])
     plain, toward, away = (np.zeros(codes, dtype=np.uint8) for _ in range(3))
-    lines = unslide.Lines(first, order[invalid:], plain, empty, droppable, toward, away)
+    begun = np.zeros(start[-1], dtype=np.uint8)
+    lines = unslide.Lines(first, order[invalid:], plain, toward, away, begun, start, power)
     unslide.describe_lines(length, base, drops, lines)
     return lines
 
@@ -367,11 +370,13 @@ def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.
 def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.Scratch:
     """Working memory for the kernels."""
     lines = max(rules.rows, rules.columns)
+    codes, probe, tried, turn = np.zeros((4, lines + 1), dtype=np.int64)
     return unslide.Scratch(
         np.zeros(rules.cells, dtype=np.uint8), np.zeros(rules.cells, dtype=np.uint8),
         np.zeros((2, words_of(rules, boards.bits)), dtype=np.uint64),
-        *(np.zeros(lines + 1, dtype=np.int64) for _ in range(4)),
-        np.zeros((lines + 1, 8), dtype=np.int64),
+        codes, probe, tried, turn,
+        np.zeros((lines + 1, 5), dtype=np.int64),
+        np.zeros((lines + 1, lines), dtype=np.int64),
         np.zeros(4 * rules.cells + 1, dtype=np.int64),
         np.array([2 * seed + 1], dtype=np.uint64),
     )  # fmt: skip
