@@ -13,6 +13,7 @@ import tilebase
 from tilebase.cli import main
 from tilebase.errors import UsageError
 from tilebase.game.game import Game, merge_line
+from tilebase.patterns.backward import search_back
 from tilebase.patterns.bit_rows import BitRows
 from tilebase.patterns.checkerboards import checkerboard_position, decide, find_sequence, theorem
 from tilebase.patterns.constructions import (
@@ -234,18 +235,49 @@ def test_a_search_finds_the_fewest_drops() -> None:
 
 
 def test_undecided_is_neither_yes_nor_no() -> None:
-    verdict = decide(Rules(4, 4, (1, 2)), 2, most=1000, seconds=0.0)
+    verdict = decide(Rules(4, 4, (1, 2)), 2, search=True, seconds=0.0)
     assert verdict.reachable is None
     assert not verdict.moves
     assert "not decided" in verdict.reason
 
 
-@pytest.mark.parametrize("size", ["3x4", "4x4", "5x5"])
-def test_with_4s_both_checkerboards_are_reached(size: str) -> None:
+def test_with_4s_both_checkerboards_of_every_size_are_reached() -> None:
+    """With one drop for each cell, which is the least."""
+    for shape in ((m, n) for m in range(1, 13) for n in range(1, 13)):
+        for colouring in (2, 4):
+            verdict = decide(Rules(*shape, (1, 2)), colouring)
+            assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
+            assert sum(not isinstance(move, str) for move in verdict.moves) == verdict.rules.cells
+
+
+@pytest.mark.parametrize(
+    ("shape", "positions"),
+    [((3, 4), 127), ((4, 4), 9), ((4, 5), 194), ((6, 6), 34), ((3, 8), 7232), ((8, 8), 125), ((10, 10), 461)],
+)
+def test_the_theorem_agrees_with_searches_back(shape: tuple[int, int], positions: int) -> None:
     for colouring in (2, 4):
-        verdict = tilebase.checkerboard(size, colouring, drops="2,4")
-        assert verdict.reachable
-        assert "back to the empty board" in verdict.reason or size == "3x4"
+        found = search_back(Rules(*shape), [checkerboard_position(Rules(*shape), colouring)])
+        assert (found.reachable, found.exhaustive, found.positions) == (False, True, positions)
+
+
+@pytest.mark.slow
+def test_the_theorem_agrees_with_searches_back_to_12x12() -> None:
+    total = 0
+    for shape in ((m, n) for m in range(3, 13) for n in range(m, 13)):
+        for colouring in (2, 4):
+            rules = Rules(*shape, most=2)
+            if theorem(rules, colouring):
+                verdict = decide(rules, colouring, search=True, seconds=600)
+                assert verdict.reachable is False, verdict
+                total += 1
+    assert total == 105
+
+
+@pytest.mark.parametrize("size", ["3x4", "3x5", "5x4"])
+def test_searches_back_find_sequences(size: str) -> None:
+    for colouring in (2, 4):
+        verdict = tilebase.checkerboard(size, colouring, drops="2,4", search=True)
+        assert "back to the empty board" in verdict.reason
         assert replay(verdict.rules, verdict.moves)[-1] == verdict.position
 
 
@@ -288,6 +320,6 @@ def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_command_says_what_it_cannot_decide(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["pattern", "checkerboard", "4x4", "--drops", "2,4", "--budget", "0.01s"]) == 1
+    assert main(["pattern", "checkerboard", "4x4", "--drops", "2,4", "--search", "--budget", "0.01s"]) == 1
     assert "not decided" in capsys.readouterr().out
     assert main(["pattern", "checkerboard", "3x3", "--colouring", "8"]) == 2

@@ -13,8 +13,10 @@ on m x n (Edixhoven 2019, section 4)
 In a deterministic game of 2s the constructions reach every checkerboard of one or two rows or columns that
 the drops could help to reach.  For three rows or columns nothing is proved, so the game is searched.
 
-`decide` goes through these cases in turn: theorem, construction, a search from the empty board, a search from
-the checkerboard back to it.
+If 4s are dropped too, a construction that the source does not have fills every board, with one drop a cell.
+
+`decide` goes through these cases in turn: theorem, construction, search.  It can be told to use nothing but
+searches.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from itertools import pairwise
 from math import inf
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.notation import parse_shape
+from tilebase.game.notation import count_of, parse_shape
 from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
 from tilebase.patterns.constructions import construct, mirror
 from tilebase.patterns.moves import moves_text
@@ -37,8 +39,6 @@ MOST_CELLS = 2_000
 """Cells of a board whose witness is made; on 2 x 1,000 that takes 15 seconds."""
 MOST_POSITIONS = 1_000_000
 """Positions that a search from the empty board visits before it gives up."""
-FEW_POSITIONS = 50_000
-"""The same if the drops help, for then a search from the checkerboard is often shorter."""
 BACK_SECONDS = 60.0
 """Time of a search from the checkerboard if none is given."""
 
@@ -97,6 +97,7 @@ def checkerboard(
     drops: str = "2",
     deterministic: bool = False,
     convention: str = "rows",
+    search: bool = False,
     seconds: float | None = None,
 ) -> Checkerboard:
     """Whether play from the empty board can end in a checkerboard of 2s and 4s, if no 8 may ever be made.
@@ -114,6 +115,8 @@ def checkerboard(
     convention:
         Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
         ``columns`` if it is the leftmost, then topmost one.
+    search:
+        Decide by searches alone, without theorems and constructions: an independent check of them.
     seconds:
         Stop searching after this time, undecided.
 
@@ -136,7 +139,9 @@ def checkerboard(
     >>> tilebase.checkerboard("4x4").reachable
     False
     """
-    return decide(bounded_rules(size, drops, deterministic, convention), colouring, seconds=seconds)
+    return decide(
+        bounded_rules(size, drops, deterministic, convention), colouring, search=search, seconds=seconds
+    )
 
 
 def bounded_rules(size: str, drops: str, deterministic: bool, convention: str) -> Rules:
@@ -158,35 +163,34 @@ def decide(
     rules: Rules,
     colouring: int,
     *,
+    search: bool = False,
     seconds: float | None = None,
     most: int = MOST_POSITIONS,
 ) -> Checkerboard:
     """Whether a checkerboard is reachable: by theorem, by construction, or by search.
 
-    The first search begins on the empty board and gives up after `most` positions.  If the drops help, a
-    second one goes back from the checkerboard; it gives up after `seconds` (None: `BACK_SECONDS`).  If
-    nothing decides, the verdict is None.  Raises `UsageError`.
+    If the drops help, a theorem or a construction decides every size.  In a deterministic game the search
+    begins on the empty board, and gives up after `most` positions or `seconds`.  With `search`, theorems and
+    constructions are not asked; if the drops help, the search goes back from the checkerboard for `seconds`
+    (None: `BACK_SECONDS`).  If nothing decides, the verdict is None.  Raises `UsageError`.
     """
     if colouring not in COLOURINGS:
         raise UsageError(f"colouring {colouring}: the tile in the upper left corner is 2 or 4")
     if rules.cells > MOST_CELLS:
         raise UsageError(f"a board of {rules} has more than {MOST_CELLS:,} cells: choose a smaller one")
     rules = replace(rules, most=2)
-    reason = theorem(rules, colouring)
+    if search and rules.convention is None:
+        return _decide_back(rules, colouring, BACK_SECONDS if seconds is None else seconds)
+    reason = "" if search else theorem(rules, colouring)
     if reason:
         return Checkerboard(rules, colouring, False, reason)
-    moves = construct(rules, colouring)
+    moves = None if search else construct(rules, colouring)
     if moves is not None:
         return Checkerboard(rules, colouring, True, _construction(rules), moves)
-    began = time.perf_counter()
-    most = most if rules.convention else min(most, FEW_POSITIONS)
-    try:
+    try:  # only deterministic games are left
         moves = find_sequence(rules, colouring, seconds=seconds, most=most)
     except ResourceError:
-        if rules.convention is not None:
-            return _undecided(rules, colouring)
-        left = BACK_SECONDS if seconds is None else seconds - (time.perf_counter() - began)
-        return _decide_back(rules, colouring, left)
+        return _undecided(rules, colouring)
     reason = "an exhaustive search from the empty board finds " + ("these moves" if moves else "none")
     return Checkerboard(rules, colouring, bool(moves), reason, moves or ())
 
@@ -197,12 +201,15 @@ def _decide_back(rules: Rules, colouring: int, seconds: float) -> Checkerboard:
     from tilebase.patterns.reach import LEAVES, WIDTHS
 
     end, until = checkerboard_position(rules, colouring), time.perf_counter() + seconds
-    for width in (*WIDTHS, None):
+    for width in (None,) if theorem(rules, colouring) else (*WIDTHS, None):
         left = until - time.perf_counter()
         found = search_back(rules, [end], width=width, leaves=LEAVES, seconds=max(left, 0.0))
         if found.reachable is not None:
             what = "these moves" if found.reachable else "none"
-            reason = f"a search from the checkerboard back to the empty board finds {what}"
+            reason = (
+                f"a search from the checkerboard back to the empty board finds {what}, among "
+                f"{count_of(found.positions, 'position')}"
+            )
             return Checkerboard(rules, colouring, found.reachable, reason, found.moves or ())
     return _undecided(rules, colouring)
 
@@ -239,6 +246,8 @@ def theorem(rules: Rules, colouring: int) -> str:
 
 def _construction(rules: Rules) -> str:
     """What the construction of the moves is called."""
+    if rules.drops == (1, 2):
+        return "4s are dropped: row by row, with one drop a cell"
     short = min(rules.rows, rules.columns)
     if short == 1:
         return "a single row or column of at most three cells: by these moves"

@@ -1,6 +1,7 @@
 """Sequences of moves that fill boards of any size with checkerboards, after Edixhoven (2019), section 4.
 
-A colouring is named by the tile in the upper left corner, 2 or 4.  Only 2s are dropped, and no 8 is made.
+A colouring is named by the tile in the upper left corner, 2 or 4.  Only 2s are dropped, and no 8 is made;
+`row_by_row` is for games that drop 4s, too, and is not from the source.
 
 `two_columns`, `two_rows` and `one_row` are games in which every drop is on the topmost, then leftmost empty
 cell.  Mirrored in the main diagonal they are games in which it is on the leftmost, then topmost one.
@@ -30,6 +31,8 @@ def construct(rules: Rules, colouring: int) -> tuple[Move, ...] | None:
     '(1,1)R(1,1)L(1,2)R(1,1)'
     """
     rows, columns = rules.rows, rules.columns
+    if rules.drops == (1, 2) and rules.convention is None:
+        return row_by_row(rows, columns, colouring)
     for convention in ("rows", "columns"):
         if rules.convention in (None, convention) or 1 in (rows, columns):  # on a line both are the same
             sides = (rows, columns) if convention == "rows" else (columns, rows)
@@ -108,6 +111,31 @@ def three_rows(columns: int) -> tuple[Move, ...]:
         moves += _moves(columns, "U", (1, 2), "L", (1, last), "D", (2, last), "L", (2, k + 4))
     moves += _moves(columns, "U", (3, last - 1), "D", (1, last - 2), "R", (1, 1), "L", (1, last))
     return moves + _moves(columns, "R", (2, 1), "U", (2, 1), "D", (1, 1))
+
+
+def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
+    """Moves that fill any board with a checkerboard, if 4s are dropped too.  No tiles merge.
+
+    A row is filled from the right: each tile is dropped on its first cell, and R moves it on.  A full row
+    does not move along itself; D or U moves all full rows together to the other side of the board.  The next
+    row is filled beside them.  So the game has one drop for each cell, and no game can have fewer.
+
+    >>> from tilebase.patterns.moves import moves_text
+    >>> moves_text(Rules(2, 2, (1, 2)), row_by_row(2, 2, 2))
+    '(1,1)R(1,1)=4D(1,1)=4R(1,1)'
+    """
+    _check(rows, colouring)
+    _check(columns, colouring)
+    moves: list[Move] = []
+    for made in range(rows):
+        # The full rows are at the upper side after an even number of slides along the columns.
+        row, final = (
+            (rows - 1 - made, rows // 2 - (made + 1) // 2) if made % 2 else (made, (rows + made) // 2)
+        )
+        for column in range(columns - 1, -1, -1):
+            exponent = 1 + (final + column + colouring // 2 - 1) % 2
+            moves += [Drop(row * columns, exponent), "R" if column else "DU"[made % 2]]
+    return tuple(moves[:-1])
 
 
 def _moves(columns: int, *words: str | tuple[int, int]) -> tuple[Move, ...]:

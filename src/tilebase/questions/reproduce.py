@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.resources import files
-from itertools import accumulate, combinations_with_replacement, product
+from itertools import accumulate, combinations_with_replacement
 from typing import Any
 
 from tilebase.bdd.library import NODE_BYTES
@@ -27,10 +27,8 @@ from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
 from tilebase.counting.estimates import THREAD_RATE, counting
 from tilebase.errors import UsageError
-from tilebase.files.format import LayerFile
-from tilebase.game.game import Cells, Game
+from tilebase.game.game import Game
 from tilebase.game.notation import parse_shape
-from tilebase.game.symmetry import canonical
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
 from tilebase.patterns.moves import replay
 from tilebase.patterns.tallies import count_sequences
@@ -40,7 +38,6 @@ from tilebase.questions.prove import prove
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, symbolic
 from tilebase.runtime.resources import check_resources
-from tilebase.runtime.storage import temporary_folder
 from tilebase.small import oracle
 
 SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edixhoven"}
@@ -297,15 +294,15 @@ def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
 
 
 def _claim_cooperative(board: str) -> Claim | None:
-    """A checkerboard is reachable if a sequence leads to it, or if it is a state of the bounded game."""
-    verdicts = [checkerboard(board, colouring) for colouring in COLOURINGS]
-    if any(verdict.reachable for verdict in verdicts):
-        return Claim(lambda: "yes" if any(map(_replays, verdicts)) else "no", 1.0)
-    try:
-        game = Game(board, four=0, start="empty", largest=4)
-    except UsageError:
-        return None
-    return Claim(lambda: "yes" if reaches_checkerboard(game) else "no", counting_seconds(game))
+    """A checkerboard is reachable if a sequence leads to it; that none does is decided by search."""
+
+    def compute() -> str:
+        if any(_replays(checkerboard(board, colouring)) for colouring in COLOURINGS):
+            return "yes"
+        verdicts = [checkerboard(board, colouring, search=True) for colouring in COLOURINGS]
+        return "no" if all(verdict.reachable is False for verdict in verdicts) else "not decided"
+
+    return Claim(compute, 30.0)
 
 
 def _replays(verdict: Checkerboard) -> bool:
@@ -321,26 +318,6 @@ def two_lines_are_reachable(most: int) -> bool:
         for size in sizes
         for colouring in COLOURINGS
     )
-
-
-def reaches_checkerboard(game: Game) -> bool:
-    """Whether a full board of alternating 2s and 4s is a reachable state, in either colouring."""
-    cells = list(product(*(range(size) for size in game.shape)))
-    boards = [tuple(1 + (sum(coordinates) + colour) % 2 for coordinates in cells) for colour in range(2)]
-    return any(reaches(game, board) for board in boards)
-
-
-def reaches(game: Game, board: Cells) -> bool:
-    """Whether a board, up to symmetry, is a reachable state of a game."""
-    total = game.sum(board)
-    with temporary_folder() as folder:
-        run = folder / "run"
-        count(game, folder=run, keep="states", up_to=total)
-        path = run / "states" / f"{total:06d}.tbl"
-        if not path.exists():
-            return False
-        with LayerFile(path) as layer:
-            return game.pack(canonical(game, board)) in layer
 
 
 def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:

@@ -30,6 +30,9 @@ def checkerboard(
     count: Annotated[
         bool, Parameter(negative=(), help="Count the sequences of moves to each checkerboard.")
     ] = False,
+    search: Annotated[
+        bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
+    ] = False,
     budget: TimeOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
@@ -45,14 +48,16 @@ def checkerboard(
 
     tilebase pattern checkerboard 3x5
 
+    tilebase pattern checkerboard 10x10 --search
+
     tilebase pattern checkerboard 2x20 --deterministic --count
     """
     chosen = choose_format(form, output)
     rules = make_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
     seconds = parse_seconds(budget)
-    if rules.drops != (1,) and not deterministic:
+    if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard
-    verdicts = [decide(rules, tile, seconds=seconds) for tile in _colourings(colouring)]
+    verdicts = [decide(rules, tile, search=search, seconds=seconds) for tile in _colourings(colouring)]
     counted = None
     if count and all(verdict.reachable is False for verdict in verdicts):
         counted = Tally(rules, 0, 0, 0, 0)
