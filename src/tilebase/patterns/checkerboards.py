@@ -28,11 +28,11 @@ from itertools import pairwise
 from math import inf
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.notation import count_of, parse_shape
+from tilebase.game.notation import count_of
 from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
 from tilebase.patterns.constructions import construct, mirror
 from tilebase.patterns.moves import moves_text
-from tilebase.patterns.rules import Drop, Move, Position, Rules, drop
+from tilebase.patterns.rules import Drop, Move, Position, Rules, drop, parse_rules
 
 COLOURINGS = (2, 4)
 MOST_CELLS = 2_000
@@ -140,20 +140,11 @@ def checkerboard(
     False
     """
     return decide(
-        bounded_rules(size, drops, deterministic, convention), colouring, search=search, seconds=seconds
+        parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention),
+        colouring,
+        search=search,
+        seconds=seconds,
     )
-
-
-def bounded_rules(size: str, drops: str, deterministic: bool, convention: str) -> Rules:
-    """The rules of a bounded game.  Raises `UsageError`."""
-    sides = parse_shape(size)
-    if len(sides) != 2:
-        raise UsageError(f"{size} has {len(sides)} sides: these boards have rows and columns, as in 4x4")
-    tiles = {"2": (1,), "2,4": (1, 2)}.get(drops.replace(" ", ""))
-    if tiles is None:
-        raise UsageError(f"drops {drops!r}: new tiles are 2 or 2,4")
-    Rules(*sides, convention=convention)  # names a convention that does not exist also if it is not used
-    return Rules(*sides, tiles, 2, convention if deterministic else None)
 
 
 # -- deciding ------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from tilebase.errors import BoardError, ResourceError
 from tilebase.game.notation import count_of, exponent_of, tile_text
 from tilebase.patterns.backward import Backward, search_back
 from tilebase.patterns.moves import moves_text, replay
-from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, push
+from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 
@@ -83,7 +83,7 @@ class Reach:
 def reach(
     board: str,
     *,
-    drops: tuple[int, ...] = (2, 4),
+    drops: str = "2,4",
     afterstate: bool = False,
     seconds: float = math.inf,
     memory: int | None = None,
@@ -99,7 +99,7 @@ def reach(
     board:
         Rows of tiles, as ``"2,4/4,2"``; 0 is an empty cell.
     drops:
-        The tiles that may be dropped: ``(2,)`` or ``(2, 4)``.
+        Which tiles are dropped: ``2`` or ``2,4``.
     afterstate:
         Whether a drop follows; otherwise the player is to move.
     seconds, memory:
@@ -117,10 +117,10 @@ def reach(
     ResourceError
         If the board is too large for the search.
 
-    >>> reach("2,4/4,2").reachable, reach("4,4/4,4", drops=(2,)).reachable
+    >>> reach("2,4/4,2").reachable, reach("4,4/4,4", drops="2").reachable
     (True, False)
     """
-    rules, position = parse_position(board, tuple(exponent_of(tile, "new tile") for tile in drops))
+    rules, position = parse_position(board, parse_drops(drops))
     memory, _ = check_resources(memory, 1)
     began = time.perf_counter()
     reason = crowded(rules, position)
@@ -164,7 +164,7 @@ def _result(
 
 
 def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:
-    """The board of a text, and the rules of its size.  Raises `BoardError`."""
+    """The board of a text, and the rules of its size with these drops.  Raises `BoardError`."""
     rows = [row.split(",") for row in text.replace(" ", "").strip("/").split("/")]
     if len({len(row) for row in rows}) != 1:
         raise BoardError(f"{text!r} is not a board: write rows of the same length, as in 2,4/4,2")

@@ -187,18 +187,17 @@ def parse_rules(
     sides = parse_shape(size)
     if len(sides) != 2:
         raise UsageError(f"{size} has {len(sides)} sides: these boards have rows and columns, as in 4x4")
-    exponents = tuple(tile >> 1 for tile in parse_drops(drops))
     if convention not in CONVENTIONS:
         raise UsageError(f"convention {convention!r} does not exist: choose {' or '.join(CONVENTIONS)}")
-    return Rules(*sides, exponents, most, convention if deterministic else None)
+    return Rules(*sides, parse_drops(drops), most, convention if deterministic else None)
 
 
 def parse_drops(text: str) -> tuple[int, ...]:
-    """The tiles that are dropped: 2, or 2 and 4.  Raises `UsageError`."""
-    tiles = {"2": (2,), "2,4": (2, 4)}.get(text.replace(" ", ""))
-    if tiles is None:
+    """The exponents of the tiles that are dropped: ``2`` or ``2,4``.  Raises `UsageError`."""
+    exponents = {"2": (1,), "2,4": (1, 2)}.get(text.replace(" ", ""))
+    if exponents is None:
         raise UsageError(f"drops {text!r}: new tiles are 2 or 2,4")
-    return tiles
+    return exponents
 
 
 def drop(position: Position, new: Drop) -> Position:

@@ -28,8 +28,7 @@ from math import isqrt
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
-from tilebase.patterns.checkerboards import bounded_rules
-from tilebase.patterns.rules import Rules
+from tilebase.patterns.rules import Rules, parse_rules
 from tilebase.runtime.progress import Pace, Progress
 
 Ways = dict[Rows, int]
@@ -120,7 +119,7 @@ def count_sequences(
     >>> found.twos, found.fours, found.total
     (610734, 386610, 997344)
     """
-    rules = bounded_rules(size, drops, deterministic, convention)
+    rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
     return tally(rules, seconds=seconds, progress=progress)
 
 

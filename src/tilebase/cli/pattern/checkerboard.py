@@ -8,11 +8,12 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument, make_rules
+from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, decide
+from tilebase.patterns.rules import parse_rules
 from tilebase.patterns.tallies import Tally, tally
 
 VERDICTS = {True: "yes", False: "no", None: "not decided"}
@@ -53,7 +54,7 @@ def checkerboard(
     tilebase pattern checkerboard 2x20 --deterministic --count
     """
     chosen = choose_format(form, output)
-    rules = make_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
+    rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
     seconds = parse_seconds(budget)
     if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard

@@ -6,11 +6,6 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.patterns.rules import parse_drops
-from tilebase.patterns.rules import parse_rules as make_rules
-
-__all__ = ["ConventionOption", "DropsOption", "SizeArgument", "make_rules", "parse_drops"]
-
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
 DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2 or 2,4.")]
 ConventionOption = Annotated[

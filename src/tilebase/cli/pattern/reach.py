@@ -18,7 +18,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DropsOption, parse_drops
+from tilebase.cli.pattern.options import DropsOption
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
@@ -53,7 +53,7 @@ def reach(
 
     with counting_progress(quiet=quiet) as progress:
         found = ask(
-            board, drops=parse_drops(drops), afterstate=afterstate, seed=seed, memory=parse_bytes(memory),
+            board, drops=drops, afterstate=afterstate, seed=seed, memory=parse_bytes(memory),
             seconds=math.inf if limit is None else limit, progress=progress,
         )  # fmt: skip
     document = found.as_dict()
