@@ -50,6 +50,10 @@ def symbolic(*arguments: str) -> list[str]:
     return [*TILEBASE, "force", *arguments, "--spawns", "2", "--engine", "symbolic", "--quiet"]
 
 
+def pattern(*arguments: str) -> list[str]:
+    return [*TILEBASE, "pattern", *arguments, "--quiet"]
+
+
 def force(*arguments: str) -> list[str]:
     return [*TILEBASE, "force", *arguments, "--start", "empty", "--quiet"]
 
@@ -76,6 +80,11 @@ BENCHMARKS = [
     Benchmark("symbolic 4x4 16", symbolic("4x4", "16"), 8),
     Benchmark("symbolic 4x4 32", symbolic("4x4", "32"), 900),
     Benchmark("symbolic 3x3 512", symbolic("3x3", "512"), 60, slow=True),
+    # Searches back: 1,715 positions on 12x12, 456,220 on 3x12.
+    Benchmark("pattern checkerboard 12x12", pattern("checkerboard", "12x12", "--search"), 10),
+    Benchmark("pattern checkerboard 3x12", pattern("checkerboard", "3x12", "--search"), 60, slow=True),
+    # All sequences of moves, counted by positions.
+    Benchmark("pattern count 2x20", pattern("checkerboard", "2x20", "--deterministic", "--count"), 5),
     Benchmark("count 4x4 64", count("4x4", "64", "--memory", "16GiB"), 2400, 16 * 2**30, slow=True),
 ]
 
