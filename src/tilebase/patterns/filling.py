@@ -1,0 +1,258 @@
+"""Games that fill a board with 2s and 4s: drops of 2s, and no 8 is ever made.
+
+A board with a side of even length is filled from below.  `row_moves` builds one complete row after the other,
+each with 2s and 4s in turns and unequal to the row below.  For each it needs one free row above.  So the last
+rows are left.  A forward search of bounded width fills them; it sees one complete row below them, since what
+lies deeper never moves.  Boards with two odd sides are filled by that search alone.
+
+On one row, a slide puts all empty cells on one side.  So a drop is always at an end of the tiles, and only
+their order counts, whatever the length of the row.  `longest_line` lists every order that occurs: none has more
+than four tiles.  So a row of five or more cells is never full.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.moves import moves_text, replay
+from tilebase.patterns.onward import Aim, Onward, search_on
+from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, push
+from tilebase.runtime.progress import Progress
+
+WIDTHS = (2000, 10_000, 40_000, 160_000)
+"""How many positions of each layer the searches keep, one search after the other."""
+MOST_SIDE = 12
+
+
+@dataclass(frozen=True)
+class Filled:
+    """Whether a board can be filled with 2s and 4s.
+
+    Attributes
+    ----------
+    rules:
+        The board; the largest exponent is 2.
+    possible:
+        False is proved; None if no game was found.
+    moves:
+        A game that ends with a full board; replay it with `replay`.
+    reason:
+        Why it is not possible, or why that is not decided.
+    positions, seconds:
+        How many positions the searches kept, and their time.
+    """
+
+    rules: Rules
+    possible: bool | None
+    moves: tuple[Move, ...] | None
+    reason: str
+    positions: int
+    seconds: float
+
+    @property
+    def board(self) -> Position | None:
+        """The full board."""
+        return None if self.moves is None else replay(self.rules, self.moves)[-1]
+
+    @property
+    def drops(self) -> int | None:
+        """How many drops the game has."""
+        return None if self.moves is None else (len(self.moves) + 1) // 2
+
+    @property
+    def statement(self) -> str:
+        """What is claimed, in one sentence."""
+        verdict = {
+            True: f"can be filled with 2s and 4s, in {self.drops} drops of 2s",
+            False: "cannot be filled with 2s and 4s unless an 8 is made",
+            None: "may be filled with 2s and 4s or not: no game was found",
+        }[self.possible]
+        return f"a board of {self.rules} {verdict}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that was found, for JSON."""
+        return {
+            "statement": self.statement,
+            "size": str(self.rules),
+            "possible": self.possible,
+            "drops": self.drops,
+            "board": None if self.board is None else self.rules.text(self.board),
+            "moves": None if self.moves is None else moves_text(self.rules, self.moves),
+            "reason": self.reason,
+            "positions": self.positions,
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def fill_board(
+    rows: int,
+    columns: int,
+    *,
+    seed: int = 1,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> Filled:
+    """Find a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
+
+    A game with the same seed is the same game.  Raises `UsageError` or `ResourceError` if the board has no
+    cells or a side above 12.
+
+    >>> fill_board(1, 5).possible
+    False
+    >>> found = fill_board(2, 2)
+    >>> found.possible, 0 in found.board
+    (True, False)
+    """
+    rules = Rules(rows, columns, most=2)
+    if max(rows, columns) > MOST_SIDE and min(rows, columns) > 1:
+        raise ResourceError(f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one")
+    began = time.perf_counter()
+    if rules.cells == 1:
+        return Filled(rules, True, (Drop(0),), "", 0, time.perf_counter() - began)
+    if min(rows, columns) == 1 and rules.cells > longest_line():
+        reason = f"on one line, never more than {longest_line()} tiles are 2s and 4s without an 8"
+        return Filled(rules, False, None, reason, 0, time.perf_counter() - began)
+    kept, stopped = 0, False
+    for width in WIDTHS:
+        found, moves = _attempt(rows, columns, width, seed, began + seconds, progress)
+        kept += found.positions
+        stopped = found.stopped
+        if moves is not None:
+            replay(rules, moves)
+            return Filled(rules, True, moves, "", kept, time.perf_counter() - began)
+        if stopped:
+            break
+    reason = "time ran out" if stopped else f"no game is among {WIDTHS[-1]:,} positions of each layer"
+    return Filled(rules, None, None, reason, kept, time.perf_counter() - began)
+
+
+def _attempt(
+    rows: int,
+    columns: int,
+    width: int,
+    seed: int,
+    deadline: float,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Onward, tuple[Move, ...] | None]:
+    """One search for a game."""
+    flipped = should_flip(rows, columns)
+    height, length = (columns, rows) if flipped else (rows, columns)
+    free = min(max(length // 2, 2), height) if length % 2 == 0 else height
+    found, moves = finish(height, length, free, 2, None, width, seed, deadline, progress)
+    if moves is not None and flipped:
+        moves = mirrored(moves, height, length)
+    return found, moves
+
+
+def should_flip(rows: int, columns: int) -> bool:
+    """Whether the rows of a board are better built as columns: their length must be even, and short."""
+    return (columns % 2, columns) > (rows % 2, rows)
+
+
+@lru_cache
+def longest_line() -> int:
+    """The most tiles on one line if only 2s are dropped and no 8 is ever made.
+
+    Lists every order of tiles that a drop at either end and a slide can make, even if on some line that slide
+    would move nothing.
+    """
+    found: set[Position] = {(1,)}
+    waiting = [(1,)]
+    while waiting:
+        line = waiting.pop()
+        for sight in (line, line[::-1]):
+            pushed = push(sight, 2)
+            if pushed is not None:
+                tiles = tuple(value for value in pushed if value)
+                new = {(*tiles, 1), (1, *tiles)} - found
+                found |= new
+                waiting += new
+    return max(map(len, found))
+
+
+# -- rows, and what is above them ---------------------------------------------------------------------
+
+
+def finish(
+    rows: int,
+    columns: int,
+    free: int,
+    largest: int,
+    drops: int | None,
+    width: int,
+    seed: int,
+    deadline: float,
+    progress: Callable[[Progress], None] | None,
+    most: int = 1 << 20,
+) -> tuple[Onward, tuple[Move, ...] | None]:
+    """Build complete rows but for the highest `free` ones, and search for the rest of the game.
+
+    `largest`, `most` and `drops` are those of `Aim`, `drops` counted for the whole board.
+    """
+    built = list(complete_rows(rows, columns, rows - free))
+    below = replay(Rules(rows, columns, most=2), built)[-1]
+    small = Rules(min(free + 1, rows), columns)  # what the search sees
+    start, deeper = below[: small.cells], drops_made(below[small.cells :])
+    kept = frozenset(range(free * columns, small.cells))
+    aim = Aim(start, kept, largest, most, None if drops is None else drops - deeper)
+    found = search_on(small, aim, width=width, seed=seed, deadline=deadline, progress=progress)
+    return found, None if found.moves is None else (*built, *found.moves)
+
+
+def complete_rows(rows: int, columns: int, number: int) -> Iterator[Move]:
+    """A game that builds complete rows at the lower edge, with 2s and 4s in turns; a drop follows.
+
+    The number of columns must be even, and one row must be left free.  Each row takes 3 drops for 2 cells.
+
+    >>> rules = Rules(3, 4, most=2)
+    >>> rules.text(replay(rules, tuple(complete_rows(3, 4, 2)))[-1])
+    '0,0,0,0/2,4,2,4/4,2,4,2'
+    """
+    if number and (columns % 2 or not 0 < number < rows):
+        raise UsageError("complete rows are built on an even number of columns, below one free row")
+    for k in range(number):
+        moves = row_moves(rows - 1 - k, columns)
+        yield from moves if k % 2 == 0 else mirrored_sideways(moves, columns)
+
+
+def row_moves(row: int, columns: int) -> Iterator[Move]:
+    """The moves that build the row 4, 2, 4, 2 and so on; the row below it, if any, is 2, 4, 2, 4.
+
+    A 4 is made at the left edge.  Two 2s that fall on each other at the right edge make the next 4; a 2
+    beside it, and a slide to the left brings both.  The last 2 falls at the right edge.
+    """
+    above, here, right = (row - 1) * columns, row * columns, columns - 1
+    for cell in (here + right, here + right):
+        yield from (Drop(cell), "L")
+    for _ in range(columns // 2 - 1):
+        for cell, slide in ((above + right, "D"), (above + right, "D"), (here + right - 1, "L")):
+            yield from (Drop(cell), slide)
+    yield from (Drop(above + right), "D")
+
+
+def mirrored_sideways(moves: Iterator[Move], columns: int) -> Iterator[Move]:
+    """The moves on the board with left and right exchanged."""
+    sides = {"L": "R", "R": "L", "U": "U", "D": "D"}
+    for move in moves:
+        if isinstance(move, str):
+            yield sides[move]
+        else:
+            row, column = divmod(move.cell, columns)
+            yield move._replace(cell=row * columns + columns - 1 - column)
+
+
+def mirrored(moves: tuple[Move, ...], rows: int, columns: int) -> tuple[Move, ...]:
+    """The moves of a game on rows x columns, on the board with rows and columns exchanged."""
+    turned = {"L": "U", "U": "L", "R": "D", "D": "R"}
+    return tuple(
+        turned[move]
+        if isinstance(move, str)
+        else move._replace(cell=move.cell % columns * rows + move.cell // columns)
+        for move in moves
+    )
