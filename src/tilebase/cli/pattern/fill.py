@@ -1,0 +1,55 @@
+"""``tilebase pattern fill``: fill a board with 2s and 4s."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_seconds
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.pattern.options import SizeArgument, make_rules
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
+
+
+def fill(
+    size: SizeArgument,
+    *,
+    seed: Annotated[int, Parameter(help="Of the random choices: the same seed gives the same game.")] = 1,
+    budget: TimeOption = None,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Print a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
+
+    Exit status 1 if no such game exists, or if none was found: the sentence says which.
+
+    tilebase pattern fill 6x6
+
+    tilebase pattern fill 10x10 --seed 2
+    """
+    chosen = choose_format(form, output)
+    rules, limit = make_rules(size), parse_seconds(budget)
+    prepare_kernels()
+    from tilebase.patterns.filling import fill_board
+
+    with counting_progress(quiet=quiet) as progress:
+        found = fill_board(
+            rules.rows, rules.columns, seed=seed, seconds=math.inf if limit is None else limit,
+            progress=progress,
+        )  # fmt: skip
+    document = found.as_dict()
+    if chosen != "table" or output is not None:
+        write_rows([document], document, chosen, output)
+    else:
+        print(f"{found.statement}.")
+        if found.moves is not None:
+            print(document["board"].replace("/", "\n"))
+            print(document["moves"])
+    if found.reason:
+        print(f"tilebase: {found.reason}", file=sys.stderr)
+    return 0 if found.possible else 1

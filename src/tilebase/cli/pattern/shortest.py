@@ -1,0 +1,72 @@
+"""``tilebase pattern shortest``: the fewest drops after which no slide is left."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import (
+    FormatOption,
+    MemoryOption,
+    OutputOption,
+    QuietOption,
+    TimeOption,
+    parse_bytes,
+    parse_seconds,
+)
+from tilebase.cli.output import choose_format, write_rows
+from tilebase.cli.pattern.options import SizeArgument, make_rules
+from tilebase.cli.progress import counting_progress
+from tilebase.cli.startup import prepare_kernels
+
+MEMORY = 4 << 30
+SECONDS = 60.0
+
+
+def shortest(
+    size: SizeArgument,
+    *,
+    budget: TimeOption = None,
+    memory: MemoryOption = None,
+    seed: Annotated[int, Parameter(help="Of the random choices.")] = 1,
+    form: FormatOption = None,
+    output: OutputOption = None,
+    quiet: QuietOption = False,
+) -> int:
+    """Find the fewest drops of 2s after which no slide is left, and print such a game.
+
+    "Proved" means that no end position of fewer drops can be reached: the search back from all of them ended.
+    Without --budget, the search has 60 seconds. Exit status 1 if the number is not proved: then the lower
+    bound and the best game are printed.
+
+    tilebase pattern shortest 4x4
+
+    tilebase pattern shortest 10x10 --budget 10min
+    """
+    chosen = choose_format(form, output)
+    rules, limit = make_rules(size), parse_seconds(budget)
+    prepare_kernels()
+    from tilebase.patterns.shortest import shortest_game
+
+    with counting_progress(quiet=quiet) as progress:
+        found = shortest_game(
+            rules.rows, rules.columns, seed=seed, memory=parse_bytes(memory) or MEMORY,
+            seconds=SECONDS if limit is None else limit, progress=progress,
+        )  # fmt: skip
+    document = found.as_dict()
+    if chosen != "table" or output is not None:
+        row = {key: value for key, value in document.items() if key != "excluded"}
+        write_rows([row], document, chosen, output)
+    else:
+        print(f"{found.statement}.")
+        for drops, (ends, kept) in found.excluded.items():
+            print(f"{drops} drops: {ends:,} end positions, none can be reached ({kept:,} positions)")
+        if found.moves is not None:
+            print(document["board"].replace("/", "\n"))
+            print(document["moves"])
+    if not found.proved:
+        print(f"tilebase: {found.reason}", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,323 @@
+"""The shortest games: the fewest drops of 2s after which no slide is left.
+
+In an end position the board is full and no neighbours are equal.  The sum of its tiles gives the number of
+drops.  So the question is which end position with the least sum can be reached.
+
+* *Lower bound.*  `end_positions` lists all end positions of a sum.  If the search back from all of them ends
+  without a first position, no game has so many drops.  This is done for one sum after the other.
+* *Upper bound.*  On boards with a side of even length, complete rows are built from below (`filling`), and a
+  forward search finds the end of the game.  On other boards a narrow search goes back from the end positions.
+
+If both bounds meet, the game is proved to be a shortest one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tilebase.errors import ResourceError
+from tilebase.patterns.backward import search_back
+from tilebase.patterns.filling import fill_board, finish, mirrored, should_flip
+from tilebase.patterns.moves import moves_text, replay
+from tilebase.patterns.onward import Aim, search_on
+from tilebase.patterns.rules import Drop, Move, Position, Rules
+from tilebase.runtime.progress import Progress
+
+MOST_ENDS = 200_000
+"""Most end positions of one sum that are listed."""
+MOST_EXTRA = 12
+"""Most drops above those of a checkerboard for which an end is looked for."""
+WIDTH = 20_000
+NARROW = 2000
+MOST_SIDE = 12
+
+
+@dataclass(frozen=True)
+class Shortest:
+    """The fewest drops to an end position.
+
+    Attributes
+    ----------
+    rules:
+        The board.
+    lower:
+        No game with fewer drops ends: proved by exhaustive search.
+    moves:
+        The shortest game that was found; None if there is none.
+    excluded:
+        For each number of drops below `lower` with end positions: how many of them there are, one of each set
+        of symmetric ones, and how many positions the search back kept.
+    seconds:
+        Time for all.
+    reason:
+        Why the lower bound is not larger; empty if the game is proved to be a shortest one.
+    """
+
+    rules: Rules
+    lower: int
+    moves: tuple[Move, ...] | None
+    excluded: dict[int, tuple[int, int]]
+    seconds: float
+    reason: str
+
+    @property
+    def drops(self) -> int | None:
+        """How many drops the game has."""
+        return None if self.moves is None else (len(self.moves) + 1) // 2
+
+    @property
+    def proved(self) -> bool:
+        """Whether no game with fewer drops ends."""
+        return self.drops == self.lower
+
+    @property
+    def board(self) -> Position | None:
+        """The end position of the game."""
+        return None if self.moves is None else replay(self.rules, self.moves)[-1]
+
+    @property
+    def statement(self) -> str:
+        """What is claimed, in one sentence."""
+        if self.moves is None:
+            return f"on {self.rules}, no game with fewer than {self.lower} drops ends; no game was found"
+        if self.proved:
+            return f"on {self.rules}, a shortest game has {self.drops} drops: proved"
+        return f"on {self.rules}, a shortest game has from {self.lower} to {self.drops} drops"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything that was found, for JSON."""
+        rows, columns = self.rules.rows, self.rules.columns
+        return {
+            "statement": self.statement,
+            "size": str(self.rules),
+            "lower": self.lower,
+            "drops": self.drops,
+            "proved": self.proved,
+            "checkerboard": float(Fraction(3 * rows * columns, 2)),
+            "conjectured": float(conjectured_bound(rows, columns)),
+            "zeegers": zeegers_bound(rows, columns),
+            "board": None if self.board is None else self.rules.text(self.board),
+            "moves": None if self.moves is None else moves_text(self.rules, self.moves),
+            "excluded": [
+                {"drops": drops, "end_positions": ends, "positions": kept}
+                for drops, (ends, kept) in self.excluded.items()
+            ],
+            "seconds": round(self.seconds, 2),
+            "reason": self.reason,
+        }
+
+
+def conjectured_bound(rows: int, columns: int) -> Fraction:
+    """The bound that Edixhoven suspects for boards with two even sides above 2: 3mn/2 + 7 drops."""
+    return Fraction(3 * rows * columns, 2) + 7
+
+
+def zeegers_bound(rows: int, columns: int) -> float:
+    """The older bound of Zeegers: 3m(n - 1)/2 + 3 * 2^(m/2) - 3 drops, for even m."""
+    return 1.5 * rows * (columns - 1) + 3 * 2 ** (rows / 2) - 3
+
+
+def shortest_game(
+    rows: int,
+    columns: int,
+    *,
+    seed: int = 1,
+    memory: int = 4 << 30,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> Shortest:
+    """Find the fewest drops of 2s after which no slide is left.
+
+    Parameters
+    ----------
+    rows, columns:
+        The size of the board.
+    seed:
+        Of the searches for a game.
+    memory:
+        Bytes for the layers of one exhaustive search.
+    seconds:
+        Time for all.  What is known then is returned.
+    progress:
+        Called with a `Progress` about ten times a second.
+
+    Raises
+    ------
+    UsageError, ResourceError
+        If the board has no cells, or a side above 12.
+
+    >>> found = shortest_game(2, 3)
+    >>> found.drops, found.proved, found.rules.text(found.board)
+    (9, True, '2,4,2/4,2,4')
+    """
+    rules = Rules(rows, columns)
+    if max(rows, columns) > MOST_SIDE:
+        raise ResourceError(f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one")
+    began = time.perf_counter()
+    deadline = began + seconds
+    moves = _built(rules, seed, deadline, progress)
+    lower, reason = 1, ""
+    excluded: dict[int, tuple[int, int]] = {}
+    while moves is None or lower < drops_of(moves):
+        ends = list_ends(rules, lower)
+        if ends is None:
+            reason = f"more than {MOST_ENDS:,} end positions have the sum of {lower} drops"
+            break
+        if ends:
+            left = deadline - time.perf_counter()
+            try:
+                found = search_back(rules, ends, memory=memory, seconds=left, progress=progress)
+            except ResourceError as error:
+                reason = str(error)
+                break
+            if found.reachable:
+                moves = found.moves
+                break
+            if found.reachable is None:
+                reason = f"for {lower} drops, {found.reason}"
+                break
+            excluded[lower] = (len(ends), found.positions)
+        lower += 1
+    if reason:
+        moves = _narrowed(rules, lower, moves, seed, seconds, progress)
+    proved = moves is not None and drops_of(moves) == lower
+    if moves is not None:
+        replay(rules, moves)
+    return Shortest(rules, lower, moves, excluded, time.perf_counter() - began, "" if proved else reason)
+
+
+def drops_of(moves: tuple[Move, ...]) -> int:
+    """How many drops a game has: it begins and ends with one."""
+    return (len(moves) + 1) // 2
+
+
+# -- end positions ------------------------------------------------------------------------------------
+
+
+def list_ends(rules: Rules, drops: int) -> list[Position] | None:
+    """The end positions of a sum, one of each set of symmetric ones; None if they are too many.
+
+    >>> list_ends(Rules(2, 2), 6)
+    [(1, 2, 2, 1)]
+    """
+    found: set[Position] = set()
+    for position in end_positions(rules, drops):
+        found.add(rules.canonical(position))
+        if len(found) > MOST_ENDS:
+            return None
+    return sorted(found)
+
+
+def end_positions(rules: Rules, drops: int) -> Iterator[Position]:
+    """All end positions with half the tile sum `drops`: full, and no neighbours equal."""
+    least = [_least(rules, cell) for cell in range(rules.cells + 1)]
+    yield from _extended(rules, least, [], drops)
+
+
+def _extended(rules: Rules, least: list[int], board: list[int], left: int) -> Iterator[Position]:
+    """The end positions that begin with some tiles, with so much left of half the sum."""
+    cell = len(board)
+    if cell == rules.cells:
+        if left == 0:
+            yield tuple(board)
+        return
+    value = 1
+    while (1 << value >> 1) + least[cell + 1] <= left:
+        beside = cell % rules.columns and board[cell - 1] == value
+        if not beside and (cell < rules.columns or board[cell - rules.columns] != value):
+            yield from _extended(rules, least, [*board, value], left - (1 << value >> 1))
+        value += 1
+
+
+def _least(rules: Rules, cell: int) -> int:
+    """A lower bound of half the sum of the cells from one on: two neighbours have 3 at least."""
+    rest = -cell % rules.columns
+    full = (rules.cells - cell - rest) // rules.columns
+    pairs = rest // 2 + full // 2 * rules.columns + full % 2 * (rules.columns // 2)
+    singles = rest % 2 + full % 2 * (rules.columns % 2)
+    return 3 * pairs + singles
+
+
+# -- games --------------------------------------------------------------------------------------------
+
+
+def _built(
+    rules: Rules, seed: int, deadline: float, progress: Callable[[Progress], None] | None
+) -> tuple[Move, ...] | None:
+    """A game on complete rows, if a side has an even length."""
+    rows, columns = rules.rows, rules.columns
+    if rules.cells == 1:
+        return (Drop(0),)
+    if min(rows, columns) < 2 or (rows % 2 and columns % 2):
+        return None
+    flipped = should_flip(rows, columns)
+    height, length = (columns, rows) if flipped else (rows, columns)
+    moves = _low_ends(height, length, seed, deadline, progress)
+    if moves is None:
+        moves = _from_full(height, length, seed, deadline, progress)
+    return mirrored(moves, height, length) if moves is not None and flipped else moves
+
+
+def _low_ends(
+    rows: int, columns: int, seed: int, deadline: float, progress: Callable[[Progress], None] | None
+) -> tuple[Move, ...] | None:
+    """Complete rows but for two, and the shortest end that a search finds there."""
+    if columns > 6:
+        return None  # such an end is longer than one from a full board
+    for extra in range(MOST_EXTRA):
+        _, moves = finish(
+            rows, columns, min(2, rows), 3, 3 * rows * columns // 2 + extra, WIDTH, seed, deadline, progress,
+            most=(extra + 1) // 2,
+        )  # fmt: skip
+        if moves is not None or time.perf_counter() > deadline:
+            return moves
+    return None
+
+
+def _from_full(
+    rows: int, columns: int, seed: int, deadline: float, progress: Callable[[Progress], None] | None
+) -> tuple[Move, ...] | None:
+    """A board filled with 2s and 4s, and the shortest end after its last slides."""
+    left = deadline - time.perf_counter()
+    filled = fill_board(rows, columns, seed=seed, seconds=left, progress=progress)
+    if filled.moves is None:
+        return None
+    positions = replay(filled.rules, filled.moves)
+    rules = Rules(rows, columns)
+    for extra in range(MOST_EXTRA):
+        for back in (2, 6, 10):
+            start = positions[-back]
+            kept = frozenset(range((columns // 2 + 1) * columns, rules.cells))
+            aim = Aim(start, kept, 3, (extra + 1) // 2, 3 * rules.cells // 2 + extra)
+            found = search_on(rules, aim, width=WIDTH, seed=seed, deadline=deadline, progress=progress)
+            if found.moves is not None:
+                return (*filled.moves[: len(filled.moves) - back + 1], *found.moves)
+    return None
+
+
+def _narrowed(
+    rules: Rules,
+    lower: int,
+    moves: tuple[Move, ...] | None,
+    seed: int,
+    seconds: float,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[Move, ...] | None:
+    """A shorter game, if narrow searches back find one in as much time again."""
+    deadline = time.perf_counter() + seconds
+    most = 2 * rules.cells + MOST_EXTRA if moves is None else drops_of(moves)
+    for drops in range(lower, most):
+        ends = list_ends(rules, drops)
+        if ends is None:
+            break
+        left = deadline - time.perf_counter()
+        if ends and left > 0:
+            found = search_back(rules, ends, width=NARROW, seed=seed, seconds=left / 2, progress=progress)
+            if found.moves is not None:
+                return found.moves
+    return moves
