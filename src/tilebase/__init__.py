@@ -55,11 +55,15 @@ if TYPE_CHECKING:
     from tilebase.patterns.checkerboards import checkerboard as checkerboard
     from tilebase.patterns.checking import LemmaCheck as LemmaCheck
     from tilebase.patterns.checking import check_lemmas as check_lemmas
+    from tilebase.patterns.filling import Filled as Filled
+    from tilebase.patterns.filling import fill_board as fill_board
     from tilebase.patterns.lemmas import Lemma as Lemma
     from tilebase.patterns.reach import Reach as Reach
     from tilebase.patterns.reach import reach as reach
     from tilebase.patterns.replays import Replay as Replay
     from tilebase.patterns.replays import replay_moves as replay_moves
+    from tilebase.patterns.shortest import Shortest as Shortest
+    from tilebase.patterns.shortest import shortest_game as shortest_game
     from tilebase.patterns.tallies import Recurrence as Recurrence
     from tilebase.patterns.tallies import Tally as Tally
     from tilebase.patterns.tallies import count_sequences as count_sequences
@@ -171,6 +175,10 @@ _HOMES = {
         "LemmaCheck",
         "check_lemmas",
     ),
+    "patterns.filling": (
+        "Filled",
+        "fill_board",
+    ),
     "patterns.lemmas": ("Lemma",),
     "patterns.reach": (
         "Reach",
@@ -179,6 +187,10 @@ _HOMES = {
     "patterns.replays": (
         "Replay",
         "replay_moves",
+    ),
+    "patterns.shortest": (
+        "Shortest",
+        "shortest_game",
     ),
     "patterns.tallies": (
         "Recurrence",

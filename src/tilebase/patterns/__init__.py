@@ -10,6 +10,7 @@
 * `constructions`: sequences that fill boards of any size with checkerboards.
 * `tallies`: how many sequences lead to a position, and recurrences in such counts.
 * `backward`: searches from positions back to the empty board.
+* `onward`: forward searches for games that fill a board.
 * `checkerboards`, `filling`, `shortest`: the questions.
 * `strips`: sequences as pictures.
 

@@ -286,16 +286,19 @@ class Table:
         self.used = 0
 
     def add(self, keys: Words) -> None:
+        """Insert boards."""
         while 2 * (self.used + len(keys)) > len(self.slots):
             self.grow()
         self.used += unslide.insert_all(keys, self.slots)
 
     def grow(self) -> None:
+        """Make the table four times as large."""
         keys = self.keys()
         self.slots = np.zeros((4 * len(self.slots), self.slots.shape[1]), dtype=np.uint64)
         unslide.insert_all(keys, self.slots)
 
     def keys(self) -> Words:
+        """All boards, in the order of their slots."""
         out = np.zeros((self.used, self.slots.shape[1]), dtype=np.uint64)
         unslide.collect(self.slots, out)
         return out

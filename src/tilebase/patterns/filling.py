@@ -6,8 +6,8 @@ rows are left.  A forward search of bounded width fills them; it sees one comple
 lies deeper never moves.  Boards with two odd sides are filled by that search alone.
 
 On one row, a slide puts all empty cells on one side.  So a drop is always at an end of the tiles, and only
-their order counts, whatever the length of the row.  `longest_line` lists every order that occurs: none has more
-than four tiles.  So a row of five or more cells is never full.
+their order counts, whatever the length of the row.  `longest_line` lists every order that occurs: none has
+more than four tiles.  So a row of five or more cells is never full.
 """
 
 from __future__ import annotations
@@ -111,7 +111,9 @@ def fill_board(
     """
     rules = Rules(rows, columns, most=2)
     if max(rows, columns) > MOST_SIDE and min(rows, columns) > 1:
-        raise ResourceError(f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one")
+        raise ResourceError(
+            f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
+        )
     began = time.perf_counter()
     if rules.cells == 1:
         return Filled(rules, True, (Drop(0),), "", 0, time.perf_counter() - began)
@@ -163,7 +165,7 @@ def longest_line() -> int:
     would move nothing.
     """
     found: set[Position] = {(1,)}
-    waiting = [(1,)]
+    waiting: list[Position] = [(1,)]
     while waiting:
         line = waiting.pop()
         for sight in (line, line[::-1]):

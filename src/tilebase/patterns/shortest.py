@@ -157,10 +157,12 @@ def shortest_game(
     """
     rules = Rules(rows, columns)
     if max(rows, columns) > MOST_SIDE:
-        raise ResourceError(f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one")
+        raise ResourceError(
+            f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
+        )
     began = time.perf_counter()
     deadline = began + seconds
-    moves = _built(rules, seed, deadline, progress)
+    moves = built_game(rules, seed, deadline, progress)
     lower, reason = 1, ""
     excluded: dict[int, tuple[int, int]] = {}
     while moves is None or lower < drops_of(moves):
@@ -246,10 +248,13 @@ def _least(rules: Rules, cell: int) -> int:
 # -- games --------------------------------------------------------------------------------------------
 
 
-def _built(
-    rules: Rules, seed: int, deadline: float, progress: Callable[[Progress], None] | None
+def built_game(
+    rules: Rules,
+    seed: int = 1,
+    deadline: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Move, ...] | None:
-    """A game on complete rows, if a side has an even length."""
+    """A short game on complete rows, if a side has an even length: an upper bound, found by search."""
     rows, columns = rules.rows, rules.columns
     if rules.cells == 1:
         return (Drop(0),)

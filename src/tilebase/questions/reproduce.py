@@ -31,6 +31,8 @@ from tilebase.game.game import Game
 from tilebase.game.notation import parse_shape
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
 from tilebase.patterns.moves import replay
+from tilebase.patterns.rules import Rules
+from tilebase.patterns.shortest import built_game, drops_of
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
 from tilebase.questions.force import SEARCH_RATE, Forced, force, largest_forced, patience_for, search_estimate
@@ -293,6 +295,14 @@ def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
     return _claim_cooperative(board) if question == "cooperatively_reachable" else None
 
 
+def _claim_shortest(fact: Fact, _: _Counts) -> Claim | None:
+    """Claim the number of drops to an end position; fewer drops improve on it."""
+    if fact.file != "checkerboards.tsv" or fact.columns["question"] != "drops_to_an_end_position":
+        return None
+    rules = Rules(*parse_shape(fact.columns["board"]))
+    return Claim(lambda: drops_of(built_game(rules) or ()), 50.0, cost=True)
+
+
 def _claim_cooperative(board: str) -> Claim | None:
     """A checkerboard is reachable if a sequence leads to it; that none does is decided by search."""
 
@@ -420,6 +430,7 @@ CLAIMS = (
     _claim_optimal_values,
     _claim_forced,
     _claim_checkerboards,
+    _claim_shortest,
     _claim_bounds,
     _claim_symbolic,
 )

@@ -1,0 +1,111 @@
+"""Games that fill a board with 2s and 4s."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from tilebase import fill_board
+from tilebase.cli import main
+from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.filling import complete_rows, longest_line, mirrored
+from tilebase.patterns.moves import parse_moves, replay
+from tilebase.patterns.onward import Aim, search_on
+from tilebase.patterns.rules import Rules
+
+SMALL = [(m, n) for m in range(2, 7) for n in range(2, 7)]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [*SMALL, (8, 8), (2, 12), (12, 2)])
+def test_boards_are_filled(rows, columns):
+    found = fill_board(rows, columns)
+    assert found.possible
+    final = replay(Rules(rows, columns, most=2), found.moves)[-1]
+    assert final == found.board
+    assert set(final) <= {1, 2}
+    assert found.drops == sum(final)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "columns"), [(7, 7), (7, 9), (9, 9), (10, 10), (9, 10), (10, 9)])
+def test_large_boards_are_filled(rows, columns):
+    found = fill_board(rows, columns)
+    assert found.possible
+    assert set(replay(Rules(rows, columns, most=2), found.moves)[-1]) <= {1, 2}
+
+
+def states_of_one_row(cells: int) -> set[tuple[int, ...]]:
+    """All positions of play on one row without an 8."""
+    rules = Rules(1, cells, most=2)
+    states: set[tuple[int, ...]] = set()
+    new = {after for _, after in rules.spawns(rules.empty)}
+    while new:
+        states |= new
+        slid = {after for state in new for _, after in rules.slides(state)}
+        new = {state for after in slid for _, state in rules.spawns(after)} - states
+    return states
+
+
+def test_one_row_is_filled_up_to_four_cells():
+    for cells in range(1, 11):
+        states = states_of_one_row(cells)
+        full = any(0 not in state for state in states)
+        assert fill_board(1, cells).possible == fill_board(cells, 1).possible == full == (cells <= 4)
+        assert max(sum(value > 0 for value in state) for state in states) <= longest_line() == 4
+
+
+@pytest.mark.parametrize("columns", [2, 4, 6, 8, 10, 30])
+def test_complete_rows_of_any_even_length(columns):
+    rules = Rules(7, columns, most=2)
+    moves = tuple(complete_rows(7, columns, 6))
+    final = replay(rules, moves)[-1]
+    rows = [final[at : at + columns] for at in range(0, rules.cells, columns)]
+    assert not any(rows[0])
+    assert all(set(row[::2]) != set(row[1::2]) and set(row) == {1, 2} for row in rows[1:])
+    for above, below in pairwise(rows[1:]):
+        assert all(one != other for one, other in zip(above, below, strict=True))
+    assert sum(not isinstance(move, str) for move in moves) == 6 * columns * 3 // 2
+
+
+def test_a_mirrored_game_ends_with_the_mirrored_board():
+    found = fill_board(3, 4)
+    final = replay(Rules(4, 3, most=2), mirrored(found.moves, 3, 4))[-1]
+    assert final == tuple(found.board[column * 4 + row] for row in range(4) for column in range(3))
+
+
+def test_an_exhaustive_forward_search_knows_that_nothing_fills():
+    found = search_on(Rules(1, 6), Aim((0,) * 6), width=1000)
+    assert found.moves is None
+    assert found.exhaustive
+
+
+def test_seeds_and_budgets():
+    assert fill_board(5, 5, seed=4).moves == fill_board(5, 5, seed=4).moves
+    late = fill_board(9, 9, seconds=0)
+    assert late.possible is None
+    assert late.reason == "time ran out"
+
+
+def test_refusals():
+    with pytest.raises(UsageError, match="0 cells"):
+        fill_board(0, 4)
+    with pytest.raises(ResourceError, match="a side above 12"):
+        fill_board(13, 13)
+    with pytest.raises(UsageError, match="even number of columns"):
+        list(complete_rows(4, 3, 2))
+
+
+def test_the_command(capsys):
+    assert main(["pattern", "fill", "3x4", "-q"]) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[0] == "a board of 3x4 can be filled with 2s and 4s, in 17 drops of 2s."
+    rules = Rules(3, 4, most=2)
+    assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[1:4])
+    assert main(["pattern", "fill", "3x4", "-q", "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["drops"] == 17
+    assert main(["pattern", "fill", "1x5", "-q"]) == 1
+    captured = capsys.readouterr()
+    assert "cannot be filled" in captured.out
+    assert "never more than 4 tiles" in captured.err

@@ -1,0 +1,117 @@
+"""The shortest games, against a search from the empty board by the plain rules."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+
+import pytest
+
+from tilebase import shortest_game
+from tilebase.cli import main
+from tilebase.errors import ResourceError, UsageError
+from tilebase.patterns.moves import parse_moves, replay
+from tilebase.patterns.rules import Rules, drops_made
+from tilebase.patterns.shortest import built_game, conjectured_bound, end_positions, list_ends, zeegers_bound
+
+
+def fewest_drops(rules: Rules) -> int:
+    """The fewest drops to an end position: all games, layer by layer."""
+    layer, drops = {after for _, after in rules.spawns(rules.empty)}, 1
+    while not any(map(rules.is_stuck, layer)):
+        slid = {rules.canonical(after) for state in layer for _, after in rules.slides(state)}
+        layer = {rules.canonical(state) for after in slid for _, state in rules.spawns(after)}
+        drops += 1
+    return drops
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 2), (2, 3), (3, 2), (2, 4), (3, 3)]
+)
+def test_small_boards_against_all_games(rows, columns):
+    found = shortest_game(rows, columns)
+    assert found.proved
+    assert found.drops == fewest_drops(Rules(rows, columns))
+    assert found.rules.is_stuck(replay(found.rules, found.moves)[-1])
+
+
+def test_end_positions_are_all_that_are_full_without_equal_neighbours():
+    rules = Rules(2, 3)
+    boards = [board for board in product(range(1, 4), repeat=6) if rules.is_stuck(board)]
+    for drops in range(6, 14):
+        expected = {board for board in boards if drops_made(board) == drops}
+        found = {board for board in end_positions(rules, drops) if max(board) <= 3}
+        assert found == expected
+        assert set(list_ends(rules, drops)) == {
+            rules.canonical(board) for board in end_positions(rules, drops)
+        }
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "drops"),
+    [(3, 4, 20), (4, 4, 26), (3, 5, 22), (4, 5, 32), (6, 4, 38), (12, 4, 74), (9, 2, 27), (4, 11, 68)],
+)
+def test_games_that_are_proved_shortest(rows, columns, drops):
+    found = shortest_game(rows, columns)
+    assert found.proved
+    assert found.drops == drops
+    final = replay(found.rules, found.moves)[-1]
+    assert found.rules.is_stuck(final)
+    assert drops_made(final) == drops
+
+
+@pytest.mark.parametrize(("rows", "columns", "extra"), [(5, 6, 4), (6, 6, 4), (8, 8, 6)])
+def test_games_on_larger_boards(rows, columns, extra):
+    rules = Rules(rows, columns)
+    final = replay(rules, built_game(rules))[-1]
+    assert rules.is_stuck(final)
+    assert drops_made(final) == 3 * rules.cells // 2 + extra < conjectured_bound(rows, columns)
+
+
+@pytest.mark.slow
+def test_ten_by_ten():
+    rules = Rules(10, 10)
+    final = replay(rules, built_game(rules))[-1]
+    assert rules.is_stuck(final)
+    assert drops_made(final) == 156
+
+
+@pytest.mark.slow
+def test_larger_proofs():
+    assert shortest_game(3, 6).drops == 29
+    found = shortest_game(3, 7)
+    assert (found.drops, found.proved) == (31, True)
+
+
+def test_published_bounds():
+    assert (conjectured_bound(10, 10), zeegers_bound(10, 10)) == (157, 228)
+
+
+def test_limits():
+    found = shortest_game(6, 6, seconds=0.2)
+    assert not found.proved
+    assert found.reason
+    assert shortest_game(5, 5, seconds=0.5).lower >= 37
+
+
+def test_refusals():
+    with pytest.raises(UsageError, match="0 cells"):
+        shortest_game(0, 4)
+    with pytest.raises(ResourceError, match="a side above 12"):
+        shortest_game(13, 2)
+
+
+def test_the_command(capsys):
+    assert main(["pattern", "shortest", "4x4", "-q"]) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[0] == "on 4x4, a shortest game has 26 drops: proved."
+    assert text[1] == "24 drops: 1 end positions, none can be reached (9 positions)"
+    rules = Rules(4, 4)
+    assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[2:6])
+    assert main(["pattern", "shortest", "4x4", "-q", "-f", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["lower"], document["drops"], document["proved"]) == (26, 26, True)
+    assert main(["pattern", "shortest", "6x6", "-q", "--budget", "2s"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.startswith("on 6x6, a shortest game has from ")
+    assert "time ran out" in captured.err
