@@ -33,7 +33,9 @@ MOST_ENDS = 200_000
 MOST_EXTRA = 12
 """Most drops above those of a checkerboard for which an end is looked for."""
 WIDTH = 20_000
+"""Positions of each layer of a forward search."""
 NARROW = 2000
+"""Positions of each layer, and end positions, of a narrow search back."""
 MOST_SIDE = 12
 
 
@@ -201,7 +203,7 @@ def drops_of(moves: tuple[Move, ...]) -> int:
 # -- end positions ------------------------------------------------------------------------------------
 
 
-def list_ends(rules: Rules, drops: int) -> list[Position] | None:
+def list_ends(rules: Rules, drops: int, most: int = MOST_ENDS) -> list[Position] | None:
     """The end positions of a sum, one of each set of symmetric ones; None if they are too many.
 
     >>> list_ends(Rules(2, 2), 6)
@@ -210,7 +212,7 @@ def list_ends(rules: Rules, drops: int) -> list[Position] | None:
     found: set[Position] = set()
     for position in end_positions(rules, drops):
         found.add(rules.canonical(position))
-        if len(found) > MOST_ENDS:
+        if len(found) > most:
             return None
     return sorted(found)
 
@@ -317,11 +319,11 @@ def _narrowed(
     deadline = time.perf_counter() + seconds
     most = 2 * rules.cells + MOST_EXTRA if moves is None else drops_of(moves)
     for drops in range(lower, most):
-        ends = list_ends(rules, drops)
+        left = deadline - time.perf_counter()
+        ends = list_ends(rules, drops, NARROW) if left > 0 else None
         if ends is None:
             break
-        left = deadline - time.perf_counter()
-        if ends and left > 0:
+        if ends:
             found = search_back(rules, ends, width=NARROW, seed=seed, seconds=left / 2, progress=progress)
             if found.moves is not None:
                 return found.moves
