@@ -279,7 +279,7 @@ def _low_ends(
     for extra in range(MOST_EXTRA):
         _, moves = finish(
             rows, columns, min(2, rows), 3, 3 * rows * columns // 2 + extra, WIDTH, seed, deadline, progress,
-            most=(extra + 1) // 2,
+            most=extra // 2,
         )  # fmt: skip
         if moves is not None or time.perf_counter() > deadline:
             return moves
@@ -300,7 +300,7 @@ def _from_full(
         for back in (2, 6, 10):
             start = positions[-back]
             kept = frozenset(range((columns // 2 + 1) * columns, rules.cells))
-            aim = Aim(start, kept, 3, (extra + 1) // 2, 3 * rules.cells // 2 + extra)
+            aim = Aim(start, kept, 3, extra // 2, 3 * rules.cells // 2 + extra)
             found = search_on(rules, aim, width=WIDTH, seed=seed, deadline=deadline, progress=progress)
             if found.moves is not None:
                 return (*filled.moves[: len(filled.moves) - back + 1], *found.moves)
