@@ -5,7 +5,7 @@ drops.  So the question is which end position with the least sum can be reached.
 
 * *Lower bound.*  `end_positions` lists all end positions of a sum.  If the search back from all of them ends
   without a first position, no game has so many drops.  This is done for one sum after the other.
-* *Upper bound.*  On boards with a side of even length, complete rows are built from below (`filling`), and a
+* *Upper bound.*  A checkerboard, if it can be reached, is the least of all.  On boards with a side of even length, complete rows are built from below (`filling`), and a
   forward search finds the end of the game.  On other boards a narrow search goes back from the end positions.
 
 If both bounds meet, the game is proved to be a shortest one.
@@ -22,6 +22,7 @@ from typing import Any
 
 from tilebase.errors import ResourceError
 from tilebase.patterns.backward import search_back
+from tilebase.patterns.checkerboards import COLOURINGS, checkerboard
 from tilebase.patterns.filling import fill_board, finish, mirrored, should_flip
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, search_on
@@ -155,7 +156,7 @@ def shortest_game(
 
     >>> found = shortest_game(2, 3)
     >>> found.drops, found.proved, found.rules.text(found.board)
-    (9, True, '2,4,2/4,2,4')
+    (9, True, '4,2,4/2,4,2')
     """
     rules = Rules(rows, columns)
     if max(rows, columns) > MOST_SIDE:
@@ -256,10 +257,14 @@ def built_game(
     deadline: float = math.inf,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Move, ...] | None:
-    """A short game on complete rows, if a side has an even length: an upper bound, found by search."""
+    """A short game to a checkerboard, or on complete rows if a side has an even length: an upper bound."""
     rows, columns = rules.rows, rules.columns
     if rules.cells == 1:
         return (Drop(0),)
+    checkerboards = [checkerboard(str(rules), colouring).moves for colouring in COLOURINGS]
+    ended = [game for game in checkerboards if game]
+    if ended:
+        return tuple(min(ended, key=len))
     if min(rows, columns) < 2 or (rows % 2 and columns % 2):
         return None
     flipped = should_flip(rows, columns)
