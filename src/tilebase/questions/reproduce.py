@@ -299,7 +299,8 @@ def _claim_shortest(fact: Fact, _: _Counts) -> Claim | None:
     """Claim the number of drops to an end position; fewer drops improve on it."""
     if fact.file != "checkerboards.tsv" or fact.columns["question"] != "drops_to_an_end_position":
         return None
-    rules = Rules(*parse_shape(fact.columns["board"]))
+    rows, columns = parse_shape(fact.columns["board"])
+    rules = Rules(rows, columns)
     return Claim(lambda: drops_of(built_game(rules) or ()), 50.0, cost=True)
 
 
