@@ -18,7 +18,7 @@ from tilebase.patterns.rules import Rules
 SMALL = [(m, n) for m in range(2, 7) for n in range(2, 7)]
 
 
-@pytest.mark.parametrize(("rows", "columns"), [*SMALL, (8, 8), (2, 12), (12, 2)])
+@pytest.mark.parametrize(("rows", "columns"), [*SMALL, (8, 8), (9, 10), (10, 10), (2, 12), (12, 2)])
 def test_boards_are_filled(rows, columns):
     found = fill_board(rows, columns)
     assert found.possible
@@ -29,7 +29,7 @@ def test_boards_are_filled(rows, columns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("rows", "columns"), [(7, 7), (7, 9), (9, 9), (10, 10), (9, 10), (10, 9)])
+@pytest.mark.parametrize(("rows", "columns"), [(5, 9), (7, 7), (7, 9)])
 def test_large_boards_are_filled(rows, columns):
     found = fill_board(rows, columns)
     assert found.possible
