@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import SizeArgument, make_rules
+from tilebase.cli.pattern.options import SizeArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
@@ -33,10 +33,12 @@ def fill(
     tilebase pattern fill 10x10 --seed 2
     """
     chosen = choose_format(form, output)
-    rules, limit = make_rules(size), parse_seconds(budget)
+    limit = parse_seconds(budget)
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
+    from tilebase.patterns.rules import parse_rules
 
+    rules = parse_rules(size)
     with counting_progress(quiet=quiet) as progress:
         found = fill_board(
             rules.rows, rules.columns, seed=seed, seconds=math.inf if limit is None else limit,

@@ -17,7 +17,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import SizeArgument, make_rules
+from tilebase.cli.pattern.options import SizeArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
@@ -46,10 +46,12 @@ def shortest(
     tilebase pattern shortest 10x10 --budget 10min
     """
     chosen = choose_format(form, output)
-    rules, limit = make_rules(size), parse_seconds(budget)
+    limit = parse_seconds(budget)
     prepare_kernels()
+    from tilebase.patterns.rules import parse_rules
     from tilebase.patterns.shortest import shortest_game
 
+    rules = parse_rules(size)
     with counting_progress(quiet=quiet) as progress:
         found = shortest_game(
             rules.rows, rules.columns, seed=seed, memory=parse_bytes(memory) or MEMORY,
