@@ -20,7 +20,7 @@ SMALL = [(m, n) for m in range(2, 7) for n in range(2, 7)]
 
 @pytest.mark.parametrize(("rows", "columns"), [*SMALL, (8, 8), (9, 10), (10, 10), (2, 12), (12, 2)])
 def test_boards_are_filled(rows, columns):
-    found = fill_board(rows, columns)
+    found = fill_board(f"{rows}x{columns}")
     assert found.possible
     final = replay(Rules(rows, columns, most=2), found.moves)[-1]
     assert final == found.board
@@ -31,7 +31,7 @@ def test_boards_are_filled(rows, columns):
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "columns"), [(5, 9), (7, 7), (7, 9)])
 def test_large_boards_are_filled(rows, columns):
-    found = fill_board(rows, columns)
+    found = fill_board(f"{rows}x{columns}")
     assert found.possible
     assert set(replay(Rules(rows, columns, most=2), found.moves)[-1]) <= {1, 2}
 
@@ -52,7 +52,7 @@ def test_one_row_is_filled_up_to_four_cells():
     for cells in range(1, 11):
         states = states_of_one_row(cells)
         full = any(0 not in state for state in states)
-        assert fill_board(1, cells).possible == fill_board(cells, 1).possible == full == (cells <= 4)
+        assert fill_board(f"1x{cells}").possible == fill_board(f"{cells}x1").possible == full == (cells <= 4)
         assert max(sum(value > 0 for value in state) for state in states) <= longest_line() == 4
 
 
@@ -70,7 +70,7 @@ def test_complete_rows_of_any_even_length(columns):
 
 
 def test_a_mirrored_game_ends_with_the_mirrored_board():
-    found = fill_board(3, 4)
+    found = fill_board("3x4")
     final = replay(Rules(4, 3, most=2), mirrored(found.moves, 3, 4))[-1]
     assert final == tuple(found.board[column * 4 + row] for row in range(4) for column in range(3))
 
@@ -82,17 +82,17 @@ def test_an_exhaustive_forward_search_knows_that_nothing_fills():
 
 
 def test_seeds_and_budgets():
-    assert fill_board(5, 5, seed=4).moves == fill_board(5, 5, seed=4).moves
-    late = fill_board(9, 9, seconds=0)
+    assert fill_board("5x5", seed=4).moves == fill_board("5x5", seed=4).moves
+    late = fill_board("9x9", seconds=0)
     assert late.possible is None
     assert late.reason == "time ran out"
 
 
 def test_refusals():
-    with pytest.raises(UsageError, match="0 cells"):
-        fill_board(0, 4)
+    with pytest.raises(UsageError, match="0x4 is not a shape"):
+        fill_board("0x4")
     with pytest.raises(ResourceError, match="a side above 12"):
-        fill_board(13, 13)
+        fill_board("13x13")
     with pytest.raises(UsageError, match="even number of columns"):
         list(complete_rows(4, 3, 2))
 

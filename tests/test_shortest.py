@@ -29,7 +29,7 @@ def fewest_drops(rules: Rules) -> int:
     ("rows", "columns"), [(1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 2), (2, 3), (3, 2), (2, 4), (3, 3)]
 )
 def test_small_boards_against_all_games(rows, columns):
-    found = shortest_game(rows, columns)
+    found = shortest_game(f"{rows}x{columns}")
     assert found.proved
     assert found.drops == fewest_drops(Rules(rows, columns))
     assert found.rules.is_stuck(replay(found.rules, found.moves)[-1])
@@ -52,7 +52,7 @@ def test_end_positions_are_all_that_are_full_without_equal_neighbours():
     [(3, 4, 20), (4, 4, 26), (3, 5, 22), (4, 5, 32), (6, 4, 38), (12, 4, 74), (9, 2, 27), (4, 11, 68)],
 )
 def test_games_that_are_proved_shortest(rows, columns, drops):
-    found = shortest_game(rows, columns)
+    found = shortest_game(f"{rows}x{columns}")
     assert found.proved
     assert found.drops == drops
     final = replay(found.rules, found.moves)[-1]
@@ -77,8 +77,8 @@ def test_ten_by_ten():
 
 @pytest.mark.slow
 def test_larger_proofs():
-    assert shortest_game(3, 6).drops == 29
-    found = shortest_game(3, 7)
+    assert shortest_game("3x6").drops == 29
+    found = shortest_game("3x7")
     assert (found.drops, found.proved) == (31, True)
 
 
@@ -87,24 +87,24 @@ def test_published_bounds():
 
 
 def test_limits():
-    found = shortest_game(6, 6, seconds=0.2)
+    found = shortest_game("6x6", seconds=0.2)
     assert not found.proved
     assert found.reason
-    assert shortest_game(5, 5, seconds=0.5).lower >= 37
+    assert shortest_game("5x5", seconds=0.5).lower >= 37
 
 
 def test_refusals():
-    with pytest.raises(UsageError, match="0 cells"):
-        shortest_game(0, 4)
+    with pytest.raises(UsageError, match="0x4 is not a shape"):
+        shortest_game("0x4")
     with pytest.raises(ResourceError, match="a side above 12"):
-        shortest_game(13, 2)
+        shortest_game("13x2")
 
 
 def test_the_command(capsys):
     assert main(["pattern", "shortest", "4x4", "-q"]) == 0
     text = capsys.readouterr().out.splitlines()
     assert text[0] == "on 4x4, a shortest game has 26 drops: proved."
-    assert text[1] == "24 drops: 1 end positions, none can be reached (9 positions)"
+    assert text[1] == "24 drops: 1 end position, none can be reached (9 positions)"
     rules = Rules(4, 4)
     assert rules.text(replay(rules, parse_moves(rules, text[-1]))[-1]) == "/".join(text[2:6])
     assert main(["pattern", "shortest", "4x4", "-q", "-f", "json"]) == 0

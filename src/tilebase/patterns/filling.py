@@ -22,7 +22,7 @@ from typing import Any
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, Onward, search_on
-from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, push
+from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
 from tilebase.runtime.progress import Progress
 
 WIDTHS = (2000, 10_000, 40_000, 160_000)
@@ -91,8 +91,7 @@ class Filled:
 
 
 def fill_board(
-    rows: int,
-    columns: int,
+    size: str,
     *,
     seed: int = 1,
     seconds: float = math.inf,
@@ -100,16 +99,17 @@ def fill_board(
 ) -> Filled:
     """Find a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
-    A game with the same seed is the same game.  Raises `UsageError` or `ResourceError` if the board has no
-    cells or a side above 12.
+    `size` is rows x columns, as ``6x6``.  A game with the same seed is the same game.  Raises `UsageError` if
+    the size is none, or `ResourceError` if a side is above 12.
 
-    >>> fill_board(1, 5).possible
+    >>> fill_board("1x5").possible
     False
-    >>> found = fill_board(2, 2)
+    >>> found = fill_board("2x2")
     >>> found.possible, 0 in found.board
     (True, False)
     """
-    rules = Rules(rows, columns, most=2)
+    rules = parse_rules(size, most=2)
+    rows, columns = rules.rows, rules.columns
     if max(rows, columns) > MOST_SIDE and min(rows, columns) > 1:
         raise ResourceError(
             f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"

@@ -27,8 +27,9 @@ from tilebase.patterns.checkerboards import COLOURINGS, checkerboard
 from tilebase.patterns.filling import fill_board, finish, mirrored, should_flip
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, search_on
-from tilebase.patterns.rules import Drop, Move, Position, Rules
+from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
 from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import check_resources
 
 MOST_ENDS = 200_000
 """Most end positions of one sum that are listed."""
@@ -127,11 +128,10 @@ def zeegers_bound(rows: int, columns: int) -> float:
 
 
 def shortest_game(
-    rows: int,
-    columns: int,
+    size: str,
     *,
     seed: int = 1,
-    memory: int = 4 << 30,
+    memory: int | None = None,
     seconds: float = math.inf,
     progress: Callable[[Progress], None] | None = None,
 ) -> Shortest:
@@ -139,12 +139,12 @@ def shortest_game(
 
     Parameters
     ----------
-    rows, columns:
-        The size of the board.
+    size:
+        Rows x columns, as ``4x4``.
     seed:
         Of the searches for a game.
     memory:
-        Bytes for the layers of one exhaustive search.
+        Bytes for the layers of one exhaustive search; None: 3/4 of the available memory.
     seconds:
         Time for all.  What is known then is returned.
     progress:
@@ -153,14 +153,15 @@ def shortest_game(
     Raises
     ------
     UsageError, ResourceError
-        If the board has no cells, or a side above 12.
+        If the size is none, or a side is above 12.
 
-    >>> found = shortest_game(2, 3)
+    >>> found = shortest_game("2x3")
     >>> found.drops, found.proved
     (9, True)
     """
-    rules = Rules(rows, columns)
-    if max(rows, columns) > MOST_SIDE:
+    rules = parse_rules(size)
+    memory, _ = check_resources(memory, 1)
+    if max(rules.rows, rules.columns) > MOST_SIDE:
         raise ResourceError(
             f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
         )
@@ -297,7 +298,7 @@ def _from_full(
 ) -> tuple[Move, ...] | None:
     """A board filled with 2s and 4s, and the shortest end after its last slides."""
     left = deadline - time.perf_counter()
-    filled = fill_board(rows, columns, seed=seed, seconds=left, progress=progress)
+    filled = fill_board(f"{rows}x{columns}", seed=seed, seconds=left, progress=progress)
     if filled.moves is None:
         return None
     positions = replay(filled.rules, filled.moves)

@@ -36,13 +36,10 @@ def fill(
     limit = parse_seconds(budget)
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
-    from tilebase.patterns.rules import parse_rules
 
-    rules = parse_rules(size)
     with counting_progress(quiet=quiet) as progress:
         found = fill_board(
-            rules.rows, rules.columns, seed=seed, seconds=math.inf if limit is None else limit,
-            progress=progress,
+            size, seed=seed, seconds=math.inf if limit is None else limit, progress=progress
         )  # fmt: skip
     document = found.as_dict()
     if chosen != "table" or output is not None:

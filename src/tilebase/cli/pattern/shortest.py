@@ -20,8 +20,8 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.pattern.options import SizeArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
+from tilebase.game.notation import count_of
 
-MEMORY = 4 << 30
 SECONDS = 60.0
 
 
@@ -48,14 +48,12 @@ def shortest(
     chosen = choose_format(form, output)
     limit = parse_seconds(budget)
     prepare_kernels()
-    from tilebase.patterns.rules import parse_rules
     from tilebase.patterns.shortest import shortest_game
 
-    rules = parse_rules(size)
     with counting_progress(quiet=quiet) as progress:
         found = shortest_game(
-            rules.rows, rules.columns, seed=seed, memory=parse_bytes(memory) or MEMORY,
-            seconds=SECONDS if limit is None else limit, progress=progress,
+            size, seed=seed, memory=parse_bytes(memory), seconds=SECONDS if limit is None else limit,
+            progress=progress,
         )  # fmt: skip
     document = found.as_dict()
     if chosen != "table" or output is not None:
@@ -64,7 +62,9 @@ def shortest(
     else:
         print(f"{found.statement}.")
         for drops, (ends, kept) in found.excluded.items():
-            print(f"{drops} drops: {ends:,} end positions, none can be reached ({kept:,} positions)")
+            print(
+                f"{drops} drops: {count_of(ends, 'end position')}, none can be reached ({kept:,} positions)"
+            )
         if found.moves is not None:
             print(document["board"].replace("/", "\n"))
             print(document["moves"])
