@@ -238,7 +238,7 @@ def test_undecided_is_neither_yes_nor_no() -> None:
     verdict = decide(Rules(4, 4, (1, 2)), 2, search=True, seconds=0.0)
     assert verdict.reachable is None
     assert not verdict.moves
-    assert "not decided" in verdict.reason
+    assert "time ran out" in verdict.reason
 
 
 def test_with_4s_both_checkerboards_of_every_size_are_reached() -> None:
@@ -283,9 +283,12 @@ def test_searches_back_find_sequences(size: str) -> None:
 
 def test_bad_input() -> None:
     for size, options, message in (
-        ("0x3", {}, "at least 1"),
-        ("3", {}, "is not a shape"),
-        ("2x2x2", {}, "3 sides"),
+        ("0x3", {}, "is not a size"),
+        ("3x\u0663", {}, "is not a size"),
+        ("1x10000", {}, "each from 1 to 999"),
+        ("3x3", {"convention": "rows"}, "is for deterministic games"),
+        ("3", {}, "is not a size"),
+        ("2x2x2", {}, "is not a size"),
         ("100x100", {}, "more than 2,000 cells"),
         ("3x3", {"colouring": 8}, "colouring 8"),
         ("3x3", {"drops": "4"}, "new tiles are 2"),

@@ -89,7 +89,7 @@ def test_seeds_and_budgets():
 
 
 def test_refusals():
-    with pytest.raises(UsageError, match="0x4 is not a shape"):
+    with pytest.raises(UsageError, match="'0x4' is not a size"):
         fill_board("0x4")
     with pytest.raises(ResourceError, match="a side above 12"):
         fill_board("13x13")

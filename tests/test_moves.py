@@ -182,7 +182,7 @@ def test_the_command_prints_every_position(capsys: pytest.CaptureFixture[str]) -
     ("words", "sentence"),
     [
         (["0x3", ""], "0x3"),
-        (["2x2x2", ""], "2x2x2 has 3 sides: these boards have rows and columns"),
+        (["2x2x2", ""], "'2x2x2' is not a size: write rows x columns"),
         (["999x999", ""], "from 1 to 10,000 are possible"),
         (["2x2", "", "--drops", "4"], "drops '4': new tiles are 2 or 2,4"),
         (["2x2", "", "--convention", "x"], "convention 'x' does not exist: choose rows or columns"),

@@ -93,7 +93,7 @@ def test_what_is_before_a_slide():
 
 def test_too_many_large_tiles():
     assert crowded(Rules(2, 2, (1, 2)), (3, 3, 3, 3)) == (
-        "a tile 8 needs 1 cell that are empty or hold less: here are 0"
+        "beside a tile 8, at least 1 cell must be empty or hold a smaller tile; this board has 0"
     )
     assert crowded(Rules(2, 2, (1, 2)), (3, 3, 3, 2)) == ""
     assert crowded(Rules(2, 2, (1,)), (3, 3, 3, 2)) != ""
@@ -101,7 +101,7 @@ def test_too_many_large_tiles():
 
 def test_a_search_that_is_stopped_is_not_an_answer():
     found = reach("2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", seconds=0.01)
-    assert (found.reachable, found.reason) == (None, "time ran out")
+    assert (found.reachable, found.reason) == (None, "time ran out: allow more with --budget")
     assert "is not decided" in found.statement
 
 
@@ -122,6 +122,22 @@ def test_wrong_boards(board, error, sentence):
         reach(board)
 
 
+def test_long_lines_are_refused_at_once():
+    """With drops of 4 a cell has three values, whatever the board holds."""
+    assert reach("2" + ",0" * 9).sequence == "(1,1)"
+    with pytest.raises(ResourceError, match="a line of 16 cells with tiles to 4"):
+        reach("2" + ",0" * 15, drops="2,4")
+    with pytest.raises(ResourceError, match="positions can be before this afterstate"):
+        reach("4" + ",4" * 5 + ",0" * 9, drops="2", afterstate=True)
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 63])
+def test_seeds_that_do_not_exist(seed, capsys):
+    assert main(["pattern", "reach", "8,2/2,4", "--seed", str(seed), "-q"]) == 2
+    assert f"seed {seed}: give a whole number" in capsys.readouterr().err
+    assert main(["pattern", "fill", "3x4", "--seed", str(seed), "-q"]) == 2
+
+
 def test_the_command_prints_a_game_that_replays(capsys):
     assert main(["pattern", "reach", "2,4,2/4,2,4/2,4,2", "--drops", "2", "-q"]) == 0
     line = capsys.readouterr().out.splitlines()[1]
@@ -135,7 +151,7 @@ def test_the_command_says_why_not(capsys):
     assert main(["pattern", "reach", "4,2,4/2,4,2/4,2,4", "--drops", "2", "-q"]) == 0
     out = capsys.readouterr().out
     assert "cannot be reached" in out
-    assert "all 5 positions that could lead to it were listed" in out
+    assert "every position that could lead to it was listed, 5 positions: none begins a game" in out
     undecided = ["pattern", "reach", "2048,2048,2,4/4,2,4,2/2,4,2,4/4,2,4,2", "--budget", "1s", "-q"]
     assert main(undecided) == 1
     assert "time ran out" in capsys.readouterr().err

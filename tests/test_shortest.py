@@ -94,7 +94,7 @@ def test_limits():
 
 
 def test_refusals():
-    with pytest.raises(UsageError, match="0x4 is not a shape"):
+    with pytest.raises(UsageError, match="'0x4' is not a size"):
         shortest_game("0x4")
     with pytest.raises(ResourceError, match="a side above 12"):
         shortest_game("13x2")

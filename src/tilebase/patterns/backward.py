@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,20 @@ import numpy.typing as npt
 from tilebase._kernels import unslide
 from tilebase._kernels.arguments import Words
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.notation import count_of, tile_text
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, drops_made
 from tilebase.runtime.progress import Pace, Progress
 
 MOST_CODES = 1 << 24
 """Most contents of a line: its tables have 21 bytes for each."""
-MOST_SIDE = 60
+MOST_SIDE, MOST_VALUE = 60, 255
+TIME_OUT = "time ran out: allow more with --budget"
 FEWEST_SLOTS = 1 << 12
+WIDTHS = (300, 3000, 30_000)
+"""How many positions of each layer the narrow searches of `decide_back` keep, one after the other."""
+LEAVES = 4
+"""How many positions they look for before each position."""
+MOST_SEED = (1 << 62) - 1
 CHUNK = 4096
 """Positions between two looks at the clock."""
 CHOICES = 50_000
@@ -120,8 +127,40 @@ def search_back(
     >>> search_back(rules, [(4, 4, 4, 4)]).reachable
     False
     """
-    search = _Search(rules, tuple(goals), width, leaves, seed, memory)
+    ends = tuple(goals)
+    boards = make_boards(rules, check_goals(rules, ends))
+    search = _Search(rules, ends, boards, width, leaves, seed, memory)
     return search.run(time.perf_counter() + seconds, Pace(progress, "positions"))
+
+
+def decide_back(
+    rules: Rules,
+    goals: Iterable[Position],
+    *,
+    seed: int = 1,
+    memory: int = 4 << 30,
+    seconds: float = math.inf,
+    progress: Callable[[Progress], None] | None = None,
+) -> Backward:
+    """As `search_back`, with narrow searches first, which find most games, and then an exhaustive one.
+
+    The result is that of the last search that was made.
+    """
+    began, ends, found = time.perf_counter(), tuple(goals), None
+    base = check_goals(rules, ends)
+    deadline, boards = began + seconds, None
+    for width in (*WIDTHS, None):
+        if time.perf_counter() > deadline:
+            break
+        boards = boards or make_boards(rules, base)
+        search = _Search(rules, ends, boards, width, LEAVES, seed, memory)
+        found = search.run(deadline, Pace(progress, "positions"))
+        if found.reachable is not None:
+            break
+    spent = time.perf_counter() - began
+    if found is None:
+        return Backward(rules, ends, None, None, {}, False, spent, TIME_OUT)
+    return replace(found, seconds=spent)
 
 
 class _Search:
@@ -131,16 +170,14 @@ class _Search:
         self,
         rules: Rules,
         goals: tuple[Position, ...],
+        boards: unslide.Boards,
         width: int | None,
         leaves: int,
         seed: int,
         memory: int,
     ) -> None:
-        check_goals(rules, goals)
         self.rules, self.goals, self.width, self.leaves = rules, goals, width, leaves
-        self.memory = memory
-        self.base = max(*rules.drops, *(max(goal) for goal in goals)) + 1
-        self.boards = make_boards(rules, self.base)
+        self.memory, self.boards, self.base = memory, boards, boards.base
         self.scratch = make_scratch(rules, self.boards, seed)
         self.words = words_of(rules, self.boards.bits)
         self.random = np.random.default_rng(seed)
@@ -148,6 +185,7 @@ class _Search:
         self.tables: dict[int, Table] = {}
 
     def run(self, deadline: float, pace: Pace) -> Backward:
+        """Go back layer by layer until one is empty, a game is found, or the search is given up."""
         began = time.perf_counter()
         by_units: dict[int, list[Position]] = {}
         for goal in self.goals:
@@ -212,7 +250,7 @@ class _Search:
             if pace.due():
                 pace.report(units, "search", done + at, share)
             if time.perf_counter() > deadline:
-                return "time ran out"
+                return TIME_OUT
             if at < end:
                 if self._bytes() + 4 * sum(array.nbytes for array in arrays) > self.memory:
                     return f"{self.memory >> 20:,} MiB are too little memory for the layers"
@@ -307,8 +345,11 @@ class Table:
 # -- the arguments of the kernels ---------------------------------------------------------------------
 
 
-def check_goals(rules: Rules, goals: tuple[Position, ...]) -> None:
-    """Raise `UsageError` or `ResourceError` unless a search can have these goals."""
+def check_goals(rules: Rules, goals: tuple[Position, ...]) -> int:
+    """How many values a cell may have in a search for these goals.
+
+    Raises `UsageError` or `ResourceError` unless there is such a search.
+    """
     if rules.convention is not None:
         raise UsageError("the search back is for drops on any empty cell")
     if not goals:
@@ -317,12 +358,13 @@ def check_goals(rules: Rules, goals: tuple[Position, ...]) -> None:
         if len(goal) != rules.cells or min(goal) < 0 or not any(goal):
             raise UsageError(f"a position of {rules} has {rules.cells} cells, and a tile")
     side = max(rules.rows, rules.columns)
-    largest = max(max(goal) for goal in goals)
-    if side > MOST_SIDE or (largest + 1) ** side > MOST_CODES or largest > 255:
+    largest = max(*rules.drops, *(max(goal) for goal in goals))
+    if side > MOST_SIDE or largest > MOST_VALUE or (largest + 1) ** side > MOST_CODES:
         raise ResourceError(
-            f"a line of {side} cells with tiles to {1 << largest} has more than {MOST_CODES:,} contents: the "
-            "search needs a smaller board or smaller tiles"
+            f"a line of {count_of(side, 'cell')} with tiles to {tile_text(largest)} has more than "
+            f"{MOST_CODES:,} contents: the search needs a smaller board or smaller tiles"
         )
+    return largest + 1
 
 
 def words_of(rules: Rules, bits: int) -> int:
@@ -371,7 +413,9 @@ def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.
 
 
 def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.Scratch:
-    """Working memory for the kernels."""
+    """Working memory for the kernels.  Raises `UsageError` if the seed is not a whole number from 0 on."""
+    if not 0 <= seed <= MOST_SEED:
+        raise UsageError(f"seed {seed}: give a whole number from 0 to {MOST_SEED:,}")
     lines = max(rules.rows, rules.columns)
     codes, probe, tried, turn = np.zeros((4, lines + 1), dtype=np.int64)
     return unslide.Scratch(

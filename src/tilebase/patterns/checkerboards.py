@@ -33,10 +33,11 @@ from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
 from tilebase.patterns.constructions import construct, mirror
 from tilebase.patterns.moves import moves_text
 from tilebase.patterns.rules import Drop, Move, Position, Rules, drop, parse_rules
+from tilebase.runtime.resources import check_resources
 
 COLOURINGS = (2, 4)
 MOST_CELLS = 2_000
-"""Cells of a board whose witness is made; on 2 x 1,000 that takes 15 seconds."""
+"""Cells of a board whose witness is made; on 2 x 999 that takes some seconds."""
 MOST_POSITIONS = 1_000_000
 """Positions that a search from the empty board visits before it gives up."""
 BACK_SECONDS = 60.0
@@ -96,9 +97,10 @@ def checkerboard(
     *,
     drops: str = "2",
     deterministic: bool = False,
-    convention: str = "rows",
+    convention: str | None = None,
     search: bool = False,
     seconds: float | None = None,
+    memory: int | None = None,
 ) -> Checkerboard:
     """Whether play from the empty board can end in a checkerboard of 2s and 4s, if no 8 may ever be made.
 
@@ -114,17 +116,18 @@ def checkerboard(
         Every tile is dropped in the first empty cell.  If not, drops are where they help.
     convention:
         Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
-        ``columns`` if it is the leftmost, then topmost one.
+        ``columns`` if it is the leftmost, then topmost one.  None: rows.
     search:
         Decide by searches alone, without theorems and constructions: an independent check of them.
-    seconds:
-        Stop searching after this time, undecided.
+    seconds, memory:
+        After this time, or when it needs more bytes, a search stops, undecided.  None: 60 seconds for a
+        search back, no bound for others; and 3/4 of the available memory.
 
     Returns
     -------
-    A `Checkerboard`: the verdict with its reason, and a sequence of moves if it is reachable.  The sequence
-    is not promised to be unique; one found by a search has the fewest drops.  The verdict is None where
-    neither a theorem nor a construction speaks and no search came to an end.
+    A `Checkerboard`: the verdict with its reason, and a sequence of moves if it is reachable.  It is one of
+    many sequences, and not the shortest where 4s are dropped.  The verdict is None where neither a theorem
+    nor a construction speaks and no search came to an end.
 
     Raises
     ------
@@ -144,6 +147,7 @@ def checkerboard(
         colouring,
         search=search,
         seconds=seconds,
+        memory=memory,
     )
 
 
@@ -156,6 +160,7 @@ def decide(
     *,
     search: bool = False,
     seconds: float | None = None,
+    memory: int | None = None,
     most: int = MOST_POSITIONS,
 ) -> Checkerboard:
     """Whether a checkerboard is reachable: by theorem, by construction, or by search.
@@ -171,7 +176,8 @@ def decide(
         raise UsageError(f"a board of {rules} has more than {MOST_CELLS:,} cells: choose a smaller one")
     rules = replace(rules, most=2)
     if search and rules.convention is None:
-        return _decide_back(rules, colouring, BACK_SECONDS if seconds is None else seconds)
+        most_bytes, _ = check_resources(memory, 1)
+        return _decide_back(rules, colouring, BACK_SECONDS if seconds is None else seconds, most_bytes)
     reason = "" if search else theorem(rules, colouring)
     if reason:
         return Checkerboard(rules, colouring, False, reason)
@@ -180,34 +186,24 @@ def decide(
         return Checkerboard(rules, colouring, True, _construction(rules), moves)
     try:  # only deterministic games are left
         moves = find_sequence(rules, colouring, seconds=seconds, most=most)
-    except ResourceError:
-        return _undecided(rules, colouring)
+    except ResourceError as error:
+        return Checkerboard(rules, colouring, None, f"no theorem speaks, and {error}")
     reason = "an exhaustive search from the empty board finds " + ("these moves" if moves else "none")
     return Checkerboard(rules, colouring, bool(moves), reason, moves or ())
 
 
-def _decide_back(rules: Rules, colouring: int, seconds: float) -> Checkerboard:
+def _decide_back(rules: Rules, colouring: int, seconds: float, memory: int) -> Checkerboard:
     """The verdict of searches from the checkerboard back to the empty board, narrow ones first."""
-    from tilebase.patterns.backward import search_back  # loads Numba
-    from tilebase.patterns.reach import LEAVES, WIDTHS
+    from tilebase.patterns.backward import decide_back  # loads Numba
 
-    end, until = checkerboard_position(rules, colouring), time.perf_counter() + seconds
-    for width in (None,) if theorem(rules, colouring) else (*WIDTHS, None):
-        left = until - time.perf_counter()
-        found = search_back(rules, [end], width=width, leaves=LEAVES, seconds=max(left, 0.0))
-        if found.reachable is not None:
-            what = "these moves" if found.reachable else "none"
-            reason = (
-                f"a search from the checkerboard back to the empty board finds {what}, among "
-                f"{count_of(found.positions, 'position')}"
-            )
-            return Checkerboard(rules, colouring, found.reachable, reason, found.moves or ())
-    return _undecided(rules, colouring)
-
-
-def _undecided(rules: Rules, colouring: int) -> Checkerboard:
-    reason = "not decided: no theorem speaks, and the searches were given up"
-    return Checkerboard(rules, colouring, None, reason)
+    end = checkerboard_position(rules, colouring)
+    found = decide_back(rules, [end], memory=memory, seconds=seconds)
+    if found.reachable is None:
+        return Checkerboard(rules, colouring, None, found.reason)
+    what = "these moves" if found.reachable else "none"
+    listed = count_of(found.positions, "position")
+    reason = f"a search from the checkerboard back to the empty board finds {what}, among {listed}"
+    return Checkerboard(rules, colouring, found.reachable, reason, found.moves or ())
 
 
 def theorem(rules: Rules, colouring: int) -> str:
@@ -257,7 +253,7 @@ def find_sequence(
     seconds: float | None = None,
     most: int = MOST_POSITIONS,
 ) -> tuple[Move, ...] | None:
-    """A shortest sequence of moves to a checkerboard; None if there is none, by exhaustive search.
+    """A sequence of moves to a checkerboard; None if there is none, by exhaustive search.
 
     States are visited by the number of drops.  Raises `ResourceError` after `seconds` or `most` states.
 

@@ -17,17 +17,18 @@ from typing import Any
 
 from tilebase.errors import BoardError, ResourceError
 from tilebase.game.notation import count_of, exponent_of, tile_text
-from tilebase.patterns.backward import Backward, search_back
+from tilebase.patterns.backward import Backward, check_goals, decide_back
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 
-WIDTHS = (300, 3000, 30_000)
-"""How many positions of each layer the narrow searches keep, one after the other."""
-LEAVES = 4
-MOST_BEFORE = 1_000_000
-"""Most positions before an afterstate that are listed."""
+MOST_BEFORE = 200_000
+"""Most positions before an afterstate, and most lines before a line, that are listed."""
+
+TOO_MANY_BEFORE = (
+    f"more than {MOST_BEFORE:,} positions can be before this afterstate: ask for a board after a drop instead"
+)
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Reach:
     reason:
         Why it cannot be reached, or why that is not decided.
     positions, seconds:
-        How many positions the searches kept, and their time.
+        How many positions the last search kept, and the time of all.
     """
 
     rules: Rules
@@ -56,6 +57,11 @@ class Reach:
     reason: str
     positions: int
     seconds: float
+
+    @property
+    def sequence(self) -> str:
+        """The game as text, as ``(1,1)D(1,2)``; empty without one."""
+        return moves_text(self.rules, self.moves or ())
 
     @property
     def statement(self) -> str:
@@ -73,7 +79,7 @@ class Reach:
             "drops": [1 << exponent for exponent in self.rules.drops],
             "afterstate": self.afterstate,
             "reachable": self.reachable,
-            "moves": None if self.moves is None else moves_text(self.rules, self.moves),
+            "moves": None if self.moves is None else self.sequence,
             "reason": self.reason,
             "positions": self.positions,
             "seconds": round(self.seconds, 2),
@@ -129,38 +135,29 @@ def reach(
     if not any(position):
         text = "a game begins with the empty board, and a drop" + ("" if afterstate else " comes first")
         return Reach(rules, position, afterstate, afterstate, () if afterstate else None, text, 0, 0.0)
+    check_goals(rules, (position,))
     goals = list(before_slides(rules, position)) if afterstate else [position]
-    found, positions = None, 0
-    for width in (*WIDTHS, None) if goals else ():
-        left = seconds - (time.perf_counter() - began)
-        found = search_back(
-            rules,
-            goals,
-            width=width,
-            leaves=LEAVES,
-            seed=seed,
-            memory=memory,
-            seconds=left,
+    found = None
+    if goals:
+        found = decide_back(
+            rules, goals, seed=seed, memory=memory, seconds=seconds - (time.perf_counter() - began),
             progress=progress,
-        )
-        positions += found.positions
-        if found.reachable is not None or left <= 0:
-            break
-    spent = time.perf_counter() - began
-    return _result(rules, position, afterstate, found, positions, spent)
+        )  # fmt: skip
+    return _result(rules, position, afterstate, found, time.perf_counter() - began)
 
 
 def _result(
-    rules: Rules, position: Position, afterstate: bool, found: Backward | None, positions: int, spent: float
+    rules: Rules, position: Position, afterstate: bool, found: Backward | None, spent: float
 ) -> Reach:
     if found is None:
         return Reach(rules, position, afterstate, False, None, "no slide makes it", 0, spent)
     moves, reason = found.moves, found.reason
     if found.reachable is False:
-        reason = f"all {found.positions:,} positions that could lead to it were listed: none begins a game"
+        listed = count_of(found.positions, "position")
+        reason = f"every position that could lead to it was listed, {listed}: none begins a game"
     if moves is not None and afterstate:
         moves = (*moves, _slide_to(rules, moves, position))
-    return Reach(rules, position, afterstate, found.reachable, moves, reason, positions, spent)
+    return Reach(rules, position, afterstate, found.reachable, moves, reason, found.positions, spent)
 
 
 def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:
@@ -169,7 +166,9 @@ def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:
     if len({len(row) for row in rows}) != 1:
         raise BoardError(f"{text!r} is not a board: write rows of the same length, as in 2,4/4,2")
     words = [word for row in rows for word in row]
-    bad = next((word for word in words if not (word.isdecimal() and len(word) <= 80)), None)
+    bad = next(
+        (word for word in words if not (word.isascii() and word.isdecimal() and len(word) <= 80)), None
+    )
     if bad is not None:
         raise BoardError(f"{bad!r} in {text!r} is not a tile: write 0, 2, 4, 8 and so on")
     position = tuple(exponent_of(int(word)) if int(word) else 0 for word in words)
@@ -187,8 +186,10 @@ def crowded(rules: Rules, position: Position) -> str:
         lower = sum(1 for other in position if other < value)
         if value > spare and lower < value - spare:
             tile = tile_text(value)
-            needed = count_of(value - spare, "cell")
-            return f"a tile {tile} needs {needed} that are empty or hold less: here are {lower}"
+            return (
+                f"beside a tile {tile}, at least {count_of(value - spare, 'cell')} must be empty or hold a "
+                f"smaller tile; this board has {lower}"
+            )
     return ""
 
 
@@ -202,10 +203,7 @@ def before_slides(rules: Rules, position: Position) -> Iterator[Position]:
         lines = rules.lines[direction]
         choices = [pull(tuple(position[cell] for cell in line)) for line in lines]
         if math.prod(len(choice) for choice in choices) > MOST_BEFORE:
-            raise ResourceError(
-                f"more than {MOST_BEFORE:,} positions can be before {rules.text(position)}: ask for a board "
-                "after a drop"
-            )
+            raise ResourceError(TOO_MANY_BEFORE)
         for chosen in product(*choices):
             before = [0] * rules.cells
             for line, content in zip(lines, chosen, strict=True):
@@ -221,6 +219,8 @@ def before_slides(rules: Rules, position: Position) -> Iterator[Position]:
 def pull(line: Position) -> tuple[Position, ...]:
     """The lines that a slide towards the first cell turns into this one.
 
+    Raises `ResourceError` if they may be too many.
+
     >>> pull((2, 0))
     ((0, 2), (1, 1), (2, 0))
     """
@@ -230,6 +230,9 @@ def pull(line: Position) -> tuple[Position, ...]:
         return ()
     found = set()
     split = [at for at, value in enumerate(tiles) if value > 1]
+    ways = (math.comb(len(split), more) * math.comb(len(line), len(tiles) + more) for more in range(free + 1))
+    if sum(ways) > MOST_BEFORE:
+        raise ResourceError(TOO_MANY_BEFORE)
     for count in range(min(free, len(split)) + 1):
         for halved in combinations(split, count):
             parts = [

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilebase.errors import UsageError
 from tilebase.patterns.moves import moves_text, parse_moves, replay, with_drops
 from tilebase.patterns.rules import Move, Position, Rules, parse_rules
+
+MOST_KEPT = 20_000_000
+"""Most cells of all positions of a game together."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Replay:
 
 
 def replay_moves(
-    size: str, moves: str, *, drops: str = "2,4", deterministic: bool = False, convention: str = "rows"
+    size: str, moves: str, *, drops: str = "2,4", deterministic: bool = False, convention: str | None = None
 ) -> Replay:
     """Replay a game from the empty board, by the plain rules.
 
@@ -75,7 +79,7 @@ def replay_moves(
         Every tile is a 2, and is dropped in the first empty cell.
     convention:
         Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
-        ``columns`` if it is the leftmost, then topmost one.
+        ``columns`` if it is the leftmost, then topmost one.  None: rows.
 
     Raises
     ------
@@ -90,4 +94,8 @@ def replay_moves(
     """
     rules = parse_rules(size, drops=drops, deterministic=deterministic, convention=convention)
     parsed = with_drops(rules, moves) if deterministic else parse_moves(rules, moves)
+    if rules.cells * len(parsed) > MOST_KEPT:
+        raise UsageError(
+            f"{len(parsed):,} moves on a board of {rules} are too many to keep all positions"
+        )
     return Replay(rules, parsed, tuple(replay(rules, parsed)))

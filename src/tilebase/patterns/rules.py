@@ -8,6 +8,7 @@ The engines of the other packages hold a board in 64 bits.  Here a board has as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,7 +16,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tilebase.errors import UsageError
-from tilebase.game.notation import parse_shape
 
 Position = tuple[int, ...]
 DIRECTIONS = ("U", "D", "L", "R")
@@ -175,21 +175,26 @@ def parse_rules(
     drops: str = "2",
     most: int | None = None,
     deterministic: bool = False,
-    convention: str = "rows",
+    convention: str | None = None,
 ) -> Rules:
     """The rules of a game on a board with two sides: ``3x5``; `drops` is ``2`` or ``2,4``.
+
+    A deterministic game has the convention ``rows`` if none is given.
 
     Raises `UsageError`.
 
     >>> parse_rules("2x3", drops="2,4", deterministic=True)
     Rules(rows=2, columns=3, drops=(1, 2), most=None, convention='rows')
     """
-    sides = parse_shape(size)
-    if len(sides) != 2:
-        raise UsageError(f"{size} has {len(sides)} sides: these boards have rows and columns, as in 4x4")
-    if convention not in CONVENTIONS:
+    sides = re.fullmatch(r"0*([1-9]\d{0,2})x0*([1-9]\d{0,2})", size.strip().lower(), re.ASCII)
+    if sides is None:
+        raise UsageError(f"{size!r} is not a size: write rows x columns, as in 4x4, each from 1 to 999")
+    if convention not in (None, *CONVENTIONS):
         raise UsageError(f"convention {convention!r} does not exist: choose {' or '.join(CONVENTIONS)}")
-    return Rules(*sides, parse_drops(drops), most, convention if deterministic else None)
+    if convention is not None and not deterministic:
+        raise UsageError("a convention is for deterministic games: leave it out, or add deterministic")
+    chosen = (convention or "rows") if deterministic else None
+    return Rules(int(sides[1]), int(sides[2]), parse_drops(drops), most, chosen)
 
 
 def parse_drops(text: str) -> tuple[int, ...]:

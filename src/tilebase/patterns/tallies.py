@@ -76,7 +76,7 @@ def count_sequences(
     *,
     drops: str = "2",
     deterministic: bool = False,
-    convention: str = "rows",
+    convention: str | None = None,
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Tally:
@@ -95,7 +95,7 @@ def count_sequences(
         Every tile is dropped in the first empty cell.  If not, it may be dropped in any empty cell.
     convention:
         Of a deterministic game: ``rows`` if the first cell is the topmost, then leftmost empty one,
-        ``columns`` if it is the leftmost, then topmost one.
+        ``columns`` if it is the leftmost, then topmost one.  None: rows.
     seconds:
         Give up after this time.
     progress:

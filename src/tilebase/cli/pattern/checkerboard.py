@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_seconds
+from tilebase.cli.options import (
+    FormatOption,
+    OutputOption,
+    QuietOption,
+    TimeOption,
+    parse_bytes,
+    parse_seconds,
+)
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument
+from tilebase.cli.pattern.options import ConventionOption, DropsOption, SearchMemoryOption, SizeArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.errors import UsageError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, decide
 from tilebase.patterns.rules import parse_rules
 from tilebase.patterns.tallies import Tally, tally
@@ -25,7 +34,7 @@ def checkerboard(
     deterministic: Annotated[
         bool, Parameter(negative=(), help="Drops are in the first empty cell, not where they help.")
     ] = False,
-    convention: ConventionOption = "rows",
+    convention: ConventionOption = None,
     drops: DropsOption = "2",
     colouring: Annotated[str, Parameter(help="The tile in the upper left corner: 2, 4 or both.")] = "both",
     count: Annotated[
@@ -35,6 +44,7 @@ def checkerboard(
         bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
     ] = False,
     budget: TimeOption = None,
+    memory: SearchMemoryOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
     quiet: QuietOption = False,
@@ -42,7 +52,8 @@ def checkerboard(
     """Say whether a board can be filled with a checkerboard of 2s and 4s, if no 8 may ever be made.
 
     The drops help, unless the game is deterministic. Prints the verdict for each colouring with its reason,
-    and a sequence of moves that `tilebase pattern replay` accepts. With --count, also how many sequences
+    and a sequence of moves that `tilebase pattern replay` accepts (without --deterministic if it shows
+    drops). With --count, also how many sequences
     there are, those that are symmetric to each other included.
 
     Exit status 1 if a verdict is not decided, or if the sequences cannot be counted.
@@ -58,22 +69,36 @@ def checkerboard(
     seconds = parse_seconds(budget)
     if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard
-    verdicts = [decide(rules, tile, search=search, seconds=seconds) for tile in _colourings(colouring)]
-    counted = None
+    began = time.perf_counter()
+
+    def left() -> float | None:
+        """The time that is left for all that follows."""
+        return None if seconds is None else max(seconds - (time.perf_counter() - began), 0.0)
+
+    most = parse_bytes(memory)
+    verdicts = [
+        decide(rules, tile, search=search, seconds=left(), memory=most) for tile in _colourings(colouring)
+    ]
+    counted, failed = None, ""
     if count and all(verdict.reachable is False for verdict in verdicts):
         counted = Tally(rules, 0, 0, 0, 0)
     elif count:
-        with counting_progress(quiet=quiet) as progress:
-            counted = tally(rules, seconds=seconds, progress=progress)
+        try:
+            with counting_progress(quiet=quiet) as progress:
+                counted = tally(rules, seconds=left(), progress=progress)
+        except ResourceError as error:  # the verdicts are still true
+            failed = str(error)
     rows = [_row(verdict, counted) for verdict in verdicts]
     write_rows(rows, _document(verdicts, rows), chosen, output)
-    return 1 if any(verdict.reachable is None for verdict in verdicts) else 0
+    if failed:
+        print(f"tilebase: {failed}", file=sys.stderr)
+    return 1 if failed or any(verdict.reachable is None for verdict in verdicts) else 0
 
 
 def _colourings(text: str) -> tuple[int, ...]:
     known = {"both": COLOURINGS, "2": (2,), "4": (4,)}
     if text not in known:
-        raise UsageError(f"colouring {text!r} does not exist: choose {', '.join(known)}")
+        raise UsageError(f"colouring {text!r} does not exist: choose both, 2 or 4")
     return known[text]
 
 
@@ -91,7 +116,7 @@ def _document(verdicts: list[Checkerboard], rows: list[dict[str, Any]]) -> dict[
         "drops": [1 << exponent for exponent in rules.drops],
         "convention": rules.convention,
         "checkerboards": [
-            row | {"board": verdict.rules.text(verdict.position)}
+            row | {"reachable": verdict.reachable, "board": verdict.rules.text(verdict.position)}
             for verdict, row in zip(verdicts, rows, strict=True)
         ],
     }

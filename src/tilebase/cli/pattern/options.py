@@ -9,9 +9,13 @@ from cyclopts import Parameter
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
 DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2 or 2,4.")]
 ConventionOption = Annotated[
-    str,
+    str | None,
     Parameter(
-        help="Where the deterministic game drops: rows (topmost, then leftmost) or columns (leftmost, then "
-        "topmost)."
+        help="Where the deterministic game drops: rows (topmost, then leftmost; if left out) or columns "
+        "(leftmost, then topmost)."
     ),
+]
+SeedOption = Annotated[int, Parameter(help="Starts the random choices; the same number gives the same game.")]
+SearchMemoryOption = Annotated[
+    str | None, Parameter(name="--memory", help="Stop, undecided, when the search needs more: 16GiB.")
 ]

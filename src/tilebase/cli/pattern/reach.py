@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     FormatOption,
-    MemoryOption,
     OutputOption,
     QuietOption,
     TimeOption,
@@ -18,7 +17,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DropsOption
+from tilebase.cli.pattern.options import DropsOption, SearchMemoryOption, SeedOption
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
@@ -31,8 +30,8 @@ def reach(
         bool, Parameter(negative=(), help="A drop follows; otherwise the player is to move.")
     ] = False,
     budget: TimeOption = None,
-    memory: MemoryOption = None,
-    seed: Annotated[int, Parameter(help="Of the random choices.")] = 1,
+    memory: SearchMemoryOption = None,
+    seed: SeedOption = 1,
     form: FormatOption = None,
     output: OutputOption = None,
     quiet: QuietOption = False,

@@ -21,9 +21,9 @@ def replay(
     moves: Annotated[str, Parameter(help="Slides U, D, L, R and drops (row,column), as (1,1)D(1,2).")],
     *,
     deterministic: Annotated[
-        bool, Parameter(negative=(), help="Drops are in the first empty cell; only slides are given.")
+        bool, Parameter(negative=(), help="Drops are 2s in the first empty cell; only slides are given.")
     ] = False,
-    convention: ConventionOption = "rows",
+    convention: ConventionOption = None,
     drops: DropsOption = "2,4",
     picture: Annotated[
         Path | None, Parameter(help="Draw the game as a strip of boards in this SVG file, too.")

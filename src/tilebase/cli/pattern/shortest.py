@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from tilebase.cli.options import (
     FormatOption,
-    MemoryOption,
     OutputOption,
     QuietOption,
     TimeOption,
@@ -17,7 +13,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import SizeArgument
+from tilebase.cli.pattern.options import SearchMemoryOption, SeedOption, SizeArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.game.notation import count_of
@@ -29,8 +25,8 @@ def shortest(
     size: SizeArgument,
     *,
     budget: TimeOption = None,
-    memory: MemoryOption = None,
-    seed: Annotated[int, Parameter(help="Of the random choices.")] = 1,
+    memory: SearchMemoryOption = None,
+    seed: SeedOption = 1,
     form: FormatOption = None,
     output: OutputOption = None,
     quiet: QuietOption = False,
