@@ -29,7 +29,7 @@ from tilebase.runtime.progress import Pace, Progress
 MOST_CODES = 1 << 24
 """Most contents of a line: its tables have 21 bytes for each."""
 MOST_SIDE, MOST_VALUE = 60, 255
-TIME_OUT = "time ran out: allow more with --budget"
+TIME_OUT = "time ran out: allow more time"
 FEWEST_SLOTS = 1 << 12
 WIDTHS = (300, 3000, 30_000)
 """How many positions of each layer the narrow searches of `decide_back` keep, one after the other."""

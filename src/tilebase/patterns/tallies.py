@@ -204,7 +204,7 @@ class _Count:
     def _check_time(self, total: int) -> None:
         if self._seconds is not None and self._pace.seconds > self._seconds:
             raise ResourceError(
-                f"{self._rules}: {self._seconds:g} seconds were not enough to count sequences; the count "
+                f"{self._rules}: {self._seconds:.3g} seconds were not enough to count sequences; the count "
                 f"came to the sum {2 * total}: allow more time, or choose a smaller board"
             )
 
