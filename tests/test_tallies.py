@@ -16,8 +16,9 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.patterns.checkerboards import checkerboard_position
 from tilebase.patterns.moves import replay, with_drops
+from tilebase.patterns.recurrences import PRIME, Recurrence, berlekamp_massey, find_recurrence
 from tilebase.patterns.rules import Drop, Move, Position, Rules
-from tilebase.patterns.tallies import PRIME, Recurrence, berlekamp_massey, find_recurrence, tally
+from tilebase.patterns.tallies import tally
 from tilebase.runtime.progress import Progress
 
 LETTERS = {"U": "up", "D": "down", "L": "left", "R": "right"}

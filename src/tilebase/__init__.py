@@ -60,14 +60,14 @@ if TYPE_CHECKING:
     from tilebase.patterns.lemmas import Lemma as Lemma
     from tilebase.patterns.reach import Reach as Reach
     from tilebase.patterns.reach import reach as reach
+    from tilebase.patterns.recurrences import Recurrence as Recurrence
+    from tilebase.patterns.recurrences import find_recurrence as find_recurrence
     from tilebase.patterns.replays import Replay as Replay
     from tilebase.patterns.replays import replay_moves as replay_moves
     from tilebase.patterns.shortest import Shortest as Shortest
     from tilebase.patterns.shortest import shortest_game as shortest_game
-    from tilebase.patterns.tallies import Recurrence as Recurrence
     from tilebase.patterns.tallies import Tally as Tally
     from tilebase.patterns.tallies import count_sequences as count_sequences
-    from tilebase.patterns.tallies import find_recurrence as find_recurrence
     from tilebase.questions.borders import Border as Border
     from tilebase.questions.borders import find_border as find_border
     from tilebase.questions.count import count as count
@@ -184,6 +184,10 @@ _HOMES = {
         "Reach",
         "reach",
     ),
+    "patterns.recurrences": (
+        "Recurrence",
+        "find_recurrence",
+    ),
     "patterns.replays": (
         "Replay",
         "replay_moves",
@@ -193,10 +197,8 @@ _HOMES = {
         "shortest_game",
     ),
     "patterns.tallies": (
-        "Recurrence",
         "Tally",
         "count_sequences",
-        "find_recurrence",
     ),
     "questions.borders": (
         "Border",

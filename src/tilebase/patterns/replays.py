@@ -95,7 +95,5 @@ def replay_moves(
     rules = parse_rules(size, drops=drops, deterministic=deterministic, convention=convention)
     parsed = with_drops(rules, moves) if deterministic else parse_moves(rules, moves)
     if rules.cells * len(parsed) > MOST_KEPT:
-        raise UsageError(
-            f"{len(parsed):,} moves on a board of {rules} are too many to keep all positions"
-        )
+        raise UsageError(f"{len(parsed):,} moves on a board of {rules} are too many to keep all positions")
     return Replay(rules, parsed, tuple(replay(rules, parsed)))
