@@ -367,6 +367,12 @@ def check_goals(rules: Rules, goals: tuple[Position, ...]) -> int:
     return largest + 1
 
 
+def check_seed(seed: int) -> None:
+    """Raise `UsageError` unless random choices can start with this number."""
+    if not 0 <= seed <= MOST_SEED:
+        raise UsageError(f"seed {seed}: give a whole number from 0 to {MOST_SEED:,}")
+
+
 def words_of(rules: Rules, bits: int) -> int:
     """How many words a packed board has."""
     return -(-rules.cells // (64 // bits))
@@ -413,9 +419,8 @@ def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.
 
 
 def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.Scratch:
-    """Working memory for the kernels.  Raises `UsageError` if the seed is not a whole number from 0 on."""
-    if not 0 <= seed <= MOST_SEED:
-        raise UsageError(f"seed {seed}: give a whole number from 0 to {MOST_SEED:,}")
+    """Working memory for the kernels.  Raises `UsageError` as `check_seed`."""
+    check_seed(seed)
     lines = max(rules.rows, rules.columns)
     codes, probe, tried, turn = np.zeros((4, lines + 1), dtype=np.int64)
     return unslide.Scratch(

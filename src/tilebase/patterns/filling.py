@@ -20,6 +20,8 @@ from functools import lru_cache
 from typing import Any
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.notation import count_of
+from tilebase.patterns.backward import check_seed
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, Onward, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
@@ -69,7 +71,7 @@ class Filled:
     def statement(self) -> str:
         """What is claimed, in one sentence."""
         verdict = {
-            True: f"can be filled with 2s and 4s, in {self.drops} drops of 2s",
+            True: f"can be filled with 2s and 4s, in {count_of(self.drops or 0, 'drop')} of 2s",
             False: "cannot be filled with 2s and 4s unless an 8 is made",
             None: "may be filled with 2s and 4s or not: no game was found",
         }[self.possible]
@@ -109,6 +111,7 @@ def fill_board(
     (True, False)
     """
     rules = parse_rules(size, most=2)
+    check_seed(seed)
     rows, columns = rules.rows, rules.columns
     if max(rows, columns) > MOST_SIDE and min(rows, columns) > 1:
         raise ResourceError(

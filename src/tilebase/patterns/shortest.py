@@ -22,7 +22,8 @@ from fractions import Fraction
 from typing import Any
 
 from tilebase.errors import ResourceError
-from tilebase.patterns.backward import search_back
+from tilebase.game.notation import count_of
+from tilebase.patterns.backward import check_seed, search_back
 from tilebase.patterns.checkerboards import COLOURINGS, checkerboard
 from tilebase.patterns.filling import fill_board, finish, mirrored, should_flip
 from tilebase.patterns.moves import moves_text, replay
@@ -91,7 +92,7 @@ class Shortest:
         if self.moves is None:
             return f"on {self.rules}, no game with fewer than {self.lower} drops ends; no game was found"
         if self.proved:
-            return f"on {self.rules}, a shortest game has {self.drops} drops: proved"
+            return f"on {self.rules}, a shortest game has {count_of(self.drops or 0, 'drop')}: proved"
         return f"on {self.rules}, a shortest game has from {self.lower} to {self.drops} drops"
 
     def as_dict(self) -> dict[str, Any]:
@@ -160,6 +161,7 @@ def shortest_game(
     (9, True)
     """
     rules = parse_rules(size)
+    check_seed(seed)
     memory, _ = check_resources(memory, 1)
     if max(rules.rows, rules.columns) > MOST_SIDE:
         raise ResourceError(

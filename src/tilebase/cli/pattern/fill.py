@@ -26,7 +26,7 @@ def fill(
 ) -> int:
     """Print a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
-    Exit status 1 if no such game exists, or if none was found: the sentence says which.
+    That no such game exists is an answer, too. Exit status 1 if none was found.
 
     tilebase pattern fill 6x6
 
@@ -49,6 +49,9 @@ def fill(
         if found.moves is not None:
             print(document["board"].replace("/", "\n"))
             print(document["moves"])
-    if found.reason:
+        elif found.possible is False:
+            print(found.reason)
+    if found.possible is None:
         print(f"tilebase: {found.reason}", file=sys.stderr)
-    return 0 if found.possible else 1
+        return 1
+    return 0

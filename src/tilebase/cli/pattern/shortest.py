@@ -58,9 +58,8 @@ def shortest(
     else:
         print(f"{found.statement}.")
         for drops, (ends, kept) in found.excluded.items():
-            print(
-                f"{drops} drops: {count_of(ends, 'end position')}, none can be reached ({kept:,} positions)"
-            )
+            listed = f"{count_of(ends, 'end position')}, none can be reached"
+            print(f"{count_of(drops, 'drop')}: {listed} ({count_of(kept, 'position')})")
         if found.moves is not None:
             print(document["board"].replace("/", "\n"))
             print(document["moves"])
