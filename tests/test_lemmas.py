@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
 from typing import Any
@@ -13,7 +14,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.patterns.backward import search_back
 from tilebase.patterns.checking import LemmaCheck, check_rules, occasion_text
-from tilebase.patterns.exploration import ENOUGH, explore, most_afterstates
+from tilebase.patterns.exploration import ENOUGH, explore, most_afterstates, most_states
 from tilebase.patterns.lemmas import (
     LEMMAS,
     Lemma,
@@ -133,7 +134,7 @@ def test_each_predicate_has_such_a_position() -> None:
 @pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.number)
 def test_each_lemma_has_an_exact_statement(lemma: Lemma) -> None:
     assert lemma.statement.endswith(".")
-    assert len(lemma.title) <= 60
+    assert max(len(lemma.title), len(lemma.title_with_fours)) <= 72
     kind = "Corollary" if lemma.number in ("2", "4", "7", "13") else "Lemma"
     assert f"{kind} {lemma.number}" in (lemma.holds.__doc__ or "")
 
@@ -167,6 +168,14 @@ def test_the_bounds_on_tiles_are_one_larger_with_drops_of_4() -> None:
         wrong = Rules(2, 2)
         held = [BY_NUMBER[number].holds(wrong, (most, 0, 0, 0)) for number in ("6", "7")]
         assert held == [most == 4, most == 4]
+
+
+def test_lemmas_that_drops_of_4_change_have_a_second_title() -> None:
+    twos, fours = Rules(2, 2), Rules(2, 2, (1, 2))
+    changed = {lemma.number: lemma for lemma in LEMMAS if lemma.title_for(fours) != lemma.title_for(twos)}
+    assert set(changed) == {"6", "7"}
+    assert changed["6"].title_for(fours) == "no tile is larger than 2 to the (number of cells + 1)"
+    assert changed["7"].title_for(fours) == "a tile 2**k needs k-2 empty or smaller cells"
 
 
 # -- checkerboards (section 4.3) ---------------------------------------------------------------------
@@ -272,13 +281,21 @@ def test_afterstates_know_the_slides_around_them() -> None:
 )
 def test_the_bound_on_positions_holds_for_each_sum(rules: Rules, most_sum: int | None) -> None:
     bound = most_afterstates(rules, most_sum)
+    after_drops = most_states(rules, bound, most_sum)
     for layer in explore(rules, most_sum=most_sum):
         assert len(layer.afterstates) <= max(bound[layer.sum], 1)
+        assert len(layer.states) <= after_drops[layer.sum]
 
 
 def test_the_bound_stops_where_it_is_too_large() -> None:
     assert most_afterstates(Rules(100, 100, most=2)).total() > ENOUGH
     assert most_afterstates(Rules(3, 3), 4096).total() > 10**9
+
+
+def test_positions_that_slides_make_are_in_memory_once() -> None:
+    for layer in explore(Rules(2, 3), most_sum=20):
+        made = [after for slides in layer.states.values() for after in slides.values()]
+        assert len({id(after) for after in made}) == len(set(made))
 
 
 def test_play_without_any_bound_is_refused() -> None:
@@ -300,10 +317,24 @@ def test_refusals_of_checks() -> None:
         check_rules(Rules(10, 10, most=2))
 
 
+def test_checks_that_do_not_fit_into_memory_are_refused_before_they_start(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """60x60 to the sum 4 has few positions after a slide, and many large ones after a drop."""
+    monkeypatch.setattr("tilebase.patterns.checking.explore", lambda *_, **__: pytest.fail("it started"))
+    rules = Rules(60, 60)
+    assert most_afterstates(rules, 4).total() < 10_000
+    with pytest.raises(ResourceError, match="864,000 positions of the sum 4 after a drop, with 3,600 cells"):
+        check_rules(rules, most_sum=4)
+    with pytest.raises(ResourceError, match="at most 500,000,000 cells together are possible"):
+        check_rules(Rules(40, 50, (1, 2)), most_sum=6)
+
+
 @pytest.mark.parametrize(
     ("words", "status", "sentence"),
     [
         ("5x5", 1, "a board of 5x5 may have up to 134,217,728 positions after a slide"),
+        ("60x60 --sum 4", 1, "a board of 60x60 may have up to 864,000 positions of the sum 4 after a drop"),
         ("3x3 --sum 1", 2, "a sum of 1 is not possible here: give one from 2 to 4,096"),
         ("3x3 --sum 5000", 2, "a sum of 5,000 is not possible here"),
         ("2x2x2", 2, "has 3 sides"),
@@ -327,6 +358,29 @@ def test_the_command_prints_a_row_for_each(capsys: pytest.CaptureFixture[str]) -
         '"exact_statement": "After a slide, at least one cell at the border of the board is empty."'
         in printed
     )
+
+
+@pytest.mark.parametrize(
+    ("drops", "tiles", "sixth", "seventh"),
+    [
+        ("2", [2], "number of cells", "k-1 empty"),
+        ("2,4", [2, 4], "(number of cells + 1)", "k-2 empty"),
+    ],
+)
+def test_the_statement_that_was_checked_is_printed(
+    capsys: pytest.CaptureFixture[str], drops: str, tiles: list[int], sixth: str, seventh: str
+) -> None:
+    words = ["pattern", "lemmas", "2x2", "--drops", drops, "--sum", "200", "-q"]
+    assert main(words) == 0
+    printed = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert f"than 2 to the {sixth} " in printed["6"]
+    assert f"needs {seventh} " in printed["7"]
+    assert main([*words, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["drops"] == tiles
+    statements = {row["lemma"]: row["statement"] for row in document["lemmas"]}
+    assert statements["6"].endswith(f"than 2 to the {sixth}")
+    assert seventh in statements["7"]
 
 
 def test_a_lemma_that_fails_is_shown(

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.exploration import ENOUGH, Layer, explore, most_afterstates
+from tilebase.patterns.exploration import (
+    ENOUGH,
+    Layer,
+    check_bounded,
+    explore,
+    most_afterstates,
+    most_states,
+)
 from tilebase.patterns.lemmas import AXES, LEMMAS, About, Lemma, alternating_line_sources
 from tilebase.patterns.moves import moves_text
 from tilebase.patterns.rules import Rules, parse_rules
@@ -16,6 +23,10 @@ from tilebase.runtime.progress import Pace, Progress
 
 MOST_AFTERSTATES = 10_000_000
 """The largest bound on the positions after a slide for which a check begins."""
+MOST_CELLS_LISTED = 500_000_000
+"""The largest number of cells of all positions after a drop that have one sum, for which a check begins.
+
+All positions of one sum are in memory, and a cell takes 8 bytes."""
 MOST_LINE = 16
 """The longest line whose sources are listed."""
 MOST_SUM = 4096
@@ -33,6 +44,8 @@ class LemmaCheck:
     ----------
     lemma:
         The lemma.
+    title:
+        The statement that was checked, in one short line.  With drops of 4 some lemmas have another one.
     stated:
         Whether it is stated for these rules.  If not, it was not checked.
     checked:
@@ -44,6 +57,7 @@ class LemmaCheck:
     """
 
     lemma: Lemma
+    title: str
     stated: bool
     checked: int
     failures: int
@@ -89,7 +103,8 @@ def check_lemmas(
     UsageError
         If the size, drops or sum do not exist.
     ResourceError
-        If there may be more than 10,000,000 positions after a slide.
+        If there may be more than 10,000,000 positions after a slide, or if the positions of one sum after a
+        drop may have more than 500,000,000 cells together.
 
     >>> [check.lemma.number for check in check_lemmas("2x3") if check.verdict != "holds"]
     ['10', '11a', '11b', '12', '13']
@@ -111,7 +126,9 @@ def check_rules(
         for tally in by_about.get(about, ()):
             tally.see(arguments)
     return tuple(
-        tallies[lemma.number].result() if lemma.number in tallies else LemmaCheck(lemma, False, 0, 0, "")
+        tallies[lemma.number].result()
+        if lemma.number in tallies
+        else LemmaCheck(lemma, lemma.title, False, 0, 0, "")
         for lemma in LEMMAS
     )
 
@@ -120,8 +137,7 @@ def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
     """The bound on positions after a slide, by sum.  Raises what `check_lemmas` raises."""
     if rules.convention is not None:
         raise UsageError("the lemmas are about drops on any empty cell: leave the convention out")
-    if rules.most is None and most_sum is None:
-        raise UsageError("positions without a bound cannot be listed: bound the tiles, or the sum")
+    check_bounded(rules, most_sum)
     if most_sum is not None and not 2 <= most_sum <= MOST_SUM:
         raise UsageError(f"a sum of {most_sum:,} is not possible here: give one from 2 to {MOST_SUM:,}")
     bound = most_afterstates(rules, most_sum)
@@ -131,7 +147,19 @@ def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
             f"a board of {rules} may have {many} positions after a slide, and this check lists them all: at "
             f"most {MOST_AFTERSTATES:,} are possible; choose a smaller board or a smaller sum"
         )
+    _check_memory(rules, most_states(rules, bound, most_sum))
     return bound
+
+
+def _check_memory(rules: Rules, bound: Counter[int]) -> None:
+    """Refuse if the positions of one sum may not fit into memory; `bound` is how many there may be."""
+    total, count = max(bound.items(), key=lambda item: item[1])
+    if count * rules.cells > MOST_CELLS_LISTED:
+        raise ResourceError(
+            f"a board of {rules} may have up to {count:,} positions of the sum {total:,} after a drop, with "
+            f"{rules.cells:,} cells each, and this check holds them in memory: at most "
+            f"{MOST_CELLS_LISTED:,} cells together are possible; choose a smaller board or a smaller sum"
+        )
 
 
 class _Tally:
@@ -152,7 +180,8 @@ class _Tally:
             self.first = self.first or occasion_text(self.rules, self.lemma.about, arguments)
 
     def result(self) -> LemmaCheck:
-        return LemmaCheck(self.lemma, True, self.checked, self.failures, self.first)
+        title = self.lemma.title_for(self.rules)
+        return LemmaCheck(self.lemma, title, True, self.checked, self.failures, self.first)
 
 
 def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str:

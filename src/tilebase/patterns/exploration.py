@@ -51,12 +51,11 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
     >>> [len(layer.states) for layer in explore(Rules(1, 3, most=2))]
     [0, 3, 3, 4, 3, 2]
     """
-    if rules.most is None and most_sum is None:
-        raise UsageError("positions without a bound cannot be listed: bound the tiles, or the sum")
-    coming: dict[int, dict[Position, Slides]] = {0: {}}
+    check_bounded(rules, most_sum)
+    coming: dict[int, _Coming] = {0: _Coming()}
     total = 0
     while coming:
-        states = coming.pop(total, {})
+        states = coming.pop(total, _Coming()).states
         made: dict[Position, str] = {} if total else {rules.empty: ""}
         for slides in states.values():
             for direction, after in slides.items():
@@ -69,11 +68,37 @@ def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDL
         total += 2
 
 
+def check_bounded(rules: Rules, most_sum: int | None) -> None:
+    """Raise `UsageError` if neither the tiles nor the sum are bounded: then the positions have no end."""
+    if rules.most is None and most_sum is None:
+        raise UsageError("positions without a bound cannot be listed: bound the tiles, or the sum")
+
+
+class _Coming:
+    """A layer of which not all positions are known yet.
+
+    Many positions slide to the same one.  `slid` holds each of these once, so that it is in memory once.
+    """
+
+    def __init__(self) -> None:
+        self.states: dict[Position, Slides] = {}
+        self.slid: dict[Position, Position] = {}
+
+    def add(self, rules: Rules, position: Position, directions: str) -> Slides:
+        """The slides of a position, which is added if it is new."""
+        known = self.states.get(position)
+        if known is None:
+            slides = ((direction, rules.slide(position, direction)) for direction in directions)
+            known = {way: self.slid.setdefault(found, found) for way, found in slides if found is not None}
+            self.states[position] = known
+        return known
+
+
 def _drop_everywhere(
     rules: Rules,
     position: Position,
     total: int,
-    coming: dict[int, dict[Position, Slides]],
+    coming: dict[int, _Coming],
     most_sum: int | None,
     directions: str,
 ) -> str:
@@ -83,11 +108,9 @@ def _drop_everywhere(
         larger = total + (1 << new.exponent)
         if most_sum is not None and larger > most_sum:
             continue
-        layer = coming.setdefault(larger, {})
-        if after not in layer:
-            slides = ((direction, rules.slide(after, direction)) for direction in directions)
-            layer[after] = {direction: found for direction, found in slides if found is not None}
-        following += "".join(layer[after])
+        if larger not in coming:
+            coming[larger] = _Coming()
+        following += "".join(coming[larger].add(rules, after, directions))
     return _in_order(following)
 
 
@@ -117,6 +140,24 @@ def most_afterstates(rules: Rules, most_sum: int | None = None) -> Counter[int]:
                 break
         for total, count in together.items():
             bound[total] += 2 * count  # both directions along these lines
+    return bound
+
+
+def most_states(rules: Rules, afterstates: Counter[int], most_sum: int | None = None) -> Counter[int]:
+    """For each sum, no fewer positions than drops can make, from the bound of `most_afterstates`.
+
+    A drop may be on any cell.  At the start only the empty board has the sum 0.
+
+    >>> rules = Rules(2, 2, most=2)
+    >>> most_states(rules, most_afterstates(rules))[2]
+    4
+    """
+    bound: Counter[int] = Counter()
+    for exponent in rules.drops:
+        for total, count in afterstates.items():
+            larger = total + (1 << exponent)
+            if most_sum is None or larger <= most_sum:
+                bound[larger] += (count if total else 1) * rules.cells
     return bound
 
 

@@ -61,6 +61,8 @@ class Lemma:
         Whether it needs that only 2s are dropped.
     odd:
         Whether it is about boards of two odd sides only.
+    title_with_fours:
+        The title for games with drops of 4, if the statement is another one there; otherwise empty.
     """
 
     number: str
@@ -71,6 +73,11 @@ class Lemma:
     bounded: bool = False
     twos: bool = False
     odd: bool = False
+    title_with_fours: str = ""
+
+    def title_for(self, rules: Rules) -> str:
+        """The title of the statement that is checked under these rules."""
+        return self.title_with_fours if self.title_with_fours and 2 in rules.drops else self.title
 
     @property
     def statement(self) -> str:
@@ -418,10 +425,19 @@ LEMMAS = (
     Lemma("1", "after a slide, a border cell is empty", "afterstate", has_empty_border_cell),
     Lemma("2", "the drop that fills the board is at the border", "drop", drop_is_at_border, fills_board),
     Lemma("3", "after a slide, no tile is behind an empty cell", "afterstate", is_pushed),
-    Lemma("4", "after a slide, on some side no empty cell has a tile", "afterstate", some_side_has_no_tiles),
+    Lemma(
+        "4", "after a slide, in some direction no empty cell has a tile next to it", "afterstate",
+        some_side_has_no_tiles,
+    ),
     Lemma("5", "after a slide, 2s meet along one axis at most", "afterstate", twos_meet_on_one_axis),
-    Lemma("6", "no tile is larger than 2 to the number of cells", "position", tiles_are_bounded),
-    Lemma("7", "a tile 2**k needs k-1 empty or smaller cells", "position", large_tiles_need_space),
+    Lemma(
+        "6", "no tile is larger than 2 to the number of cells", "position", tiles_are_bounded,
+        title_with_fours="no tile is larger than 2 to the (number of cells + 1)",
+    ),
+    Lemma(
+        "7", "a tile 2**k needs k-1 empty or smaller cells", "position", large_tiles_need_space,
+        title_with_fours="a tile 2**k needs k-2 empty or smaller cells",
+    ),
     Lemma("8", "slides on one axis make bitonic lines", "axis", lines_are_bitonic, twos=True),
     Lemma("9a", "after D, no tile is above an empty cell", "afterstate", no_tile_above_empty),
     Lemma("9b", "after D, no 2 is above a 2", "afterstate", no_twos_along),
@@ -430,22 +446,23 @@ LEMMAS = (
         has_fours_along,
     ),
     Lemma(
-        "9d", "between D and L or R, no 4 is beside a 4", "following", no_fours_across, turns, bounded=True
-    ),
-    Lemma(
-        "9e", "between D and L or R, a 2 is beside a 2 at the bottom only", "following", no_twos_across,
+        "9d", "after D, if L or R comes next, no two 4s are side by side", "following", no_fours_across,
         turns, bounded=True,
     ),
     Lemma(
-        "10", "rows between full rows 4 2 .. 4 alternate, or 4 meets 4", "afterstate", full_lines_enclose,
-        has_full_outer_lines, bounded=True, twos=True,
+        "9e", "after D, if L or R comes next, 2s are side by side at the bottom only", "following",
+        no_twos_across, turns, bounded=True,
     ),
     Lemma(
-        "11a", "an even line to alternate begins or ends with a 4", "line", line_ends_with_four,
+        "10", "rows between two rows 4 2 ... 2 4 alternate, or one has 4 beside 4", "afterstate",
+        full_lines_enclose, has_full_outer_lines, bounded=True, twos=True,
+    ),
+    Lemma(
+        "11a", "a line that can become 2 4 2 4 ... has a 4 at an end", "line", line_ends_with_four,
         bounded=True, twos=True,
     ),
     Lemma(
-        "11b", "such a line has at most two empty cells", "line", line_is_nearly_full,
+        "11b", "a line that can become 2 4 2 4 ... has at most two empty cells", "line", line_is_nearly_full,
         bounded=True, twos=True,
     ),
     Lemma(

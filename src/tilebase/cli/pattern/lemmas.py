@@ -10,6 +10,7 @@ from tilebase.cli.options import FormatOption, OutputOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.pattern.options import DropsOption, SizeArgument
 from tilebase.cli.progress import counting_progress
+from tilebase.patterns.rules import parse_drops
 
 
 def lemmas(
@@ -30,7 +31,8 @@ def lemmas(
 
     Prints a row for each lemma: on how many occasions it was checked, on how many it fails, and the first of
     these. Exit status 1 if one fails. A lemma with no case was not tested by this board. A lemma that is not
-    stated for these rules is not checked.
+    stated for these rules is not checked. With --drops 2,4 some lemmas have another statement: what is
+    printed is what was checked.
 
     tilebase pattern lemmas 3x3
 
@@ -44,7 +46,7 @@ def lemmas(
     rows = [
         {
             "lemma": check.lemma.number,
-            "statement": check.lemma.title,
+            "statement": check.title,
             "checked": check.checked,
             "failures": check.failures,
             "verdict": check.verdict,
@@ -54,7 +56,7 @@ def lemmas(
     ]
     document = {
         "size": size,
-        "drops": drops,
+        "drops": [1 << exponent for exponent in parse_drops(drops)],
         "sum": most_sum,
         "lemmas": [
             {**row, "exact_statement": check.lemma.statement} for row, check in zip(rows, checks, strict=True)
