@@ -1,19 +1,36 @@
 """Which boards can be reached at all, if both sides want it: checkerboards, full boards, the shortest games.
 
+The modules, in reading order.  Rules and games:
+
 * `rules`: slides and drops on boards of any size.
 * `moves`: sequences of moves, written, read and replayed.
-* `replays`: games given as text, with their positions and pictures.
 * `tracing`: which tile goes where.
-* `lemmas`: what holds for every position that can be reached.
+* `strips`: sequences as pictures.
+* `replays`: games given as text, with their positions and pictures.
+
+What holds for every position:
+
+* `lemmas`: the lemmas of the thesis, as predicates.
 * `exploration`: every position that a small board can reach.
 * `checking`: the lemmas on all of these positions.
-* `constructions`: sequences that fill boards of any size with checkerboards.
-* `tallies`: how many sequences lead to a position, and recurrences in such counts.
-* `backward`: searches from positions back to the empty board.
-* `onward`: forward searches for games that fill a board.
-* `checkerboards`, `filling`, `shortest`: the questions.
-* `strips`: sequences as pictures.
 
-The questions are those of Edixhoven, *Checkerboard Patterns and Binary Decision Diagrams for the Game 2048*
-(2019), chapters 3 and 4.  docs/checkerboards.md says what was found.
+Checkerboards:
+
+* `constructions`: sequences that fill boards of any size with checkerboards.
+* `bit_rows`: positions of 2s and 4s as rows of bits, and their frozen pairs.
+* `tallies`: how many sequences lead to a checkerboard, and recurrences in such counts.
+* `checkerboards`: which checkerboards can be reached, by theorems, constructions and searches.
+
+Any board, and short games:
+
+* `backward`: searches from positions back to the empty board.
+* `reach`: whether a given board can be reached, and by which moves.
+* `onward`: a forward search for a game that fills a board.
+* `filling`: games that fill a board with 2s and 4s.
+* `shortest`: the fewest drops after which no slide is left.
+
+A *drop* is a new tile on any empty cell, put there by someone who helps.  A *position* is a board with the
+player to move, or with a drop to come.  Both are the words of Edixhoven, *Checkerboard Patterns and Binary
+Decision Diagrams for the Game 2048* (2019), whose questions in sections 3 and 4 these are.
+docs/checkerboards.md, docs/shortest.md and docs/lemmas.md say what was found.
 """
