@@ -178,7 +178,7 @@ def test_bash_completes_commands_and_options(tmp_path, monkeypatch):
         done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
         return set(done.stdout.split())
 
-    assert complete("tilebase", "p") == {"plan", "play", "plot", "probe", "prove"}
+    assert complete("tilebase", "p") == {"pattern", "plan", "play", "plot", "probe", "prove"}
     assert complete("tilebase", "force", "") == {"largest", "starts", "table"}
     assert complete("tilebase", "force", "3x4", "64", "--li") == {"--limits"}
     assert complete("tilebase", "bo") == set()
