@@ -10,7 +10,8 @@ import pytest
 from tilebase import fill_board
 from tilebase.cli import main
 from tilebase.errors import ResourceError, UsageError
-from tilebase.patterns.filling import complete_rows, longest_line, mirrored
+from tilebase.patterns.constructions import mirror
+from tilebase.patterns.filling import complete_rows, longest_line
 from tilebase.patterns.moves import parse_moves, replay
 from tilebase.patterns.onward import Aim, search_on
 from tilebase.patterns.rules import Rules
@@ -71,7 +72,7 @@ def test_complete_rows_of_any_even_length(columns):
 
 def test_a_mirrored_game_ends_with_the_mirrored_board():
     found = fill_board("3x4")
-    final = replay(Rules(4, 3, most=2), mirrored(found.moves, 3, 4))[-1]
+    final = replay(Rules(4, 3, most=2), mirror(Rules(3, 4), found.moves))[-1]
     assert final == tuple(found.board[column * 4 + row] for row in range(4) for column in range(3))
 
 

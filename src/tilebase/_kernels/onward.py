@@ -6,7 +6,7 @@ States are packed, and kept in hash tables, as in `unslide`.
 from __future__ import annotations
 
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.unslide import copy, insert, pack_canonical, slot_of, unpack
+from tilebase._kernels.unslide import copy, insert, pack_canonical, unpack
 
 FREE = 255
 """In `kept`: the cell may change."""
@@ -115,10 +115,7 @@ def count_pairs(keys, boards, scratch, out):
 
 @kernel()
 def find_source(keys, boards, target, scratch):
-    """The number of the first state that a slide and a drop turn into a target; -1 if none does.
-
-    `target` is a hash table with one board.
-    """
+    """The number of the first state that a slide and a drop turn into a packed board; -1 if none does."""
     after = scratch.before
     for n in range(len(keys)):
         unpack(keys[n], boards.bits, scratch.state)
@@ -131,8 +128,9 @@ def find_source(keys, boards, target, scratch):
                 after[k] = 1
                 pack_canonical(after, boards, scratch.words)
                 after[k] = 0
-                slot = slot_of(scratch.words[0], target)
-                for w in range(target.shape[1]):
-                    if target[slot, w]:
-                        return n
+                same = True
+                for w in range(len(target)):
+                    same &= scratch.words[0, w] == target[w]
+                if same:
+                    return n
     return -1

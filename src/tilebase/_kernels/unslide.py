@@ -235,16 +235,6 @@ def insert_all(keys, table):
 
 
 @kernel()
-def contains(keys, table, out):
-    """Whether each packed board is in a hash table."""
-    for n in range(len(keys)):
-        slot = slot_of(keys[n], table)
-        out[n] = False
-        for w in range(table.shape[1]):
-            out[n] |= table[slot, w] != 0
-
-
-@kernel()
 def collect(table, out):
     """Copy the boards of a hash table to `out`; return how many there are."""
     count = 0

@@ -194,7 +194,7 @@ class _Search:
         reason, done = "", 0
         for units in range(most, 0, -1):
             table = self.tables.pop(units, None) or Table(self.words)
-            table.add(self.pack(by_units.get(units, [])))
+            table.add(pack(self.boards, self.scratch, by_units.get(units, [])))
             keys = self._choose(table.keys())
             self.kept[units] = keys
             if not len(keys):
@@ -221,13 +221,6 @@ class _Search:
         return Backward(self.rules, self.goals, reachable, moves, layers, exhaustive, seconds, reason)
 
     # -- layers --------------------------------------------------------------------------------------
-
-    def pack(self, positions: list[Position]) -> Words:
-        """Positions as packed boards, one of each set of symmetric ones."""
-        array = np.array(positions, dtype=np.uint8).reshape(len(positions), self.rules.cells)
-        out = np.zeros((len(positions), self.words), dtype=np.uint64)
-        unslide.pack_all(array, self.boards, self.scratch.words, out)
-        return out
 
     def _choose(self, keys: Words) -> Words:
         """The positions of a layer that are kept."""
@@ -303,7 +296,7 @@ class _Search:
         keys = self.kept.get(units)
         if keys is None or not len(keys) or not positions:
             return [False] * len(positions)
-        asked = self.pack(positions)
+        asked = pack(self.boards, self.scratch, positions)
         near = keys[np.isin(keys[:, 0], asked[:, 0])]
         known = set(map(bytes, near))
         return [bytes(key) in known for key in asked]
@@ -365,6 +358,14 @@ def check_goals(rules: Rules, goals: tuple[Position, ...]) -> int:
             f"{MOST_CODES:,} contents: the search needs a smaller board or smaller tiles"
         )
     return largest + 1
+
+
+def pack(boards: unslide.Boards, scratch: unslide.Scratch, positions: list[Position]) -> Words:
+    """Positions as packed boards, one of each set of symmetric ones."""
+    array = np.array(positions, dtype=np.uint8).reshape(len(positions), len(scratch.state))
+    out = np.zeros((len(positions), scratch.words.shape[1]), dtype=np.uint64)
+    unslide.pack_all(array, boards, scratch.words, out)
+    return out
 
 
 def check_seed(seed: int) -> None:

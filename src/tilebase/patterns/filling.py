@@ -22,6 +22,7 @@ from typing import Any
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
 from tilebase.patterns.backward import check_seed
+from tilebase.patterns.constructions import mirror
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, Onward, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
@@ -151,7 +152,7 @@ def _attempt(
     free = min(max(length // 2, 2), height) if length % 2 == 0 else height
     found, moves = finish(height, length, free, 2, None, width, seed, deadline, progress)
     if moves is not None and flipped:
-        moves = mirrored(moves, height, length)
+        moves = mirror(Rules(height, length), moves)
     return found, moves
 
 
@@ -250,14 +251,3 @@ def mirrored_sideways(moves: Iterator[Move], columns: int) -> Iterator[Move]:
         else:
             row, column = divmod(move.cell, columns)
             yield move._replace(cell=row * columns + columns - 1 - column)
-
-
-def mirrored(moves: tuple[Move, ...], rows: int, columns: int) -> tuple[Move, ...]:
-    """The moves of a game on rows x columns, on the board with rows and columns exchanged."""
-    turned = {"L": "U", "U": "L", "R": "D", "D": "R"}
-    return tuple(
-        turned[move]
-        if isinstance(move, str)
-        else move._replace(cell=move.cell % columns * rows + move.cell // columns)
-        for move in moves
-    )

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilebase._kernels import onward
 from tilebase._kernels.arguments import Words
-from tilebase.patterns.backward import Table, make_boards, make_scratch, words_of
+from tilebase.patterns.backward import Table, make_boards, make_scratch, pack, words_of
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Move, Position, Rules, drops_made
 from tilebase.runtime.progress import Pace, Progress
@@ -101,7 +101,7 @@ class _Search:
 
     def run(self, deadline: float, pace: Pace) -> Onward:
         table = Table(self.words)
-        table.add(self._pack([after for _, after in self.rules.spawns(self.aim.start)]))
+        table.add(pack(self.boards, self.scratch, [after for _, after in self.rules.spawns(self.aim.start)]))
         layers = [table.keys()]
         made = drops_made(self.aim.start) + 1
         last = self.rules.cells << (self.aim.largest - 1) if self.aim.drops is None else self.aim.drops
@@ -149,21 +149,11 @@ class _Search:
         order = np.argpartition(pairs + 4 * self.random.random(len(keys)), self.width)
         return keys[np.sort(order[: self.width])]
 
-    def _pack(self, positions: list[Position]) -> Words:
-        from tilebase._kernels import unslide
-
-        array = np.array(positions, dtype=np.uint8).reshape(len(positions), self.rules.cells)
-        out = np.zeros((len(positions), self.words), dtype=np.uint64)
-        unslide.pack_all(array, self.boards, self.scratch.words, out)
-        return out
-
     def _moves(self, layers: list[Words], goal: Words) -> tuple[Move, ...]:
         """The moves of the game to a goal."""
         chain = [goal]
         for keys in reversed(layers):
-            target = Table(self.words)
-            target.add(chain[-1].reshape(1, -1))
-            chain.append(keys[onward.find_source(keys, self.boards, target.slots, self.scratch)])
+            chain.append(keys[onward.find_source(keys, self.boards, chain[-1], self.scratch)])
         wanted = [bytes(key) for key in reversed(chain)]
         rules = Rules(self.rules.rows, self.rules.columns, most=self.aim.largest)
         moves: list[Move] = []
@@ -171,7 +161,7 @@ class _Search:
         for key in wanted:
             slides = [((), position)] if not moves else [((d,), then) for d, then in rules.slides(position)]
             options = [(*d, new, then) for d, after in slides for new, then in rules.spawns(after)]
-            found = self._pack([option[-1] for option in options])
+            found = pack(self.boards, self.scratch, [option[-1] for option in options])
             *step, position = next(o for o, k in zip(options, found, strict=True) if bytes(k) == key)
             moves += step
         replay(rules, moves, self.aim.start)

@@ -25,7 +25,8 @@ from tilebase.errors import ResourceError
 from tilebase.game.notation import count_of
 from tilebase.patterns.backward import check_seed, search_back
 from tilebase.patterns.checkerboards import COLOURINGS, checkerboard
-from tilebase.patterns.filling import fill_board, finish, mirrored, should_flip
+from tilebase.patterns.constructions import mirror
+from tilebase.patterns.filling import fill_board, finish, should_flip
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
@@ -276,7 +277,7 @@ def built_game(
     moves = _low_ends(height, length, seed, deadline, progress)
     if moves is None:
         moves = _from_full(height, length, seed, deadline, progress)
-    return mirrored(moves, height, length) if moves is not None and flipped else moves
+    return mirror(Rules(height, length), moves) if moves is not None and flipped else moves
 
 
 def _low_ends(
