@@ -32,6 +32,10 @@ CACHE_BYTES = 20
 CACHE_SHARE, MOST_CACHED = 4, 1 << 25
 """Nodes for each entry, and most entries: more did not make 3x3 to 256 faster."""
 LEAST_NODES, MOST_NODES = 1 << 12, 1 << 31
+SHARED_NODES = 1 << 22
+"""Fewest nodes for more than one thread: each thread keeps free nodes for itself, and in a small table an
+operation fails while another thread holds them (3x3 to 64 in 60,000 nodes failed at once in one run of
+four)."""
 ATTEMPTS = 8
 """How often an operation is tried, and how often a collection; another in the background makes it return."""
 
@@ -82,7 +86,7 @@ class Library:
         util = importlib.import_module("oxidd.util")
         self.kind, self.nodes = kind, nodes
         self.manager: Any = getattr(module, f"{name.upper()}Manager")(
-            nodes, min(nodes // CACHE_SHARE, MOST_CACHED), threads
+            nodes, min(nodes // CACHE_SHARE, MOST_CACHED), threads if nodes >= SHARED_NODES else 1
         )
         self.function: Any = getattr(module, f"{name.upper()}Function")
         self.conjunction: Any = util.BooleanOperator.AND
