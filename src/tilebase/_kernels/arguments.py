@@ -59,13 +59,15 @@ class BoardRules(NamedTuple):
     low_bits: np.uint64  # the lowest bit of each cell that a tile can be spawned in
     exponents: Numbers  # exponents[k]: the k-th tile that can be spawned, ascending
     unmergeable: np.uint64  # the code of tiles that never merge, 0 for none
-    goal: np.uint64  # the tile that wins, 0 for none
+    goal: np.uint64  # the tile that wins as soon as a merge makes it, 0 for none (see `spots`)
     goal_sum: np.uint64  # the sum of the tiles that wins, 0 for none
     top: np.uint64  # the largest tile allowed on any cell
     dimensions: int  # axes of the board
     axes: Axes
     limited: bool  # whether cells have different limits
     limits: Limits
+    masks: Words  # masks[k]: all bits of the cells that must hold x after a slide; one mask is enough
+    spots: Words  # spots[k]: a tile on every cell, and the lowest bits of the cells where it wins
     patterns: Words  # patterns[k]: the mask of a pattern's cells, and what they hold; either wins
     symmetries: Permutations  # the j-th makes image j + 1 of a board from image j
     order: int  # how many symmetries there are

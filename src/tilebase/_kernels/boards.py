@@ -15,10 +15,12 @@ from tilebase._kernels.scalar import (
     U1,
     U63,
     U64,
+    has_spot,
     holds,
     reverse_flags,
     reverse_line,
     slide_line,
+    stands,
     within,
 )
 
@@ -269,6 +271,41 @@ def _keep_within(boards, n, tags, rules):
 
 
 @inlined
+def _keep_standing(boards, n, tags, masks):
+    """Remove boards whose x do not cover a mask, and their tags."""
+    kept = 0
+    if len(masks) == 1:
+        mask = masks[0]
+        for j in range(n):
+            board = boards[j]
+            boards[kept] = board
+            tags[kept] = tags[j]
+            kept += board & mask == mask
+        return kept
+    for j in range(n):
+        board = boards[j]
+        boards[kept] = board
+        tags[kept] = tags[j]
+        kept += stands(board, masks)
+    return kept
+
+
+@inlined
+def _keep_unwon(boards, n, tags, rules, marks, mark):
+    """Remove boards with a tile on a cell where it wins, and their tags; mark the slides that make them."""
+    kept = 0
+    for j in range(n):
+        board = boards[j]
+        if has_spot(board, rules.spots, rules.fold):
+            marks[tags[j]] = mark
+        else:
+            boards[kept] = board
+            tags[kept] = tags[j]
+            kept += 1
+    return kept
+
+
+@inlined
 def _keep_open(boards, n, tags, patterns, marks, mark):
     """Remove boards that hold a pattern, and their tags; mark the slides that make them."""
     kept = 0
@@ -305,6 +342,10 @@ def slide_states(states, n, axis, rules, scratch, tag, stride, marks, mark):
     else:
         for j in range(m):
             boards[j] = scratch.slid[j]
+    if len(rules.masks):
+        m = _keep_standing(boards, m, tags, rules.masks)
+    if len(rules.spots):
+        m = _keep_unwon(boards, m, tags, rules, marks, mark)
     if rules.limited:
         m = _keep_within(boards, m, tags, rules)
     if len(rules.patterns):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.jit import kernel
+from tilebase._kernels.scalar import stands
 
 U0, U7 = np.uint64(0), np.uint64(7)
 LOW = np.uint64(0x7F)
@@ -61,11 +62,12 @@ def decode_deltas(first, data, out):
 
 
 @kernel()
-def are_boards(keys, sums, starts, masks, width, unused, total):
+def are_boards(keys, sums, starts, masks, width, unused, x_masks, total):
     """Whether all keys are boards of one sum.
 
     A key is cut into groups of `width` bits, the last cells first; ``sums[starts[g] + word]`` is what group g
-    adds to the sum if it is `word`, at most ``masks[g]``.  `unused` are the bits that no cell has.
+    adds to the sum if it is `word`, at most ``masks[g]``.  `unused` are the bits that no cell has.  One of
+    `x_masks`, if there are any, must be covered (`scalar.stands`).
     """
     sound = True
     for i in range(len(keys)):
@@ -75,4 +77,6 @@ def are_boards(keys, sums, starts, masks, width, unused, total):
             found += sums[starts[g] + (left & masks[g])]
             left >>= width
         sound &= (found == total) & (keys[i] & unused == U0)
+        if len(x_masks):
+            sound &= stands(keys[i], x_masks)
     return sound

@@ -118,6 +118,24 @@ def holds(key, patterns):
 
 
 @scalar
+def stands(key, masks):
+    """Whether all cells of one of the masks hold the code of x, which has all bits set."""
+    found = False
+    for k in range(len(masks)):
+        found |= key & masks[k] == masks[k]
+    return found
+
+
+@scalar
+def has_spot(key, spots, fold):
+    """Whether a tile is on a cell where it wins; ``spots[k]``: the tile on every cell, and these cells."""
+    found = U0
+    for k in range(len(spots)):
+        found |= free_cells(key ^ spots[k, 0], spots[k, 1], fold)
+    return found != U0
+
+
+@scalar
 def within(key, rules):
     """Whether no cell exceeds its limit.
 

@@ -2,7 +2,7 @@
 
 A cell whose limit is 2**t is empty or holds a tile of at most 2**t.  So its generating function is
 1 + z**2 + z**4 + ... + z**(2**t).  A movable unmergeable tile is the term y instead, which adds
-nothing to the sum.  The product over the cells counts the boards by sum: the coefficient of
+nothing to the sum.  With masks, each set of cells that may hold the x is counted alone.  The product over the cells counts the boards by sum: the coefficient of
 z**s y**k, k being the number of unmergeable tiles, is the size of the dense layer s.
 
 *Possible* boards are those that pass three tests.  Every state of a played game passes them
@@ -37,10 +37,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.game.game import Cells, Game
+from tilebase.game.masks import x_patterns
 from tilebase.game.symmetry import images, symmetries
 
 Cycles: TypeAlias = tuple[tuple[int, int], ...]
 """The cycles of a symmetry without obstacles: the largest exponent and the length of each, sorted."""
+
+Places: TypeAlias = tuple[tuple[Cycles, int], ...]
+"""The cycles around each set of cells that may hold the x, and how many sets have them; one without masks."""
 
 Ways: TypeAlias = npt.NDArray[np.uint64]
 """``ways[i]``: number of boards of sum 2 * i."""
@@ -113,8 +117,9 @@ def boards_by_sum(game: Game) -> dict[int, int]:
 
 
 def _played(game: Game, counts: dict[int, int]) -> dict[int, int]:
-    """Counts by sum without the sums that win."""
-    return {total: count for total, count in counts.items() if not game.reached(total)}
+    """Counts by sum without the sums that win, or that lie beyond the horizon."""
+    most = game.largest_sum
+    return {total: count for total, count in counts.items() if total <= most and not game.reached(total)}
 
 
 def fillings_by_sum(game: Game) -> dict[int, int]:
@@ -146,11 +151,11 @@ def bound(game: Game) -> BoundResult:
     529
     """
     test = _test_of(game)
-    group = Counter(_cycles(game, permutation) for permutation in symmetries(game))
+    group = Counter(_places(game, permutation) for permutation in symmetries(game))
     exponents = range(1, max(game.tops) + 1)
     raw = _played(game, _by_sum(_passing_ways(game, test, _single_cells(game))))
-    passing = _orbits((_passing_ways(game, test, cycles), times) for cycles, times in group.items())
-    every = _orbits((_ways(game, cycles, exponents), times) for cycles, times in group.items())
+    passing = _orbits((_passing_ways(game, test, places), times) for places, times in group.items())
+    every = _orbits((_ways(game, places, exponents), times) for places, times in group.items())
     sums = _possible_sums(game, raw, test.starts)
     canonical_starts = {min(images(game, board)) for board in test.starts}
     return BoundResult(
@@ -165,10 +170,18 @@ def bound(game: Game) -> BoundResult:
 # -- generating functions ---------------------------------------------------------------------
 
 
-def _ways(game: Game, cycles: Cycles, exponents: Iterable[int]) -> Ways:
+def _ways(game: Game, places: Places, exponents: Iterable[int]) -> Ways:
     """Counts of the boards that are constant on each cycle and hold tiles of these exponents only."""
     held = sorted(exponents)
-    movable = 0 if game.fixed else len(game.unmergeable)
+    found = [np.uint64(times) * _ways_around(game, cycles, held) for cycles, times in places]
+    result = np.zeros(max(map(len, found), default=1), dtype=np.uint64)
+    for ways in found:
+        result[: len(ways)] += ways
+    return result
+
+
+def _ways_around(game: Game, cycles: Cycles, held: Sequence[int]) -> Ways:
+    movable = 0 if game.fixed or game.masks else len(game.unmergeable)
     # ways[k, i]: boards of sum 2 * i with k movable unmergeable tiles, on the cycles so far.
     ways = np.zeros((movable + 1, 1), dtype=np.uint64)
     ways[0, 0] = 1
@@ -193,8 +206,17 @@ def _by_sum(ways: npt.NDArray[Any]) -> dict[int, int]:
     return {2 * i: count for i, count in enumerate(ways.tolist()) if count}
 
 
-def _cycles(game: Game, permutation: Iterable[int]) -> Cycles:
-    source, left, result = tuple(permutation), set(range(game.cells)) - game.obstacles, []
+def _places(game: Game, permutation: Iterable[int]) -> Places:
+    source = tuple(permutation)
+    open_cells = frozenset(range(game.cells)) - game.obstacles
+    if not game.masks:
+        return ((_cycles(game, source, set(open_cells)), 1),)
+    kept = (x for x in x_patterns(game, range(game.cells)) if {source[cell] for cell in x} == x)
+    return tuple(sorted(Counter(_cycles(game, source, set(open_cells - x)) for x in kept).items()))
+
+
+def _cycles(game: Game, source: tuple[int, ...], left: set[int]) -> Cycles:
+    result = []
     while left:
         cell = first = min(left)
         before = len(left)
@@ -205,8 +227,8 @@ def _cycles(game: Game, permutation: Iterable[int]) -> Cycles:
     return tuple(sorted(result))
 
 
-def _single_cells(game: Game) -> Cycles:
-    return _cycles(game, range(game.cells))
+def _single_cells(game: Game) -> Places:
+    return _places(game, range(game.cells))
 
 
 def _orbits(fixed: Iterable[tuple[Ways, int]]) -> dict[int, int]:
@@ -245,23 +267,25 @@ def _test_of(game: Game) -> _Test:
     return _Test(starts, tiles, least)
 
 
-def _passing_ways(game: Game, test: _Test, cycles: Cycles) -> Ways:
+def _passing_ways(game: Game, test: _Test, places: Places) -> Ways:
     """Boards by sum that pass the test; `_possible_sums` removes the sums that do not follow another."""
     exponents = range(test.least, max(game.tops) + 1)
-    result = _ways(game, cycles, exponents)
-    unspawned = _ways(game, cycles, [e for e in exponents if e not in game.spawn_exponents])
+    result = _ways(game, places, exponents)
+    unspawned = _ways(game, places, [e for e in exponents if e not in game.spawn_exponents])
     result[: len(unspawned)] -= unspawned
     for exponent in game.spawn_exponents if test.tiles > 1 else ():
-        result[1 << exponent - 1] -= _lone_ways(game, cycles, exponent)
+        if 1 << exponent - 1 < len(result):
+            result[1 << exponent - 1] -= _lone_ways(game, places, exponent)
     return result
 
 
-def _lone_ways(game: Game, cycles: Cycles, exponent: int) -> np.uint64:
+def _lone_ways(game: Game, places: Places, exponent: int) -> np.uint64:
     """How many boards have one tile of this exponent, and no others but unmergeable tiles."""
     total = np.uint64(0)
-    for i, (top, length) in enumerate(cycles):
-        if length == 1 and exponent <= top:
-            total += _ways(game, cycles[:i] + cycles[i + 1 :], ())[0]
+    for cycles, times in places:
+        for i, (top, length) in enumerate(cycles):
+            if length == 1 and exponent <= top:
+                total += _ways(game, ((cycles[:i] + cycles[i + 1 :], times),), ())[0]
     return total
 
 

@@ -64,15 +64,20 @@ class BoardCheck:
         ]  # of the last cells first
         sizes = np.array([len(table) for table in tables], dtype=np.uint64)
         used = game.bits * game.cells
-        # The arguments of the kernel: sums, starts, masks, width, unused.
+        # The arguments of the kernel: sums, starts, masks, width, unused, x_masks.
         self._arguments = (
             np.concatenate(tables),
             np.cumsum(sizes, dtype=np.uint64) - sizes,
             sizes - np.uint64(1),
             np.uint64(game.bits * step),
             np.uint64((1 << 64) - (1 << used)),
+            np.array([self._all_bits(mask) for mask in game.masks], dtype=np.uint64),
         )
         self._moving = 0 if game.fixed else len(game.unmergeable)
+
+    def _all_bits(self, cells: Iterable[int]) -> int:
+        game = self.game
+        return sum(game.x << game.bits * (game.cells - 1 - cell) for cell in cells)
 
     def _sums(self, cells: range) -> npt.NDArray[np.int32]:
         """``[packed]``: what these cells add to the sum of the board."""

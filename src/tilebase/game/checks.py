@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from tilebase.game.game import Game
 
 MAX_CELLS = 32
+MOST_STARTS = 64
+"""Most start boards."""
 
 
 def cell_set(game: Game, cells: str | Iterable[int], what: str) -> tuple[int, ...]:
@@ -29,6 +31,19 @@ def cell_set(game: Game, cells: str | Iterable[int], what: str) -> tuple[int, ..
             f"a {game.shape_text} board has cells 0 to {game.cells - 1}"
         )
     return chosen
+
+
+def unmergeable_cells(game: Game, cells: str | Iterable[int], start: str) -> tuple[int, ...]:
+    """The cells of x at the start.  A game with masks has them from its start board, or from its first mask.
+
+    Raises `GameError`.
+    """
+    given = cell_set(game, cells, "unmergeable tile")
+    if given or not game.masks:
+        return given
+    words = split_cells(start.strip().lower().removeprefix("after ").split("|")[0])
+    held = tuple(cell for cell, word in enumerate(words) if word == "x")
+    return held if len(words) == game.cells and held else game.masks[0]
 
 
 def parse_limits(game: Game, limits: str | Sequence[int] | None) -> tuple[int, ...] | None:
@@ -87,6 +102,8 @@ def check_tiles(game: Game) -> None:
             )
     if game.largest is not None and exponent_of(game.largest, "largest tile") < spawned:
         raise GameError(f"largest tile {game.largest} is below the spawned {2**spawned}: give at least that")
+    if game.masks and (game.goal_exponent or 0) > game.max_code:
+        raise GameError(f"with masks the goal is at most {2**game.max_code}, as x takes a code: lower the goal")
     if max(game.tops) > game.max_code:
         raise GameError(
             f"tiles to {2 ** max(game.tops)} can be made on {game.shape_text} and do not fit into "
@@ -101,13 +118,36 @@ def check_start(game: Game) -> None:
         if game.free_cells < 2:
             raise GameError(f"{game.shape_text} has too few cells for two tiles: choose the start empty")
     elif game.start != "empty":
-        try:
-            cells = game.parse(game.start)
-        except BoardError as error:
-            raise GameError(f"the start is not a board of this game: {error}") from error
-        if any(game.is_x(cells[cell]) != (cell in game.unmergeable) for cell in range(game.cells)):
-            raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
-        object.__setattr__(game, "start", game.format(cells))
+        after = game.start.startswith("after ")
+        texts = game.start.removeprefix("after ").split("|")
+        if len(texts) > MOST_STARTS:
+            raise GameError(f"{len(texts)} start boards; a game has at most {MOST_STARTS}")
+        boards = list(dict.fromkeys(_start_board(game, text) for text in texts))
+        if len(boards) > 1 and not after:
+            raise GameError("several start boards must be boards after a slide: write `after ` before them")
+        words = "|".join(game.format(board) for board in boards)
+        object.__setattr__(game, "start", ("after " if after else "") + words)
+    if game.horizon is not None:
+        check_horizon(game)
+
+
+def _start_board(game: Game, text: str) -> tuple[int, ...]:
+    try:
+        cells = game.parse(text)
+    except BoardError as error:
+        raise GameError(f"the start is not a board of this game: {error}") from error
+    if not game.masks and any(game.is_x(cells[cell]) != (cell in game.unmergeable) for cell in range(game.cells)):
+        raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
+    return cells
+
+
+def check_horizon(game: Game) -> None:
+    """Raise `GameError` unless the horizon is even and above the starts."""
+    if game.horizon is None or game.horizon % 2:
+        raise GameError(f"the horizon {game.horizon} is odd, but all sums are even: give an even one")
+    least = max(map(game.sum, game.start_afters), default=0)
+    if game.horizon <= least or not game.starts():
+        raise GameError(f"a start has the sum {least}, so the horizon must be at least {least + 2}")
 
 
 def check_sum(game: Game) -> None:

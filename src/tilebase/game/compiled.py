@@ -7,6 +7,7 @@ become tables.  This is plain Python that runs once per game.  The kernels check
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from tilebase._kernels import boards as kernels
 from tilebase._kernels.arguments import Axes, BoardRules, Limits, Permutations
 from tilebase.game.game import Cells, Game
+from tilebase.game.patterns import Pattern
 from tilebase.game.symmetry import symmetries
 
 Array = npt.NDArray[Any]
@@ -34,17 +36,36 @@ class CompiledGame:
             low_bits=self._low_bits(),
             exponents=np.array(game.spawn_exponents, dtype=np.int64),
             unmergeable=np.uint64(game.x if game.unmergeable else 0),
-            goal=np.uint64(game.goal_exponent or 0),
+            goal=np.uint64(self._made_goal),
             goal_sum=np.uint64(game.goal_sum or 0),
-            top=np.uint64(max(game.tops)),
+            top=np.uint64(self._top),
             dimensions=len(game.shape),
             axes=self._axes(),
-            limited=len({game.tops[c] for c in range(game.cells) if c not in game.obstacles}) > 1,
+            limited=self._limited,
             limits=self._limits(),
+            masks=np.array([self._all_bits(mask) for mask in game.masks], dtype=np.uint64),
+            spots=self._spots(),
             patterns=self._patterns(),
             symmetries=_permutations([self._rotations(step) for step in _short_path(self.group)]),
             order=len(self.group),
         )
+
+    @property
+    def _made_goal(self) -> int:
+        """The exponent that wins as soon as a merge makes it.  With masks this is not enough (`_spots`)."""
+        return 0 if self.game.masks else self.game.goal_exponent or 0
+
+    @property
+    def _top(self) -> int:
+        """The largest exponent that a merge may make."""
+        goal = self.game.goal_exponent if self.game.masks else None
+        return max(self.game.tops) if goal is None else goal
+
+    @property
+    def _limited(self) -> bool:
+        """Whether cells have different limits."""
+        free = set(range(self.game.cells)) - self.game.obstacles - self.game.held
+        return len({self.game.tops[cell] for cell in free}) > 1
 
     def canonical(self, keys: Array) -> Array:
         """The canonical keys of an array of keys (uint64)."""
@@ -80,12 +101,37 @@ class CompiledGame:
         passing = int(self._low_bits()) if game.unmergeable else 0
         return Limits(*map(np.uint64, (ceilings[0] | guards, ceilings[1] | guards, guards, fields, passing)))
 
+    def _all_bits(self, cells: Iterable[int]) -> int:
+        return sum(self.game.x << self._shift(cell) for cell in cells)
+
+    def _spots(self) -> Array:
+        """For each tile that wins on some cells, the tile on every cell, and the lowest bits of these cells.
+
+        They are patterns of one tile, if no limit can be broken; and the goal of a game with masks, where
+        it wins only if the x stand.
+        """
+        cells: dict[int, set[int]] = {}
+        if self.game.masks and self.game.goal_exponent:
+            cells[self.game.goal_exponent] = set(range(self.game.cells))
+        for pattern in self.game.patterns:
+            for cell, exponent in self._single(pattern):
+                cells.setdefault(exponent, set()).add(cell)
+        ones = sum(1 << self._shift(cell) for cell in range(self.game.cells))
+        found = [(ones * e, sum(1 << self._shift(cell) for cell in held)) for e, held in cells.items()]
+        return np.array(found, dtype=np.uint64).reshape(len(found), 2)
+
+    def _single(self, pattern: Pattern) -> list[tuple[int, int]]:
+        """The cell and exponent of a pattern of one tile that `_spots` has; else nothing."""
+        given = [(cell, exponent) for cell, exponent in enumerate(pattern) if exponent is not None]
+        return given if len(given) == 1 and not self._limited else []
+
     def _patterns(self) -> Array:
         """Masks and values: a board holds a pattern if its cells under the mask are the value."""
-        found = np.zeros((len(self.game.patterns), 2), dtype=np.uint64)
-        for k, pattern in enumerate(self.game.patterns):
+        patterns = [pattern for pattern in self.game.patterns if not self._single(pattern)]
+        found = np.zeros((len(patterns), 2), dtype=np.uint64)
+        for k, pattern in enumerate(patterns):
             given = [(cell, exponent) for cell, exponent in enumerate(pattern) if exponent is not None]
-            found[k, 0] = sum(self.game.x << self._shift(cell) for cell, _ in given)
+            found[k, 0] = self._all_bits(cell for cell, _ in given)
             found[k, 1] = sum(exponent << self._shift(cell) for cell, exponent in given)
         return found
 
@@ -128,7 +174,7 @@ class CompiledGame:
     def _line_table(self, cells: int) -> Array:
         game = self.game
         unmergeable = game.x if game.unmergeable else 0
-        numbers = (cells, game.bits, unmergeable, game.goal_exponent or 0, max(game.tops))
+        numbers = (cells, game.bits, unmergeable, self._made_goal, self._top)
         table = np.zeros(1 << cells * game.bits, dtype=np.uint64)
         kernels.build_line_table(*map(np.uint64, numbers), table)
         return table

@@ -7,7 +7,7 @@ The player slides: along every line each tile moves as far as it can towards one
 equal neighbours merge into one of the next exponent, and no tile merges twice.  A slide
 that changes nothing is not a move.  Then a tile, 2 or 4, is spawned in an empty cell.
 
-Four rules may forbid a slide or end the game:
+Six rules may forbid a slide or end the game:
 
 * the *goal*: a slide that makes a tile of the goal wins, even if it breaks a limit; a slide
   after which the board holds a *pattern* of tiles on cells also wins, if it breaks no limit;
@@ -15,7 +15,11 @@ Four rules may forbid a slide or end the game:
 * the *limits*: a slide whose result exceeds the limit of a cell is not allowed
   (Slizkov, arXiv:2303.07266, section 3);
 * the *largest* tile that a slide may make: the same limit on every cell (the bounded
-  variant of Edixhoven 2019, section 3.2).
+  variant of Edixhoven 2019, section 3.2);
+* the *masks*: a slide is not allowed, even if it makes the goal, unless afterwards each cell of
+  one of the masks holds an unmergeable tile (`game.masks`);
+* the *horizon*: if the board after a slide is not won and the sum of its tiles has reached the
+  horizon, the game ends there, and the last slide counts.
 
 *Walls* are cells that no tile enters.  *Unmergeable* tiles (written ``x``) never merge; if
 they are declared fixed they never move either, and other tiles stop at them as at a wall.
@@ -37,6 +41,7 @@ from typing import Any, TypeAlias
 
 from tilebase.errors import BoardError, GameError
 from tilebase.game import checks
+from tilebase.game.masks import check_masks, parse_masks, picture
 from tilebase.game.notation import (
     count_of,
     exponent_of,
@@ -74,7 +79,9 @@ class Game:
         Probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s.
     start:
         ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
-        the empty board comes first; or a board as text, with the player to move.
+        the empty board comes first; a board as text, with the player to move; or ``"after "`` and
+        a board, or several with ``|`` between them: one of these, each with the same probability, and a
+        spawn on it comes first.
     limits:
         The largest tile allowed on each cell, in row-major order, as text
         (``"16,16/16,8"``) or numbers; None for no limits.
@@ -95,9 +102,15 @@ class Game:
     unmergeable:
         Indices of the cells that hold an unmergeable tile at the start.
     fixed:
-        Whether unmergeable tiles act as walls: they never move and stop other tiles.  Endgame tables of
-        others have a different rule: there a large tile slides as any other, and a slide that moves it
-        away is not allowed.  Values with walls are higher.
+        Whether unmergeable tiles act as walls: they never move and stop other tiles.  This is not the rule
+        of endgame tables, which is that of `masks`.  Values with walls are higher.
+    masks:
+        Where the x must stand after each slide: pictures as ``"..../..../..xx/xxxx"``, with ``|`` between
+        several, or lists of cells.  Each cell of one of the masks must hold an x.  Endgame tables call this a
+        formation.  Empty: x may stand anywhere.
+    horizon:
+        The sum of the tiles at which the game ends: no tile is spawned on a board, not won, that has this
+        sum or more after a slide.  None to play on.
 
     Raises
     ------
@@ -120,6 +133,8 @@ class Game:
     fixed: bool = False
     pattern: str | None = None
     goal_sum: int | None = None
+    masks: tuple[tuple[int, ...], ...] = ()
+    horizon: int | None = None
 
     def __init__(
         self,
@@ -135,6 +150,8 @@ class Game:
         fixed: bool = False,
         pattern: str | None = None,
         goal_sum: int | None = None,
+        masks: str | Iterable[Any] = (),
+        horizon: int | None = None,
     ) -> None:
         def put(name: str, value: object) -> None:
             object.__setattr__(self, name, value)
@@ -144,7 +161,8 @@ class Game:
         put("four", probability_of(four))
         put("largest", None if largest is None else integer_of(largest, "largest tile"))
         put("walls", checks.cell_set(self, walls, "wall"))
-        put("unmergeable", checks.cell_set(self, unmergeable, "unmergeable tile"))
+        put("masks", parse_masks(self, masks))
+        put("unmergeable", checks.unmergeable_cells(self, unmergeable, str(start)))
         if not isinstance(fixed, bool):
             raise GameError(f"fixed is {fixed!r}, but must be true or false")
         put("fixed", fixed)
@@ -152,7 +170,9 @@ class Game:
         put("start", str(start).strip())
         put("pattern", None if pattern is None else str(pattern).strip().lower())
         put("goal_sum", None if goal_sum is None else integer_of(goal_sum, "goal sum"))
+        put("horizon", None if horizon is None else integer_of(horizon, "horizon"))
         checks.check_fit(self)
+        check_masks(self)
         checks.check_tiles(self)
         checks.check_start(self)
         checks.check_sum(self)
@@ -179,7 +199,9 @@ class Game:
         words = [repr(self.shape_text)]
         if self.goal is not None:
             words.append(str(self.goal))
-        texts = {"four": str(self.four), "limits": self.limits and self.limits_text}
+        texts = {
+            "four": str(self.four), "limits": self.limits and self.limits_text, "masks": self.masks_text
+        }  # fmt: skip
         changed = [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
         words += [f"{name}={texts.get(name, getattr(self, name))!r}" for name in changed]
         return f"Game({', '.join(words)})"
@@ -255,7 +277,8 @@ class Game:
             key = int(self.start, 16)
             codes = [key >> self.bits * cell & self.x for cell in range(self.cells)]
             return max((code for code in codes if not self.is_x(code)), default=0)
-        tiles = [int(word) for word in split_cells(self.start) if word.isdecimal() and len(word) < 30]
+        words = split_cells(self.start.replace("|", " "))
+        tiles = [int(word) for word in words if word.isdecimal() and len(word) < 30]
         return max(max(tiles, default=0).bit_length() - 1, 0)
 
     @cached_property
@@ -288,6 +311,11 @@ class Game:
         """The limits as text, rows apart; empty without limits."""
         return "" if self.limits is None else self._by_rows([str(limit) for limit in self.limits])
 
+    @property
+    def masks_text(self) -> str:
+        """The masks as pictures, ``|`` between them; empty without masks."""
+        return "|".join(picture(self, mask) for mask in self.masks)
+
     def _by_rows(self, words: Sequence[str]) -> str:
         width = self.shape[-1]
         return "/".join(",".join(words[i : i + width]) for i in range(0, len(words), width))
@@ -306,7 +334,15 @@ class Game:
     @property
     def largest_sum(self) -> int:
         """An upper bound of the sums of all boards."""
-        return sum(2**top for top in self.tops if top)
+        most = sum(2**top for top in self.tops if top)
+        return most if self.horizon is None else min(most, self.last_sum)
+
+    @property
+    def last_sum(self) -> int:
+        """The largest sum that the horizon leaves to a board.  The game must have one."""
+        if self.horizon is None:
+            raise GameError(f"{self} has no horizon")
+        return self.horizon - 2 + 2 ** max(self.spawn_exponents)
 
     @cached_property
     def highest(self) -> tuple[int, ...]:
@@ -322,9 +358,13 @@ class Game:
             everywhere = min(everywhere, self.largest.bit_length() - 1)
         if self.goal_sum is not None:
             everywhere = min(everywhere, (self.goal_sum - 1).bit_length() - 1)
+        if self.horizon is not None:
+            everywhere = min(everywhere, self.last_sum.bit_length() - 1)
         limits = self.limits or (1 << everywhere,) * self.cells
         return tuple(
-            0 if cell in self.obstacles else min(everywhere, max(limit, 1).bit_length() - 1)
+            0
+            if cell in self.obstacles or cell in self.held
+            else min(everywhere, max(limit, 1).bit_length() - 1)
             for cell, limit in enumerate(limits)
         )
 
@@ -337,6 +377,13 @@ class Game:
     def obstacles(self) -> frozenset[int]:
         """Cells that tiles can neither enter nor pass: walls and fixed unmergeable tiles."""
         return frozenset(self.walls) | (frozenset(self.unmergeable) if self.fixed else frozenset())
+
+    @cached_property
+    def held(self) -> frozenset[int]:
+        """Cells that hold an unmergeable tile on every board: if they are fixed, or in all masks."""
+        if self.fixed:
+            return frozenset(self.unmergeable)
+        return frozenset.intersection(*map(frozenset, self.masks)) if self.masks else frozenset()
 
     @cached_property
     def directions(self) -> tuple[str, ...]:
@@ -375,7 +422,12 @@ class Game:
     def identity(self) -> dict[str, Any]:
         """The parameters as plain JSON values.  Two games are equal if and only if their identities are."""
         # Entries that older versions did not have are left out if unused: so old identities stay the same.
-        newer = {"pattern": self.pattern, "goal_sum": self.goal_sum}
+        newer = {
+            "pattern": self.pattern,
+            "goal_sum": self.goal_sum,
+            "masks": self.masks_text or None,
+            "horizon": self.horizon,
+        }
         return {
             "shape": self.shape_text,
             "goal": self.goal,
@@ -424,10 +476,16 @@ class Game:
             words.append(f"start {self.start}")
         for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
             value = getattr(self, name)
-            if value:
+            if name == "pattern" and len(self.patterns) > 1 and "|" in str(value):
+                words.append(f"{len(self.patterns)} patterns")
+            elif value:
                 words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
         if self.fixed:
             words.append("fixed")
+        if self.masks:
+            words.append(f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks")
+        if self.horizon is not None:
+            words.append(f"until the sum {self.horizon}")
         return ", ".join(words)
 
     # -- boards ------------------------------------------------------------------------------
@@ -497,6 +555,8 @@ class Game:
         Won boards are refused, and so is a tile too large for a packed key.
         """
         board = self._check_cells(cells, self._readable)
+        if not self.stands(board):
+            raise BoardError(f"the x of {self.format(board)} do not cover a mask of {self}")
         if self.has_goal_sum(board):
             raise BoardError(
                 f"{self.format(board)} has the sum {self.sum(board)}, so it is won: give a board with a sum "
@@ -632,9 +692,20 @@ class Game:
         """Whether the sum of a board wins."""
         return self.goal_sum is not None and self.sum(cells) >= self.goal_sum
 
+    def ended(self, total: int) -> bool:
+        """Whether no tile is spawned any more on boards of this sum."""
+        return self.horizon is not None and total >= self.horizon
+
     def wins(self, after: Sequence[int]) -> bool:
         """Whether a board after a slide is won: by the goal, or by a pattern without breaking a limit."""
+        if not self.stands(after):
+            return False
         return self.holds_goal(after) or (self.matches(after) and self.allowed(after))
+
+    def stands(self, cells: Sequence[int]) -> bool:
+        """Whether each cell of one of the masks holds an unmergeable tile; true without masks."""
+        x = self.x
+        return not self.masks or any(all(cells[cell] == x for cell in mask) for mask in self.masks)
 
     def matches(self, cells: Sequence[int]) -> bool:
         """Whether the board holds one of the patterns."""
@@ -644,9 +715,9 @@ class Game:
         )
 
     def allowed(self, cells: Sequence[int]) -> bool:
-        """Whether no tile exceeds its limit, nor the largest tile."""
+        """Whether no tile exceeds its limit, nor the largest tile, and the x stand on a mask."""
         x = self._x_code
-        return all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
+        return self.stands(cells) and all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
         """The allowed slides and the afterstates that they lead to, won ones included.
@@ -663,34 +734,58 @@ class Game:
         return result
 
     def spawns(self, cells: Sequence[int]) -> list[tuple[Cells, Fraction]]:
-        """The states a spawn can lead to, with probabilities that sum to 1 (empty if full)."""
+        """The states a spawn can lead to, with probabilities that sum to 1.
+
+        Empty if the board is full, or its sum has reached the horizon.
+        """
         board = tuple(cells)
+        if self.horizon is not None and self.ended(self.sum(board)):
+            return []
         open_cells = [c for c, e in enumerate(board) if not e and c not in self.walls]
         chances = self._spawn_chances[len(open_cells)]
         return [(board[:c] + (e,) + board[c + 1 :], p) for c in open_cells for e, p in chances]
 
     @property
     def start_board(self) -> Cells | None:
-        """The board that the game starts from; None if the start is empty or two random tiles."""
-        return None if self.start in ("empty", "two-tiles") else self.parse(self.start)
+        """The board, with the player to move, that the game starts from; None if a spawn comes first."""
+        begun = self.start in ("empty", "two-tiles") or self.start.startswith("after ")
+        return None if begun else self.parse(self.start)
+
+    @cached_property
+    def start_afters(self) -> tuple[Cells, ...]:
+        """The boards on which the first tile is spawned; none if the game starts from states."""
+        if self.start == "empty":
+            return (self.empty_board,)
+        if not self.start.startswith("after "):
+            return ()
+        return tuple(self.parse(text) for text in self.start.removeprefix("after ").split("|"))
 
     @property
     def start_tiles(self) -> Cells:
-        """The exponents on the start board, unmergeable tiles aside; 0 everywhere without such a board."""
-        return tuple(0 if self.is_x(code) else code for code in self.start_board or (0,) * self.cells)
+        """The largest exponent of each cell on the start boards, unmergeable tiles aside."""
+        board = self.start_board
+        boards = (board,) if board is not None else self.start_afters
+        return tuple(
+            max((b[cell] for b in boards if not self.is_x(b[cell])), default=0) for cell in range(self.cells)
+        )
 
     def starts(self) -> list[tuple[Cells, Fraction]]:
         """The states the game starts from, with probabilities that sum to 1, without symmetry."""
-        if self.start == "empty":
-            return self.spawns(self.empty_board)
         board = self.start_board
         if board is not None:
             return [(board, Fraction(1))]
         chances: dict[Cells, Fraction] = {}
-        for first, p in self.spawns(self.empty_board):
+        for first, p in self._begun():
             for second, q in self.spawns(first):
                 chances[second] = chances.get(second, Fraction(0)) + p * q
         return sorted(chances.items())
+
+    def _begun(self) -> list[tuple[Cells, Fraction]]:
+        """The boards before the last spawn of the start, with probabilities."""
+        afters = self.start_afters
+        if not afters:
+            return self.spawns(self.empty_board)
+        return [(after, Fraction(1, len(afters))) for after in afters]
 
 
 def merge_line(line: Sequence[int], x: int = 0) -> list[int]:

@@ -1,4 +1,4 @@
-"""The symmetries of a board that keep its limits, pattern, walls and fixed tiles.
+"""The symmetries of a board that keep its limits, pattern, walls, masks and fixed tiles.
 
 A symmetry is a permutation p of cells: it maps board b to the board whose cell i holds
 b[p[i]].  To find the group, all reflections of axes and exchanges of equally long axes are
@@ -25,15 +25,19 @@ def symmetries(game: Game) -> tuple[Cells, ...]:
 
 
 def start_symmetries(game: Game) -> tuple[Cells, ...]:
-    """The symmetries that leave the start board unchanged; all symmetries if there is no start board."""
+    """The symmetries that leave the set of start boards unchanged; all symmetries if there is none."""
     start = game.start_board
-    if start is None:
-        return symmetries(game)
-    return tuple(p for p in symmetries(game) if tuple(start[source] for source in p) == start)
+    starts = set(game.start_afters if start is None else (start,))
+    return tuple(
+        p for p in symmetries(game) if {tuple(board[source] for source in p) for board in starts} == starts
+    )
 
 
 def _keeps(game: Game, permutation: Cells) -> bool:
     fixed = frozenset(game.unmergeable) if game.fixed else frozenset()
+    masks = set(map(frozenset, game.masks))
+    if any(frozenset(cell for cell, s in enumerate(permutation) if s in mask) not in masks for mask in masks):
+        return False
     patterns = set(game.patterns)
     if any(tuple(pattern[source] for source in permutation) not in patterns for pattern in patterns):
         return False

@@ -17,8 +17,8 @@ A slide keeps the sum and a spawn adds 2 or 4, so layers are finished in ascendi
     states[s]      = { starts of sum s } + { x of spawns(a) : a in afterstates[s - 2], afterstates[s - 4] }
     afterstates[s] = { a in slides(x) : x in states[s], a not won }
 
-With the start ``empty`` the first spawn comes before the first slide: the empty board is the
-afterstate of sum 0.  With symmetry, each board stands for its orbit by its canonical board.
+If the start is ``empty``, or boards after a slide, the first spawn comes before the first slide: then
+these boards are afterstates.  Afterstates whose sum has reached the horizon have no spawns.  With symmetry, each board stands for its orbit by its canonical board.
 
 With lookahead, a state is collapsed, that is neither counted nor slid, if it is decided
 within one move: some slide wins, or every slide leads to an afterstate all of whose spawns
@@ -32,6 +32,7 @@ Going down from the largest sum, with discount d::
     W(a) = sum of p V(x) over spawns(a)                      mean over the spawns, or
     W(a) = min of V(x) over spawns(a)                        if the spawns are adversarial, or
     W(a) = max of V(x) over spawns(a)                        if the spawns help
+    W(a) = 0                                                 without a spawn, at the horizon
     V(x) = d * max over slides of  worth + W(a)              with W(a) = 0 if a is won
     V(x) = 0                                                 without an allowed slide
     V(x) = 1                                                 if the sum of x wins; 0 if a win is worth 0
@@ -121,8 +122,8 @@ def reachable(game: Game, *, lookahead: bool = False, symmetric: bool = True) ->
     layers: dict[int, Layer] = {}
     for board, _ in game.starts():
         _layer(layers, game.sum(board)).states.add(_representative(game, board, symmetric))
-    if game.start == "empty":
-        _layer(layers, 0).afterstates.add(_representative(game, game.empty_board, symmetric))
+    for after in game.start_afters:
+        _layer(layers, game.sum(after)).afterstates.add(_representative(game, after, symmetric))
     total = min(layers)
     while total <= max(layers):
         if total in layers:
@@ -246,6 +247,8 @@ def _fold(
 ) -> Fraction:
     won = Fraction(objective in ("win", "guaranteed"))
     worths = [(won if game.has_goal_sum(state) else V[canonical(game, state)], p) for state, p in spawns]
+    if not worths:  # the horizon ends the game
+        return Fraction(0)
     if objective in ("guaranteed", "survival"):
         return min(value for value, _ in worths)
     if objective == "longest":

@@ -279,10 +279,7 @@ class BackwardPass:
 
     def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
         """Solve a layer with both layers above in memory."""
-        above = {
-            exponent: self._above(total + 2**exponent, sizes)
-            for exponent in sorted(self.game.spawn_exponents, reverse=True)
-        }
+        above = {exponent: self._above(total + 2**exponent, sizes) for exponent in self._spawned(total)}
 
         def work(worker: _Worker, span: range) -> _Part:
             keys = self._read(total, file, span)
@@ -294,12 +291,16 @@ class BackwardPass:
 
         return self._map(work, self._spans(file))
 
+    def _spawned(self, total: int) -> list[int]:
+        """The exponents that are spawned on boards of a sum, the largest first; none at the horizon."""
+        return [] if self.game.ended(total) else sorted(self.game.spawn_exponents, reverse=True)
+
     def _lean_parts(self, total: int, file: StoredBoards, sizes: dict[int, int]) -> Iterator[_Part]:
         """Solve a layer with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
         spawns = np.zeros(n, dtype=np.uint8)
-        for exponent in sorted(self.game.spawn_exponents, reverse=True):
+        for exponent in self._spawned(total):
             self._solved.clear()
             above = self._above(total + 2**exponent, sizes)
 

@@ -210,7 +210,7 @@ class ForwardPass:
     def _advance(self, lines: list[dict[str, Any]], up_to: int | None) -> bool:
         """Make the missing layers; return whether the last one was reached."""
         total = lines[-1]["sum"] + 2 if lines else min(self._starts)
-        while not self.game.reached(total) and (self._sources or total <= max(self._starts)):
+        while not self.game.reached(total) and (self._goes_on() or total <= max(self._starts)):
             if up_to is not None and total > up_to:
                 return False
             self._check_memory(total, up_to)
@@ -223,6 +223,10 @@ class ForwardPass:
         self._report(total - 2, "done", 0.0, final=True)
         return True
 
+    def _goes_on(self) -> bool:
+        """Whether spawns lead from a finished layer to a new one."""
+        return not all(map(self.game.ended, self._sources))
+
     def _retire(self, total: int) -> None:
         """Release the layers that the next layer does not need."""
         for old in [s for s in self._sources if s <= total - 4]:
@@ -231,11 +235,8 @@ class ForwardPass:
                 self.folder.remove_layer("afterstates", old)
 
     def _start_keys(self) -> dict[int, Array]:
-        """Canonical start states by sum; for an empty start, the empty board, which is an afterstate."""
-        if self.game.start == "empty":
-            boards = [self.game.empty_board]
-        else:
-            boards = [board for board, _ in self.game.starts()]
+        """Canonical start states by sum; afterstates if a spawn comes first."""
+        boards = self.game.start_afters or tuple(board for board, _ in self.game.starts())
         by_sum: dict[int, list[int]] = {}
         for board in boards:
             by_sum.setdefault(self.game.sum(board), []).append(self.game.pack(board))
@@ -258,11 +259,10 @@ class ForwardPass:
         after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
         self._files = {}
         try:
-            if self.game.start == "empty" and total in self._starts:
+            self._spawn(total, layout, states)
+            counts = self._slide(total, layout, states, afters)
+            if self.game.start_afters and total in self._starts:
                 self._mark(self._starts[total], layout, afters)
-            else:
-                self._spawn(total, layout, states)
-                counts = self._slide(total, layout, states, afters)
             since = time.perf_counter()
             size = self._write(total, layout, afters, after_counts)
             self.work.add("write", since)
@@ -352,12 +352,12 @@ class ForwardPass:
     def _spawn(self, total: int, layout: Layout, states: BitSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
         since = time.perf_counter()
-        if total in self._starts:
+        if total in self._starts and not self.game.start_afters:
             self._mark(self._starts[total], layout, states)
         tasks: deque[Task] = deque()
         for exponent in self.game.spawn_exponents:
             source = self._sources.get(total - 2**exponent)
-            if source is not None:
+            if source is not None and not self.game.ended(total - 2**exponent):
                 tasks.extend(
                     SpawnTask(self._compiled, layout, source, job, exponent, states)
                     for job in range(source.jobs)

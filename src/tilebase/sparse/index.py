@@ -13,7 +13,9 @@ exponent for which an `Index` was built, and on this version.  Files hold keys, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,11 +25,14 @@ from tilebase._kernels import rank as kernels
 from tilebase._kernels.arguments import Listing, Ranking
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.game.game import Game
+from tilebase.game.masks import x_patterns
 from tilebase.game.symmetry import symmetries
 
 Array = npt.NDArray[Any]
 TABLE_LIMIT = 1 << 27
 """Most half boards in a table; 2**27 take about 5 GB."""
+MOST_PART_BITS = 28
+"""Most bits of the cells of a part: its table has a number for each key."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class _Half:
     keys: Array  # keys[i]: packed, lowest cell at bit 0
     sums: Array  # sums[i]: sum of the tiles
     maxima: Array  # maxima[i]: largest exponent, not counting x
+    x_sets: Array  # x_sets[i]: number of the set of cells that hold an x
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,10 @@ class Index:
     def __init__(self, game: Game, cap: int | None = None) -> None:
         self.game = game
         self.cap = max(game.tops) if cap is None else min(cap, max(game.tops))
+        # Movable x weigh more than all tiles together: so only halves with the right number of x go together.
+        self._movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
+        self._weight = 2 + sum(2**top for top in game.tops if top) if self._movable else 0
+        self._offset = self._weight * self._movable
         self._cut()
         self._build_parts()
         self._build_tail()
@@ -68,80 +78,125 @@ class Index:
     # -- tables ------------------------------------------------------------------------------
 
     def _cut(self) -> None:
+        """Cut the board into two halves with about as many fillings, and each of them into two parts.
+
+        A part is the stretch from the first to the last of its cells that do not always hold the same.
+        """
         n = self.game.cells
-        self.head_cells = tuple(range(n // 2))
-        self.tail_cells = tuple(range(n // 2, n))
-        halves = []
+        whole = not (self.game.walls or self.game.held or self.game.masks)
+        cuts = [n // 2] if whole else range(n + 1)
+        middle = min(cuts, key=lambda cut: (max(self._ways(range(cut)), self._ways(range(cut, n))), cut))
+        self.head_cells, self.tail_cells = tuple(range(middle)), tuple(range(middle, n))
+        fixed = self.game.held | set(self.game.walls)
+        parts = []
         for cells in (self.head_cells, self.tail_cells):
-            middle = (len(cells) + 1) // 2
-            halves += [cells[:middle], cells[middle:]]
-        self.parts = tuple(halves)
+            varied = [cell for cell in cells if cell not in fixed]
+            half = (len(varied) + 1) // 2
+            parts += [varied[:half], varied[half:]]
+        self.parts = tuple(tuple(range(part[0], part[-1] + 1)) if part else () for part in parts)
 
     def _codes(self, cell: int) -> list[int]:
-        """The codes that a cell may hold, ascending."""
-        game = self.game
-        if cell in game.walls:
+        """The codes that a cell may hold, ascending, without an x that may be elsewhere."""
+        if cell in self.game.walls:
             return [0]
-        if game.fixed and cell in game.unmergeable:
-            return [game.x]
-        codes = list(range(min(game.tops[cell], self.cap) + 1))
-        return codes + [game.x] if game.unmergeable and not game.fixed else codes
+        if cell in self.game.held:
+            return [self.game.x]
+        return list(range(min(self.game.tops[cell], self.cap) + 1))
+
+    def _x_sets(self, cells: Sequence[int]) -> list[frozenset[int]]:
+        """Which of some cells may hold an x."""
+        return x_patterns(self.game, cells) if self._movable else [self.game.held.intersection(cells)]
+
+    def _ways(self, cells: Sequence[int]) -> int:
+        """How many fillings some cells have."""
+        return sum(prod(len(self._codes(cell)) for cell in cells if cell not in x) for x in self._x_sets(cells))
 
     def _build_parts(self) -> None:
         bits, n = self.game.bits, self.game.cells
-        tables, sizes = [], []
-        for cells in self.parts:
-            half = self._fillings(cells)
+        self._fillings = [self._filled(cells) for cells in self.parts]
+        for first in (0, 2):
+            count = len(self._fillings[first].keys) * len(self._fillings[first + 1].keys)
+            if count > TABLE_LIMIT:
+                raise self._too_many(count)
+        tables = []
+        for cells, part in zip(self.parts, self._fillings, strict=True):
             table = np.zeros(1 << bits * len(cells), dtype=np.uint32)
-            table[half.keys] = np.arange(len(half.keys), dtype=np.uint32)
+            table[part.keys] = np.arange(len(part.keys), dtype=np.uint32)
             tables.append(table)
-            sizes.append(len(half.keys))
-        tables[0] *= np.uint32(sizes[1])
-        tables[2] *= np.uint32(sizes[3])
+        tables[0] *= np.uint32(len(self._fillings[1].keys))
+        tables[2] *= np.uint32(len(self._fillings[3].keys))
         self.part_tables = (tables[0], tables[1], tables[2], tables[3])
         self.shifts = np.array(
             [bits * (n - 1 - cells[-1]) if cells else 0 for cells in self.parts], dtype=np.uint64
         )
 
-    def _fillings(self, cells: tuple[int, ...]) -> _Half:
-        count = 1
-        for cell in cells:
-            count *= len(self._codes(cell))
-        if count > TABLE_LIMIT:
-            raise ResourceError(
-                f"counting {self.game} needs tables of {count:,} half boards, more than {TABLE_LIMIT:,}: "
-                "stop at a smaller sum (--up-to), or give limits on cells (--limits)"
-            )
+    def _too_many(self, count: int) -> ResourceError:
+        return ResourceError(
+            f"counting {self.game} needs tables of {count:,} half boards, more than {TABLE_LIMIT:,}: "
+            "stop at a smaller sum (--up-to), or give limits on cells (--limits)"
+        )
+
+    def _filled(self, cells: Sequence[int]) -> _Half:
+        """All fillings of some cells, in key order."""
+        if len(cells) * self.game.bits > MOST_PART_BITS or self._ways(cells) > TABLE_LIMIT:
+            raise self._too_many(self._ways(cells))
+        found = [self._filled_around(cells, k, held) for k, held in enumerate(self._x_sets(cells))]
+        order = np.argsort(np.concatenate([half.keys for half in found]), kind="stable")
+        return _Half(*(np.concatenate(arrays)[order] for arrays in zip(*map(_arrays, found), strict=True)))
+
+    def _filled_around(self, cells: Sequence[int], number: int, held: frozenset[int]) -> _Half:
+        """The fillings of some cells with an x on exactly the cells `held`, the set of x with this number."""
         keys = np.zeros(1, dtype=np.uint64)
-        sums = np.zeros(1, dtype=np.int64)
+        sums = np.full(1, self._weight * len(held - self.game.held), dtype=np.int64)
         maxima = np.zeros(1, dtype=np.uint8)
         for cell in cells:
-            codes = np.array(self._codes(cell), dtype=np.uint64)
+            codes = np.array([self.game.x] if cell in held else self._codes(cell), dtype=np.uint64)
             tile = np.array([self.game.sum((int(c),)) for c in codes], dtype=np.int64)
             size = np.array([self.game.max_exponent((int(c),)) for c in codes], dtype=np.uint8)
             keys = (keys[:, None] << np.uint64(self.game.bits) | codes).ravel()
             sums = (sums[:, None] + tile).ravel()
             maxima = np.maximum(maxima[:, None], size).ravel()
-        return _Half(keys, sums, maxima)
+        return _Half(keys, sums, maxima, np.full(len(keys), number, dtype=np.uint16))
+
+    def _half(self, first: int, cells: tuple[int, ...]) -> tuple[_Half, Array]:
+        """The fillings of a half, by the numbers of its parts `first` and ``first + 1``, and which are possible.
+
+        A filling is possible if some board has the x of both parts at once.
+        """
+        a, b = self._fillings[first], self._fillings[first + 1]
+        end = self.game.bits * (self.game.cells - 1 - (cells[-1] if cells else -1))
+        places = [max(int(shift) - end, 0) for shift in self.shifts[first : first + 2]]
+        around = sum(self.game.x << self.game.bits * (cells[-1] - cell) for cell in self.game.held & set(cells))
+        keys = a.keys[:, None] << np.uint64(places[0]) | b.keys << np.uint64(places[1]) | np.uint64(around)
+        sums = a.sums[:, None] + b.sums
+        maxima = np.maximum(a.maxima[:, None], b.maxima)
+        whole = set(self._x_sets(cells))
+        held = self.game.held.intersection(cells)
+        sets = [self._x_sets(part) for part in self.parts[first : first + 2]]
+        together = np.array([[(x | y | held) in whole for y in sets[1]] for x in sets[0]])
+        possible = together[a.x_sets[:, None], b.x_sets].ravel()
+        return _Half(keys.ravel(), sums.ravel(), maxima.ravel(), a.x_sets[:0]), possible
 
     def _build_tail(self) -> None:
-        half = self._fillings(self.tail_cells)
-        order = np.argsort(half.sums, kind="stable")
+        half, possible = self._half(2, self.tail_cells)
+        listed = np.flatnonzero(possible)
+        order = listed[np.argsort(half.sums[listed], kind="stable")]
         by_sum = half.sums[order] >> 1
         narrow = self.game.bits * len(self.tail_cells) <= 32
         self.tail_count = np.bincount(by_sum).astype(np.uint64)
         self.tail_start = np.concatenate([np.zeros(1, np.uint64), np.cumsum(self.tail_count)[:-1]])
         self.tail_key = half.keys[order].astype(np.uint32 if narrow else np.uint64)
         self.tail_max = half.maxima[order]
-        self.tail_rank = np.empty(len(order), dtype=np.uint32)
+        self.tail_rank = np.zeros(len(half.keys), dtype=np.uint32)
         self.tail_rank[order] = np.arange(len(order), dtype=np.uint64) - self.tail_start[by_sum]
 
     def _build_head(self) -> None:
-        half = self._fillings(self.head_cells)
+        half, possible = self._half(0, self.head_cells)
         self.head_key = half.keys << np.uint64(self.game.bits * len(self.tail_cells))
         self.head_sum = half.sums
         self.head_max = half.maxima
-        self.usable = self._usable(half.keys)
+        self.usable = possible & self._usable(half.keys)
+        del self._fillings
 
     def _usable(self, keys: Array) -> Array:
         """Which heads a canonical board may have: no symmetry makes the known cells smaller."""
@@ -168,9 +223,19 @@ class Index:
 
     def sizes(self) -> dict[int, int]:
         """The number of ranks of each layer, by sum."""
-        heads = np.bincount(self.head_sum[self.usable] >> 1).astype(np.float64)
-        ranks = np.convolve(heads, self.tail_count.astype(np.float64))  # exact below 2**53
-        return {2 * i: int(n) for i, n in enumerate(ranks.tolist()) if n}
+        weight = max(self._weight, 1)
+        ranks = np.zeros(1)
+        for x in range(self._movable + 1):  # with so many of the movable x in the head
+            mine = self.usable & (self.head_sum // weight == x) if self._movable else self.usable
+            heads = np.bincount((self.head_sum[mine] - x * self._weight) >> 1).astype(np.float64)
+            first = (self._movable - x) * self._weight >> 1
+            tails = self.tail_count[first : first + (self._weight >> 1) or None].astype(np.float64)
+            if len(heads) and len(tails):
+                more = np.convolve(heads, tails)  # exact below 2**53
+                size = max(len(ranks), len(more))
+                ranks = np.pad(ranks, (0, size - len(ranks))) + np.pad(more, (0, size - len(more)))
+        sizes = {2 * i: int(n) for i, n in enumerate(ranks.tolist()) if n}
+        return {total: n for total, n in sizes.items() if self.game.horizon is None or total <= self.game.last_sum}
 
     def layer(self, total: int) -> LayerIndex:
         """The index of the layer of one sum."""
@@ -178,10 +243,10 @@ class Index:
         heads = np.empty(len(self.head_sum), dtype=np.int64)
         starts = np.empty(len(self.head_sum), dtype=np.uint64)
         count, size = kernels.layer_heads(
-            self.head_sum, self.usable, self.tail_count, total, base, heads, starts
+            self.head_sum, self.usable, self.tail_count, total + self._offset, base, heads, starts
         )
         heads = heads[:count].copy()
-        tail_sums = (total - self.head_sum[heads]) >> 1
+        tail_sums = (total + self._offset - self.head_sum[heads]) >> 1
         return LayerIndex(total, int(size), base, heads, starts[:count].copy(), tail_sums)
 
     def ranking(self, layer: LayerIndex) -> Ranking:
@@ -210,3 +275,7 @@ class Index:
         if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):
             raise CorruptError(f"a layer of sum {layer.total} holds boards that are not canonical")
         return ranks
+
+
+def _arrays(half: _Half) -> tuple[Array, Array, Array, Array]:
+    return half.keys, half.sums, half.maxima, half.x_sets
