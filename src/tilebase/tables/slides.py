@@ -68,7 +68,7 @@ class Slider:
             if slid != permuted:
                 result = scatter(slid)
                 most = max(result) if self._x < 0 else max((e for e in result if e != self._x), default=0)
-                wins = most >= self._goal
+                wins = most >= self._goal and self.game.stands(result)
                 if wins or (most <= self._top if self._uniform else self.game.allowed(result)):
                     found.append((direction, result, wins or self.game.matches(result)))
         return found
