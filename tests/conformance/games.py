@@ -31,6 +31,8 @@ SMALL_GAMES = (
     Game("2x2x2", 8),
     Game("2x2", goal_sum=20),
     Game("1x4", 16, goal_sum=18, start="empty"),
+    Game("2x3", 16, masks="..x/...", start="after 0,0,x/2,0,0|2,0,x/0,0,0"),
+    Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0", horizon=30),
 )
 """Games of at most a few thousand states, which other tests take too."""
 
@@ -67,6 +69,24 @@ GAMES = (
     Game("2x3", 32, limits="16,8,8/8,4,8", pattern="8,*,*/*,*,4|*,*,8/4,*,*", start="empty"),
     Game("2x3", 16, limits="8,4,4/4,4,8", pattern="4,*,*/*,*,4|*,*,4/4,*,*", start="empty"),
     Game("2x2", goal_sum=26, four=0),
+    Game("2x3", horizon=20),
+    Game("2x3", 16, horizon=14, four=1, start="empty"),
+    Game("2x3", 32, horizon=34, start="after 2,0,0/0,2,4"),
+    Game("2x3", 16, masks="..x/...|.../..x"),
+    Game("3x2", 16, masks=".x/../..|x./../..", unmergeable=[0, 5]),
+    Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46),
+    Game("3x3", 16, masks=".../x../xxx|.../.x./xxx", unmergeable=[3, 6, 7, 8], start="empty"),
+    Game("3x3", 16, masks=".../.../.xx", unmergeable=[2, 7, 8], start="after 0,0,x/2,0,4/4,x,x", horizon=38),
+    Game(
+        "3x3", masks=".../.../xxx", start="after 2,0,0/0,0,2/x,x,x", horizon=38, pattern="*,16,*/*,*,*/*,*,*"
+    ),
+    Game(
+        "2x4",
+        masks="..../...x",
+        start="after 0,2,0,0/0,0,0,x",
+        horizon=32,
+        pattern="8,*,*,*/*,*,*,*|16,*,*,*/*,*,*,*",
+    ),
     Game("2x3", 16, goal_sum=24, unmergeable=[4]),
     Game("2x3", 32, goal_sum=40, limits="16,16,16/8,8,4", start="empty"),
     Game("3x6", four=0, start="empty", largest=2),  # three bits per cell
