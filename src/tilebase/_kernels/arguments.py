@@ -20,11 +20,12 @@ Array = npt.NDArray[Any]
 
 
 class Permutations(NamedTuple):
-    """Permutations of cells, each the union of masked rotations ``rotl(key & mask, rotation)``."""
+    """Permutations of cells: swaps of cells at a distance, or unions of ``rotl(key & mask, rotation)``."""
 
-    masks: Words  # masks[j, t]: the cells that rotation t of permutation j moves; zeros up to fours
-    rotations: Words  # rotations[j, t]: by how many bits to the left
-    terms: Numbers  # terms[j]: how many rotations permutation j has
+    masks: Words  # masks[j, t]: the cells that rotation t of permutation j moves, or those behind of swap t
+    rotations: Words  # rotations[j, t]: by how many bits to the left, or how far apart the cells of swap t are
+    terms: Numbers  # terms[j]: how many rotations permutation j has; behind them are zeros up to fours
+    swaps: Numbers  # swaps[j]: how many swaps it is, one after the other, 1 to 3; 0 if it is rotations
 
 
 class Axes(NamedTuple):
@@ -37,8 +38,9 @@ class Axes(NamedTuple):
     obstacles: Words  # obstacles[a, k]: of the k-th line from the last, bit i set if cell i is one
     permuted: Bytes  # permuted[a]: whether boards have to be permuted for the lines to be rows
     restored: Bytes  # restored[a]: whether they have to be permuted back: not if a symmetry does it
-    rows: Permutations  # rows of masks[a], ...: makes the lines rows
-    back: Permutations  # back of masks[a], ...: undoes it
+    masks: Words  # masks[a, k]: all bits of the cells that must hold x after a slide; one mask is enough
+    rows: Permutations  # the a-th makes the lines rows
+    back: Permutations  # the a-th undoes it
 
 
 class Limits(NamedTuple):
@@ -66,7 +68,6 @@ class BoardRules(NamedTuple):
     axes: Axes
     limited: bool  # whether cells have different limits
     limits: Limits
-    masks: Words  # masks[k]: all bits of the cells that must hold x after a slide; one mask is enough
     spots: Words  # spots[k]: a tile on every cell, and the lowest bits of the cells where it wins
     patterns: Words  # patterns[k]: the mask of a pattern's cells, and what they hold; either wins
     symmetries: Permutations  # the j-th makes image j + 1 of a board from image j

@@ -1,8 +1,8 @@
 """Kernels on buffers of keys: permuting cells, canonical form, orbit sizes, slide tables.
 
-A permutation of cells is a union of masked rotations (`arguments.Permutations`), one term for
-each distance that cells travel.  Loops run over the buffer inside the loop over terms, so
-LLVM vectorises them; a buffer of 1024 keys stays in the first-level cache.
+A permutation of cells is a few swaps, or a union of masked rotations (`arguments.Permutations`).  Loops run
+over the buffer inside the loop over these, so LLVM vectorises them; a buffer of 1024 keys stays in the
+first-level cache.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tilebase._kernels.scalar import (
     U1,
     U63,
     U64,
+    free_cells,
     has_spot,
     holds,
     reverse_flags,
@@ -35,9 +36,35 @@ def _rotl(value, r):
     return value << r | value >> ((U64 - r) & U63)
 
 
+@scalar
+def _swapped(key, mask, distance):
+    """Exchange the cells of a mask with those `distance` bits above them."""
+    differing = (key ^ key >> distance) & mask
+    return key ^ differing ^ differing << distance
+
+
 @kernel()
-def permute(source, n, masks, rotations, terms, out):
-    """Move cells: ``out[i]`` is ``source[i]`` permuted; see `arguments.Permutations`."""
+def permute(source, n, way, j, out):
+    """Move cells: ``out[i]`` is ``source[i]`` under permutation `j`; see `arguments.Permutations`."""
+    masks, shifts, swaps = way.masks[j], way.rotations[j], way.swaps[j]
+    if swaps == 0:
+        _rotate(source, n, masks, shifts, way.terms[j], out)
+        return
+    m0, m1, m2 = masks[0], masks[1], masks[2]
+    r0, r1, r2 = shifts[0], shifts[1], shifts[2]
+    if swaps == 1:
+        for i in range(n):
+            out[i] = _swapped(source[i], m0, r0)
+    elif swaps == 2:
+        for i in range(n):
+            out[i] = _swapped(_swapped(source[i], m0, r0), m1, r1)
+    else:
+        for i in range(n):
+            out[i] = _swapped(_swapped(_swapped(source[i], m0, r0), m1, r1), m2, r2)
+
+
+@kernel()
+def _rotate(source, n, masks, rotations, terms, out):
     for t in range(0, terms, 4):
         m0, m1, m2, m3 = masks[t], masks[t + 1], masks[t + 2], masks[t + 3]
         r0, r1, r2, r3 = rotations[t], rotations[t + 1], rotations[t + 2], rotations[t + 3]
@@ -52,58 +79,36 @@ def permute(source, n, masks, rotations, terms, out):
 
 
 @kernel()
-def _step2(here, n, masks, rotations, there, keys):
-    m0, m1, r0, r1 = masks[0], masks[1], rotations[0], rotations[1]
-    for i in range(n):
-        k = here[i]
-        image = _rotl(k & m0, r0) | _rotl(k & m1, r1)
-        there[i] = image
-        keys[i] = min(keys[i], image)
-
-
-@kernel()
-def _step4(here, n, masks, rotations, there, keys):
-    m0, m1, m2, m3 = masks[0], masks[1], masks[2], masks[3]
-    r0, r1, r2, r3 = rotations[0], rotations[1], rotations[2], rotations[3]
-    for i in range(n):
-        k = here[i]
-        image = _rotl(k & m0, r0) | _rotl(k & m1, r1) | _rotl(k & m2, r2) | _rotl(k & m3, r3)
-        there[i] = image
-        keys[i] = min(keys[i], image)
-
-
-@kernel()
-def _step8(here, n, masks, rotations, there, keys):
-    m0, m1, m2, m3 = masks[0], masks[1], masks[2], masks[3]
-    m4, m5, m6, m7 = masks[4], masks[5], masks[6], masks[7]
-    r0, r1, r2, r3 = rotations[0], rotations[1], rotations[2], rotations[3]
-    r4, r5, r6, r7 = rotations[4], rotations[5], rotations[6], rotations[7]
-    for i in range(n):
-        k = here[i]
-        image = _rotl(k & m0, r0) | _rotl(k & m1, r1) | _rotl(k & m2, r2) | _rotl(k & m3, r3)
-        image |= _rotl(k & m4, r4) | _rotl(k & m5, r5) | _rotl(k & m6, r6) | _rotl(k & m7, r7)
-        there[i] = image
-        keys[i] = min(keys[i], image)
+def _swap_images(here, n, masks, shifts, swaps, there, keys):
+    """`permute` by swaps, and the minimum with `keys`, in one loop."""
+    m0, m1, m2 = masks[0], masks[1], masks[2]
+    r0, r1, r2 = shifts[0], shifts[1], shifts[2]
+    if swaps == 1:
+        for i in range(n):
+            image = _swapped(here[i], m0, r0)
+            there[i] = image
+            keys[i] = min(keys[i], image)
+    elif swaps == 2:
+        for i in range(n):
+            image = _swapped(_swapped(here[i], m0, r0), m1, r1)
+            there[i] = image
+            keys[i] = min(keys[i], image)
+    else:
+        for i in range(n):
+            image = _swapped(_swapped(_swapped(here[i], m0, r0), m1, r1), m2, r2)
+            there[i] = image
+            keys[i] = min(keys[i], image)
 
 
 @kernel()
 def fold_images(n, symmetries, images, keys):
-    """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``.
-
-    Steps of up to eight terms are unrolled and take the minimum on the way, a third faster than
-    `permute` and a loop.
-    """
-    masks, rotations, terms = symmetries.masks, symmetries.rotations, symmetries.terms
+    """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``."""
     here, there = images[0], images[1]
-    for j in range(len(terms)):
-        if terms[j] <= 2:
-            _step2(here, n, masks[j], rotations[j], there, keys)
-        elif terms[j] <= 4:
-            _step4(here, n, masks[j], rotations[j], there, keys)
-        elif terms[j] <= 8:
-            _step8(here, n, masks[j], rotations[j], there, keys)
+    for j in range(len(symmetries.terms)):
+        if symmetries.swaps[j]:
+            _swap_images(here, n, symmetries.masks[j], symmetries.rotations[j], symmetries.swaps[j], there, keys)
         else:
-            permute(here, n, masks[j], rotations[j], terms[j], there)
+            permute(here, n, symmetries, j, there)
             for i in range(n):
                 keys[i] = min(keys[i], there[i])
         here, there = there, here
@@ -121,12 +126,11 @@ def canonicalise(keys, n, symmetries, images):
 @kernel()
 def stabiliser(key, symmetries, images):
     """How many symmetries leave a board as it is, the identity included."""
-    masks, rotations, terms = symmetries.masks, symmetries.rotations, symmetries.terms
     here, there = images[0], images[1]
     here[0] = key
     count = 1
-    for j in range(len(terms)):
-        permute(here, 1, masks[j], rotations[j], terms[j], there)
+    for j in range(len(symmetries.terms)):
+        permute(here, 1, symmetries, j, there)
         count += there[0] == key
         here, there = there, here
     return count
@@ -230,10 +234,25 @@ def _slide_rows(boards, n, axis, rules, scratch):
 
 
 @inlined
-def _allowed(rows, n, scratch, tag, stride):
-    """Collect the allowed slides that change a board, in `scratch.slid`, with their tags."""
+def _allowed(rows, n, scratch, tag, stride, masks):
+    """Collect the allowed slides that change a board, in `scratch.slid`, with their tags.
+
+    With masks, boards whose x do not cover one of them are left out here, since most are with few masks.
+    """
     first, last, flags, slid, tags = scratch.first, scratch.last, scratch.flags, scratch.slid, scratch.tags
     m = 0
+    if len(masks) == 1:
+        mask = masks[0]
+        for i in range(n):
+            board, one, other = rows[i], first[i], last[i]
+            allowed = flags[i] & FORBIDDEN == U0
+            slid[m] = one
+            tags[m] = tag + i
+            m += allowed & (one != board) & (one & mask == mask)
+            slid[m] = other
+            tags[m] = tag + stride + i
+            m += allowed & (other != board) & (other & mask == mask)
+        return m
     for i in range(n):
         board = rows[i]
         allowed = flags[i] & (WIN | FORBIDDEN) == U0
@@ -243,6 +262,13 @@ def _allowed(rows, n, scratch, tag, stride):
         slid[m] = last[i]
         tags[m] = tag + stride + i
         m += allowed & (last[i] != board)
+    if len(masks):
+        kept = 0
+        for j in range(m):
+            slid[kept] = slid[j]
+            tags[kept] = tags[j]
+            kept += stands(slid[j], masks)
+        m = kept
     return m
 
 
@@ -271,37 +297,29 @@ def _keep_within(boards, n, tags, rules):
 
 
 @inlined
-def _keep_standing(boards, n, tags, masks):
-    """Remove boards whose x do not cover a mask, and their tags."""
-    kept = 0
-    if len(masks) == 1:
-        mask = masks[0]
-        for j in range(n):
-            board = boards[j]
-            boards[kept] = board
-            tags[kept] = tags[j]
-            kept += board & mask == mask
-        return kept
-    for j in range(n):
-        board = boards[j]
-        boards[kept] = board
-        tags[kept] = tags[j]
-        kept += stands(board, masks)
-    return kept
-
-
-@inlined
 def _keep_unwon(boards, n, tags, rules, marks, mark):
     """Remove boards with a tile on a cell where it wins, and their tags; mark the slides that make them."""
+    spots, fold = rules.spots, rules.fold
     kept = 0
-    for j in range(n):
-        board = boards[j]
-        if has_spot(board, rules.spots, rules.fold):
-            marks[tags[j]] = mark
-        else:
+    if len(spots) == 1:
+        tile, cells = spots[0, 0], spots[0, 1]
+        for j in range(n):
+            board, tag = boards[j], tags[j]
+            won = free_cells(board ^ tile, cells, fold) != U0
             boards[kept] = board
-            tags[kept] = tags[j]
-            kept += 1
+            tags[kept] = tag
+            kept += not won
+            if won:  # seldom
+                marks[tag] = mark
+        return kept
+    for j in range(n):
+        board, tag = boards[j], tags[j]
+        won = has_spot(board, spots, fold)
+        boards[kept] = board
+        tags[kept] = tag
+        kept += not won
+        if won:
+            marks[tag] = mark
     return kept
 
 
@@ -331,19 +349,16 @@ def slide_states(states, n, axis, rules, scratch, tag, stride, marks, mark):
     boards, tags, axes = scratch.boards, scratch.tags, rules.axes
     rows = states
     if axes.permuted[axis]:
-        rows, way = scratch.permuted, axes.rows
-        permute(states, n, way.masks[axis], way.rotations[axis], way.terms[axis], rows)
+        rows = scratch.permuted
+        permute(states, n, axes.rows, axis, rows)
     _slide_rows(rows, n, axis, rules, scratch)
     _mark_wins(scratch.flags, n, tag, stride, marks, mark)
-    m = _allowed(rows, n, scratch, tag, stride)
+    m = _allowed(rows, n, scratch, tag, stride, axes.masks[axis])
     if axes.restored[axis]:
-        way = axes.back
-        permute(scratch.slid, m, way.masks[axis], way.rotations[axis], way.terms[axis], boards)
+        permute(scratch.slid, m, axes.back, axis, boards)
     else:
         for j in range(m):
             boards[j] = scratch.slid[j]
-    if len(rules.masks):
-        m = _keep_standing(boards, m, tags, rules.masks)
     if len(rules.spots):
         m = _keep_unwon(boards, m, tags, rules, marks, mark)
     if rules.limited:

@@ -175,16 +175,17 @@ def _count(n, marks, rules, scratch, out_counts):
     states, least, here = scratch.states, scratch.boards, scratch.images[0]
     alive, won, maxima, tally = marks.alive, marks.won, marks.maxima, marks.tally
     order = rules.order
-    for i in range(n):
-        here[i] = states[i]
-        least[i] = ~U0
-    fold_images(n, rules.symmetries, scratch.images, least)
     for e in range(len(tally)):
         tally[e] = U0
     for i in range(n):
         lively = np.uint64(alive[i] | won[i])
         tally[maxima[i]] += U1 | lively << np.uint64(16) | np.uint64(won[i]) << np.uint64(32)
-    for i in range(n):
+    if order > 1:
+        for i in range(n):
+            here[i] = states[i]
+            least[i] = ~U0
+        fold_images(n, rules.symmetries, scratch.images, least)
+    for i in range(n if order > 1 else 0):
         if least[i] == states[i]:
             fewer = order - order // stabiliser(states[i], rules.symmetries, scratch.images)
             out_counts[maxima[i], RAW_STATE] -= fewer

@@ -1,7 +1,7 @@
 """A game compiled to what the kernels take: `_kernels.arguments.BoardRules`.
 
-Permutations of cells become masked rotations.  Lines become rows of permuted boards.  Short lines
-become tables.  This is plain Python that runs once per game.  The kernels check nothing again.
+Permutations of cells become a few operations (`game.permutations`).  Lines become rows of permuted boards.
+Short lines become tables.  This is plain Python that runs once per game.  The kernels check nothing again.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import boards as kernels
-from tilebase._kernels.arguments import Axes, BoardRules, Limits, Permutations
+from tilebase._kernels.arguments import Axes, BoardRules, Limits
 from tilebase.game.game import Cells, Game
 from tilebase.game.patterns import Pattern
+from tilebase.game.permutations import permutations, short_path
 from tilebase.game.symmetry import symmetries
 
 Array = npt.NDArray[Any]
@@ -43,10 +44,9 @@ class CompiledGame:
             axes=self._axes(),
             limited=self._limited,
             limits=self._limits(),
-            masks=np.array([self._all_bits(mask) for mask in game.masks], dtype=np.uint64),
             spots=self._spots(),
             patterns=self._patterns(),
-            symmetries=_permutations([self._rotations(step) for step in _short_path(self.group)]),
+            symmetries=permutations(game, short_path(self.group)),
             order=len(self.group),
         )
 
@@ -80,14 +80,6 @@ class CompiledGame:
     def _low_bits(self) -> np.uint64:
         """The lowest bit of each cell that a tile can be spawned in."""
         return np.uint64(sum(1 << self._shift(c) for c in range(self.game.cells) if c not in self.game.walls))
-
-    def _rotations(self, permutation: Cells) -> dict[int, int]:
-        """The masks by left rotation whose union moves cell permutation[i] to cell i."""
-        masks: dict[int, int] = {}
-        for cell, source in enumerate(permutation):
-            rotation = (self._shift(cell) - self._shift(source)) % 64
-            masks[rotation] = masks.get(rotation, 0) | self.game.x << self._shift(source)
-        return masks
 
     def _limits(self) -> Limits:
         game, width = self.game, 2 * self.game.bits
@@ -160,9 +152,18 @@ class CompiledGame:
             obstacles=obstacles,
             permuted=np.array(permuted, dtype=np.uint8),
             restored=np.array(restored, dtype=np.uint8),
-            rows=_permutations([self._rotations(order) for order in orders]),
-            back=_permutations([self._rotations(inverse) for inverse in inverses]),
+            masks=self._masks(orders),
+            rows=permutations(game, orders),
+            back=permutations(game, inverses),
         )
+
+    def _masks(self, orders: list[Cells]) -> Array:
+        """The masks of x on boards whose lines along an axis are rows, for each axis."""
+        game = self.game
+        return np.array(
+            [[self._all_bits(order.index(cell) for cell in mask) for mask in game.masks] for order in orders],
+            dtype=np.uint64,
+        ).reshape(len(orders), len(game.masks))
 
     def _obstacles(self, lines: list[tuple[Cells, ...]]) -> Array:
         found = np.zeros((len(lines), max(map(len, lines))), dtype=np.uint64)
@@ -178,42 +179,3 @@ class CompiledGame:
         table = np.zeros(1 << cells * game.bits, dtype=np.uint64)
         kernels.build_line_table(*map(np.uint64, numbers), table)
         return table
-
-
-def _short_path(group: tuple[Cells, ...]) -> list[Cells]:
-    """Permutations that lead from each element of the group to the next, cheap ones first.
-
-    Applied one after the other to a board, they make all its images.  The order is greedy: each step
-    goes to the element that needs the fewest masked rotations.
-    """
-
-    def step(source: Cells, target: Cells) -> Cells:
-        # The image under `target` holds b[target[i]] = image[j] where source[j] = target[i].
-        where = {cell: j for j, cell in enumerate(source)}
-        return tuple(where[cell] for cell in target)
-
-    def cost(permutation: Cells) -> int:
-        return len({cell - source for cell, source in enumerate(permutation)})
-
-    steps, here, left = [], group[0], list(group[1:])
-    while left:
-        nearest = min(left, key=lambda target: cost(step(here, target)))
-        steps.append(step(here, nearest))
-        left.remove(nearest)
-        here = nearest
-    return steps
-
-
-def _permutations(steps: list[dict[int, int]]) -> Permutations:
-    """Permutations as arrays, from their masks by rotation; padded to a multiple of four terms."""
-    longest = max(map(len, steps), default=0)
-    width = (longest + 3) // 4 * 4
-    found = Permutations(
-        np.zeros((len(steps), width), dtype=np.uint64),
-        np.zeros((len(steps), width), dtype=np.uint64),
-        np.array([len(masks) for masks in steps], dtype=np.int64),
-    )
-    for j, masks in enumerate(steps):
-        found.masks[j, : len(masks)] = list(masks.values())
-        found.rotations[j, : len(masks)] = list(masks)
-    return found
