@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward, boards, codec, forward, half, rank
-from tilebase._kernels.arguments import Links, Scratch, Target
+from tilebase._kernels.arguments import Directory, Links, Scratch, Target
 from tilebase.dense.executors.bits import BitLayer, Bits, Words
 from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.executors.threads import Threads
@@ -40,8 +40,8 @@ from tilebase.objectives.encoding import FIRST
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.storage import temporary_folder
 from tilebase.search.search import Search
-from tilebase.sparse.backward import records
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
+from tilebase.sparse.directory import enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.maps import Layout, Layouts, Worker
@@ -220,12 +220,11 @@ class Layers:
         return found
 
     @cache  # noqa: B019 - as above
-    def directory(self, total: int) -> Array:
+    def directory(self, total: int) -> Directory:
         """The directory of the afterstates of a sum above the layer."""
         keys, layout = self.afters[total], self.layouts[total]
-        found, edge = np.zeros((records(layout.layer.size), 2), dtype=np.uint64), np.zeros(3, dtype=np.uint64)
-        backward.index_keys(layout.index.rank(layout.layer, keys), len(keys), FIRST, found, edge)
-        found[edge[0]] = edge[1:]
+        found = new_directory(layout.layer.size)
+        join(found, enter(found, layout.index.rank(layout.layer, keys), FIRST))
         return found
 
     def link(self, exponent: int, merges: Sequence[str], out: Links, spawns: Array, scratch: Scratch) -> int:
@@ -351,13 +350,13 @@ def index_keys(inputs: Inputs) -> Case:
     layers = inputs.layers
     layout, keys = layers.layouts[layers.total], layers.afters[layers.total]
     ranks = layout.index.rank(layout.layer, keys)
-    out, edge = np.zeros((records(layout.layer.size), 2), dtype=np.uint64), np.zeros(3, dtype=np.uint64)
+    out, edge = new_directory(layout.layer.size), np.zeros(3, dtype=np.uint64)
 
     def run() -> int:
         backward.index_keys(ranks, len(ranks), FIRST, out, edge)
         return len(ranks)
 
-    return Case(run, lambda: [out, edge])
+    return Case(run, lambda: [out.bits, out.counts, edge])
 
 
 def _spread(n: int, most: int) -> Array:

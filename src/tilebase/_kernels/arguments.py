@@ -35,6 +35,8 @@ class Axes(NamedTuple):
     cells: Words  # cells[a]: how many cells a line has
     by_table: Bytes  # by_table[a]: whether lines are looked up in a table: short, without obstacles
     tables: tuple[Words, Words, Words]  # tables[a][word]: both slides (`boards.build_line_table`)
+    by_pair: Bytes  # by_pair[a]: whether `pairs` is used instead: lines of at most 16 bits, without flags
+    pairs: tuple[Words32, Words32, Words32]  # pairs[a][word]: both slides, the one to the last 16 bits higher
     obstacles: Words  # obstacles[a, k]: of the k-th line from the last, bit i set if cell i is one
     permuted: Bytes  # permuted[a]: whether boards have to be permuted for the lines to be rows
     restored: Bytes  # restored[a]: whether they have to be permuted back: not if a symmetry does it
@@ -143,6 +145,7 @@ class Scratch(NamedTuple):
     tags: Numbers  # tags[j]: which state and slide made boards[j]
     ranks: Words  # ranks[j]: rank of boards[j]
     images: Words  # images[0] and [1]: boards on their way through the symmetry group
+    won: Bytes  # won[i]: whether a slide of state i wins
 
     @classmethod
     def of(cls, width: int) -> Self:
@@ -150,7 +153,8 @@ class Scratch(NamedTuple):
         states, permuted, first, last, flags, slid, boards, ranks = np.zeros((8, width), dtype=np.uint64)
         tags = np.zeros(width, dtype=np.int64)
         images = np.zeros((2, width), dtype=np.uint64)
-        return cls(states, permuted, first, last, flags, slid, boards, tags, ranks, images)
+        won = np.zeros(width, dtype=np.uint8)
+        return cls(states, permuted, first, last, flags, slid, boards, tags, ranks, images, won)
 
 
 class Marks(NamedTuple):
@@ -166,6 +170,13 @@ class Marks(NamedTuple):
         """Marks for so many states."""
         won, alive, maxima = np.zeros((3, width), dtype=np.uint8)
         return cls(won, alive, maxima, np.zeros(16, dtype=np.uint64))
+
+
+class Directory(NamedTuple):
+    """From the rank of a board in its layer to its position (`backward`)."""
+
+    bits: Words  # bits[g]: one bit for each rank of group g, set if the layer has this board
+    counts: Words32  # counts[g]: the position of the first board of group g
 
 
 class Links(NamedTuple):

@@ -1,9 +1,8 @@
 """Kernels of the backward pass: from afterstates to the positions of the afterstates that can follow.
 
 A *directory* turns the rank of a board into its position among the afterstates of its layer.
-It has one record of 128 bits for each 96 ranks: the position of the record's first board in
-32 bits, and one bit per rank.  A record never crosses a cache line, so that a position costs
-one miss.  Records of ranks that hold no board are never read.
+Each group of 64 ranks has one bit per rank, and the position of its first board in 32 bits.  Groups
+that hold no board are never read.
 
 *Links* hold the afterstates that can follow the spawns of one exponent.  Spawns are numbered
 afterstate by afterstate, and for each afterstate from the lowest free bit up.  ``slots[k, x]`` is the
@@ -24,13 +23,12 @@ from tilebase._kernels.scalar import U0, U1, U63, free_cells, ones
 
 BATCH = 1024
 """Spawns in a batch; at most 32 come from one afterstate."""
-GROUP = np.uint64(96)
-"""Ranks that share a record of a directory."""
-BITS32 = np.uint64(32)
-LOW = np.uint64(0xFFFFFFFF)
+GROUP = 64
+"""Ranks that share a group of a directory."""
 NONE, WON = 0, 1
 """The first two positions are not afterstates: a slide that is not allowed, and a slide that wins."""
 FIRST = 64
+U6 = np.uint64(6)
 FIRST64 = np.uint64(FIRST)
 """Position of the first afterstate of a layer: a multiple of 64, so that threads share no word of bits."""
 
@@ -39,38 +37,33 @@ FIRST64 = np.uint64(FIRST)
 def index_keys(ranks, n, position, directory, edge):
     """Enter the boards of ascending `ranks` in the directory; the first board has this position.
 
-    The records of all groups but the first are written.  The first record may also belong to the
-    boards before, so it is written to ``edge``: group, then the two words.
+    All groups but the first are written.  The first may also belong to the boards before, so it is
+    written to ``edge``: group, position, bits.
     """
-    group = ~U0
-    count = U0
-    bits0 = U0
-    bits1 = U0
-    first = True
-    for i in range(n):
-        g = ranks[i] // GROUP
-        bit = ranks[i] - g * GROUP
-        if g != group:
-            if i:
-                if first:
-                    edge[0], edge[1], edge[2] = group, count | bits0 << BITS32, bits1
-                    first = False
-                else:
-                    directory[group, 0] = count | bits0 << BITS32
-                    directory[group, 1] = bits1
-            group = g
-            count = np.uint64(position + i)
-            bits0 = U0
-            bits1 = U0
-        if bit < BITS32:
-            bits0 |= U1 << bit
-        else:
-            bits1 |= U1 << (bit - BITS32)
-    if first:
-        edge[0], edge[1], edge[2] = group, count | bits0 << BITS32, bits1
-    else:
-        directory[group, 0] = count | bits0 << BITS32
-        directory[group, 1] = bits1
+    bits, counts = directory.bits, directory.counts
+    edge[1], edge[2] = np.uint64(position), U0
+    i = 0
+    if n:
+        edge[0] = ranks[0] >> U6
+    while i < n and ranks[i] >> U6 == edge[0]:
+        edge[2] |= U1 << (ranks[i] & U63)
+        i += 1
+    while i < n:
+        group = ranks[i] >> U6
+        counts[group] = np.uint32(position + i)
+        word = U0
+        while i < n and ranks[i] >> U6 == group:
+            word |= U1 << (ranks[i] & U63)
+            i += 1
+        bits[group] = word
+
+
+@scalar
+def _position(rank, directory):
+    """The position of a rank, and a number whose lowest bit is set if the rank is not in the directory."""
+    group, bit = rank >> U6, rank & U63
+    word = directory.bits[group]
+    return np.uint64(directory.counts[group]) + ones(word & ((U1 << bit) - U1)), ~(word >> bit)
 
 
 @scalar
@@ -78,16 +71,21 @@ def _locate(ranks, n, directory, tags, out_slots):
     """``out_slots[tags[j]]``: the position of the j-th rank; returns whether all are in the directory."""
     missing = U0
     for j in range(n):
-        g = ranks[j] // GROUP
-        bit = ranks[j] - g * GROUP
-        word0, word1 = directory[g, 0], directory[g, 1]
-        # Without branches: the first 32 ranks are in the one word, the others in the other.
-        before = ones(word0 >> BITS32 & ((U1 << min(bit, BITS32)) - U1))
-        before += ones(word1 & ((U1 << (max(bit, BITS32) - BITS32)) - U1))
-        word = word0 if bit < BITS32 else word1
-        missing |= ~(word >> (bit + BITS32 & U63)) & U1
-        out_slots[tags[j]] = np.uint32((word0 & LOW) + before)
-    return missing == U0
+        position, absent = _position(ranks[j], directory)
+        missing |= absent
+        out_slots[tags[j]] = np.uint32(position)
+    return missing & U1 == U0
+
+
+@scalar
+def _raise_best(ranks, n, directory, tags, values, out):
+    """Raise ``out[tags[j]]`` to the value of the j-th rank; returns whether all are in the directory."""
+    missing = U0
+    for j in range(n):
+        position, absent = _position(ranks[j], directory)
+        missing |= absent
+        out[tags[j]] = max(out[tags[j]], values[position])
+    return missing & U1 == U0
 
 
 @scalar
@@ -136,6 +134,24 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
     return sound
 
 
+@scalar
+def _spawn_batch(keys, position, begin, shift, rules, states, out_spawns):
+    """A batch of states that spawns make of the afterstates from `position` on; where it ends, and how many."""
+    n = 0
+    while position < len(keys) and n + 32 <= BATCH:
+        key = keys[position]
+        free = free_cells(key, rules.low_bits, rules.fold)
+        have = n
+        while free:
+            lowest = free & (~free + U1)
+            states[n] = key | lowest << shift
+            n += 1
+            free ^= lowest
+        out_spawns[position - begin] = n - have
+        position += 1
+    return position, n
+
+
 @kernel()
 def link(keys, position, exponent, rules, ranking, directory, potential, scratch, out_spawns, links):
     """Link the afterstates ``keys[position:]`` to the afterstates that follow a spawn of `exponent`.
@@ -152,19 +168,45 @@ def link(keys, position, exponent, rules, ranking, directory, potential, scratch
     spawns = 0
     sound = True
     while position < len(keys) and spawns + BATCH <= most:
-        n = 0
-        while position < len(keys) and n + 32 <= BATCH:
-            key = keys[position]
-            free = free_cells(key, rules.low_bits, rules.fold)
-            have = n
-            while free:
-                lowest = free & (~free + U1)
-                states[n] = key | lowest << shift
-                n += 1
-                free ^= lowest
-            out_spawns[position - begin] = n - have
-            position += 1
+        position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
         sound &= _link_batch(states, n, spawns, rules, ranking, directory, potential, scratch, links)
+        spawns += n
+    return position - begin, spawns, sound
+
+
+@scalar
+def _best_of_batch(states, n, rules, ranking, directory, values, scratch, out):
+    """``out[i]``: the largest value over the slides of ``states[i]``; returns whether all is there."""
+    boards, ranks, tags, won = scratch.boards, scratch.ranks, scratch.tags, scratch.won
+    for i in range(n):
+        won[i] = 0
+        out[i] = values[NONE]
+    sound = True
+    for axis in range(rules.dimensions):
+        m = slide_states(states, n, axis, rules, scratch, 0, 0, won, 1)
+        canonicalise(boards, m, rules.symmetries, scratch.images)
+        rank_keys(boards, m, ranking, ranks)
+        sound &= _raise_best(ranks, m, directory, tags, values, out)
+    for i in range(n):
+        if won[i]:
+            out[i] = max(out[i], values[WON])
+    return sound
+
+
+@kernel()
+def best_after(keys, position, exponent, rules, ranking, directory, values, scratch, out_spawns, out_best):
+    """`link` and `fold.best` in one, for one objective whose slides add nothing.
+
+    ``out_best[x]``: the largest value over the slides of the state that spawn x makes.
+    """
+    states = scratch.states
+    shift = np.uint64(exponent - 1)
+    begin = position
+    spawns = 0
+    sound = True
+    while position < len(keys) and spawns + BATCH <= len(out_best):
+        position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
+        sound &= _best_of_batch(states, n, rules, ranking, directory, values, scratch, out_best[spawns:])
         spawns += n
     return position - begin, spawns, sound
 

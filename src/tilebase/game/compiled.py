@@ -52,13 +52,16 @@ class CompiledGame:
 
     @property
     def _made_goal(self) -> int:
-        """The exponent that wins as soon as a merge makes it.  With masks this is not enough (`_spots`)."""
-        return 0 if self.game.masks else self.game.goal_exponent or 0
+        """The exponent that wins by a flag of the slide; else it is one of `_spots`, which costs less.
+
+        If merges can be forbidden, slides are flagged anyway.  With masks, a merge alone does not win.
+        """
+        return self.game.goal_exponent or 0 if self.game.cuts_merges and not self.game.masks else 0
 
     @property
     def _top(self) -> int:
         """The largest exponent that a merge may make."""
-        goal = self.game.goal_exponent if self.game.masks else None
+        goal = None if self._made_goal else self.game.goal_exponent
         return max(self.game.tops) if goal is None else goal
 
     @property
@@ -99,11 +102,10 @@ class CompiledGame:
     def _spots(self) -> Array:
         """For each tile that wins on some cells, the tile on every cell, and the lowest bits of these cells.
 
-        They are patterns of one tile, if no limit can be broken; and the goal of a game with masks, where
-        it wins only if the x stand.
+        They are patterns of one tile, if no limit can be broken; and the goal, unless it is flagged.
         """
         cells: dict[int, set[int]] = {}
-        if self.game.masks and self.game.goal_exponent:
+        if self.game.goal_exponent and not self._made_goal:
             cells[self.game.goal_exponent] = set(range(self.game.cells))
         for pattern in self.game.patterns:
             for cell, exponent in self._single(pattern):
@@ -143,12 +145,23 @@ class CompiledGame:
             self._line_table(n) if short else np.zeros(1, dtype=np.uint64)
             for n, short in zip(cells, by_table, strict=True)
         ]
+        by_pair = [
+            table and n * game.bits <= 16 and not self.game.cuts_merges
+            for table, n in zip(by_table, cells, strict=True)
+        ]
+        pairs = [
+            _pairs(table) if paired else np.zeros(1, dtype=np.uint32)
+            for table, paired in zip(tables, by_pair, strict=True)
+        ]
         tables += [tables[0]] * (3 - len(tables))  # so that kernels are compiled once for all shapes
+        pairs += [pairs[0]] * (3 - len(pairs))
         return Axes(
             lines=np.array([len(axis) for axis in lines], dtype=np.uint64),
             cells=np.array(cells, dtype=np.uint64),
             by_table=np.array(by_table, dtype=np.uint8),
             tables=(tables[0], tables[1], tables[2]),
+            by_pair=np.array(by_pair, dtype=np.uint8),
+            pairs=(pairs[0], pairs[1], pairs[2]),
             obstacles=obstacles,
             permuted=np.array(permuted, dtype=np.uint8),
             restored=np.array(restored, dtype=np.uint8),
@@ -179,3 +192,9 @@ class CompiledGame:
         table = np.zeros(1 << cells * game.bits, dtype=np.uint64)
         kernels.build_line_table(*map(np.uint64, numbers), table)
         return table
+
+
+def _pairs(table: Array) -> Array:
+    """Both slides of the entries of a table of lines of at most 16 bits."""
+    low = np.uint64((1 << 16) - 1)
+    return (table & low | (table >> kernels.RIGHT & low) << np.uint64(16)).astype(np.uint32)

@@ -351,15 +351,9 @@ class Game:
         It depends on the goal, the limits and the largest tile, and not on what play from the start can
         build.  A game that has none of the three allows every tile (`UNBOUNDED`).
         """
-        everywhere = UNBOUNDED
-        if self.goal_exponent is not None:
-            everywhere = min(everywhere, self.goal_exponent - 1)
+        everywhere = self._top_of_rules
         if self.largest is not None:
             everywhere = min(everywhere, self.largest.bit_length() - 1)
-        if self.goal_sum is not None:
-            everywhere = min(everywhere, (self.goal_sum - 1).bit_length() - 1)
-        if self.horizon is not None:
-            everywhere = min(everywhere, self.last_sum.bit_length() - 1)
         limits = self.limits or (1 << everywhere,) * self.cells
         return tuple(
             0
@@ -367,6 +361,23 @@ class Game:
             else min(everywhere, max(limit, 1).bit_length() - 1)
             for cell, limit in enumerate(limits)
         )
+
+    @property
+    def _top_of_rules(self) -> int:
+        """The largest exponent on a board that is not won and not beyond the horizon, without any limit."""
+        top = UNBOUNDED
+        if self.goal_exponent is not None:
+            top = min(top, self.goal_exponent - 1)
+        if self.goal_sum is not None:
+            top = min(top, (self.goal_sum - 1).bit_length() - 1)
+        if self.horizon is not None:
+            top = min(top, self.last_sum.bit_length() - 1)
+        return top
+
+    @property
+    def cuts_merges(self) -> bool:
+        """Whether a limit or the largest tile may forbid a merge, whatever cell it is on."""
+        return max(self.tops) < min(self.buildable, self._top_of_rules)
 
     @property
     def closed(self) -> bool:

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase._kernels.arguments import Links, Scratch
+from tilebase._kernels.arguments import Directory, Links, Scratch
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import SPREAD, afterstates
 from tilebase.errors import CorruptError, ResourceError
@@ -55,6 +55,7 @@ from tilebase.objectives.values import byte_text
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import in_order
+from tilebase.sparse.directory import Edge, directory_bytes, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import Layout, Layouts
@@ -73,7 +74,7 @@ class _Solved:
     """A finished layer in memory."""
 
     layout: Layout
-    directory: Array
+    directory: Directory
     values: list[Array]  # one array per objective, sentinels first
 
 
@@ -83,7 +84,7 @@ class _Part:
 
     chunks: list[list[Chunk]]  # for each objective, the encoded values
     summaries: list[list[Piece]]  # for each objective, the summary of each chunk
-    edge: Array  # the directory record that may be shared with the part before
+    edge: Edge  # the group of the directory that may be shared with the part before
 
 
 class _Worker:
@@ -97,6 +98,13 @@ class _Worker:
             np.zeros((1, 0), dtype=np.uint64),
         )
         self.gains_of = dict(zip(merges, self.links.gains, strict=True))
+        self._best: Array | None = None
+
+    def best(self, dtype: Any) -> Array:
+        """Memory for the best values after as many spawns as are folded together."""
+        if self._best is None:
+            self._best = np.empty(LINKED, dtype=dtype)
+        return self._best
 
 
 class BackwardPass:
@@ -206,7 +214,7 @@ class BackwardPass:
         """Bytes of memory of a solved layer."""
         if total not in self._ranks:
             self._ranks[total] = self._layouts.at(total).layer.size
-        return 16 * records(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
+        return directory_bytes(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
 
     def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
         """Raise `ResourceError`, before any layer is solved, if a layer does not fit into memory."""
@@ -243,7 +251,7 @@ class BackwardPass:
 
     def _new_layer(self, total: int, n: int) -> _Solved:
         layout = self._layouts.at(total)
-        directory = np.zeros((records(layout.layer.size), 2), dtype=np.uint64)
+        directory = new_directory(layout.layer.size)
         return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
 
     def _spans(self, keys: StoredBoards) -> list[range]:
@@ -343,18 +351,27 @@ class BackwardPass:
                 fold.add_won(acc, exponent, spawns)
             return
         position = 0
+        alone = self.folds[0].best_type if len(self.folds) == 1 else None
+        best = worker.best(alone) if alone is not None else None
         while position < len(keys):
-            count, n, sound = backward.link(
-                keys, position, exponent, rules, above.layout.ranking, above.directory, self._potentials,
-                worker.scratch, spawns[position:], links,
-            )  # fmt: skip
+            if best is None:
+                count, n, sound = backward.link(
+                    keys, position, exponent, rules, above.layout.ranking, above.directory, self._potentials,
+                    worker.scratch, spawns[position:], links,
+                )  # fmt: skip
+            else:
+                count, n, sound = backward.best_after(
+                    keys, position, exponent, rules, above.layout.ranking, above.directory, above.values[0],
+                    worker.scratch, spawns[position:], best,
+                )  # fmt: skip
             if not sound:
                 raise CorruptError(
                     f"{self.path} lacks afterstates of sum {total + 2**exponent}: files of different "
                     "runs are mixed; delete it and solve again"
                 )
             end = position + count
-            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[position:end])
+            known = None if best is None else best[:n]
+            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[position:end], known)
             for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
                 fold.add(acc[position:end], spawned, values)
             position = end
@@ -375,7 +392,7 @@ class BackwardPass:
     def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: every state that spawns lead to is won or has no slide."""
         layout = self._layouts.at(total)
-        directory = np.zeros((records(0), 2), dtype=np.uint64)
+        directory = new_directory(0)
         return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
 
     def _finish(
@@ -385,7 +402,7 @@ class BackwardPass:
 
         `starts` are the positions at which its chunks begin.
         """
-        part = _Part([], [], np.zeros(3, dtype=np.uint64))
+        part = _Part([], [], (0, 0, 0))
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
@@ -403,7 +420,7 @@ class BackwardPass:
                 [piece for at, end in cuts for piece in summarise(fold.objective, found[at:end], CHUNK_KEYS)]
             )
         if here is not None:
-            _enter(here, keys, first, part.edge)
+            part.edge = _enter(here, keys, first)
         return part
 
     def _write(self, total: int, keys: StoredBoards, parts: Iterable[_Part], here: _Solved | None) -> None:
@@ -421,7 +438,7 @@ class BackwardPass:
                         writer.add(chunk)
                     mine += new
                 if here is not None:
-                    _join(here.directory, part.edge)
+                    join(here.directory, part.edge)
                 self._report(total, sum(chunk.keys for chunk in part.chunks[0]))
             durable = len(keys) * 8 >= DURABLE_BYTES
             for writer, stored, mine in zip(writers, self.stored, summaries, strict=True):
@@ -439,18 +456,17 @@ class BackwardPass:
             for file in files:
                 file.check_pair(keys.file)
 
-            def work(_: _Worker, span: range) -> Array:
-                edge = np.zeros(3, dtype=np.uint64)
+            def work(_: _Worker, span: range) -> Edge:
                 found = self._read(total, keys, span)
                 first = keys.starts[span.start]
-                _enter(here, found, first, edge)
+                edge = _enter(here, found, first)
                 for fold, file, values in zip(self.folds, files, here.values, strict=True):
                     stored = np.concatenate([file.values(chunk) for chunk in span])
                     fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
                 return edge
 
             for edge in self._map(work, self._spans(keys)):
-                _join(here.directory, edge)
+                join(here.directory, edge)
         return here
 
 
@@ -470,7 +486,7 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
         return  # before the sizes of layers are computed, which takes a while
     layouts = Layouts(game)
     layouts.index_at(max(sizes))
-    fixed = OVERHEAD + layouts.nbytes + above * 16 * records(layouts.at(largest).layer.size)
+    fixed = OVERHEAD + layouts.nbytes + above * directory_bytes(layouts.at(largest).layer.size)
     if fixed + more > memory:
         raise ResourceError(
             f"solving {game} is expected to need {byte_text(fixed + more)} of memory "
@@ -480,22 +496,7 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
         )
 
 
-def records(ranks: int) -> int:
-    """The number of records in the directory of a layer of so many ranks."""
-    return ranks // int(backward.GROUP) + 1
-
-
-def _enter(here: _Solved, keys: Array, first: int, edge: Array) -> None:
+def _enter(here: _Solved, keys: Array, first: int) -> Edge:
     """Enter boards into a layer's directory.  Raises `CorruptError` if they are not canonical."""
     ranks = here.layout.index.checked_rank(here.layout.layer, keys)
-    backward.index_keys(ranks, len(ranks), FIRST + first, here.directory, edge)
-
-
-def _join(directory: Array, edge: Array) -> None:
-    """Add a record that the part before may have begun."""
-    group = int(edge[0])
-    if directory[group].any():
-        directory[group, 0] |= edge[1] >> np.uint64(32) << np.uint64(32)
-        directory[group, 1] |= edge[2]
-    else:
-        directory[group] = edge[1:]
+    return enter(here.directory, ranks, FIRST + first)

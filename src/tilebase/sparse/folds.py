@@ -45,6 +45,9 @@ class Spawned(NamedTuple):
         ``gains[merge][a, x]``: what the merges along axis a after spawn x add, under `Meaning.merge`.
     spawns:
         ``spawns[a]``: how many spawns afterstate a has.
+    best:
+        ``best[x]``: the largest value over slides, if it is known already (`Fold.best_type`); then there are no
+        slots and gains.
     """
 
     exponent: int
@@ -52,6 +55,7 @@ class Spawned(NamedTuple):
     n: int
     gains: Mapping[str, Array]
     spawns: Array
+    best: Array | None = None
 
 
 class Fold(Protocol):
@@ -60,6 +64,8 @@ class Fold(Protocol):
     objective: Objective
     merges: tuple[str, ...]
     """The values of `Meaning.merge` for which `add` needs gains."""
+    best_type: Any
+    """The type of `Spawned.best`; None if the best slide is not that of the largest value of an array."""
 
     def values(self, n: int, total: int) -> Array:
         """Memory for the values of n afterstates of sum `total`, after the sentinels."""
@@ -87,12 +93,21 @@ class _Plain:
     """Values that are elements of an array.  Subclasses define `best` and `fold`."""
 
     accumulator: Any = np.float64
+    best_type: Any = None
 
     def __init__(self, game: Game, objective: Objective) -> None:
         self.game, self.objective = game, objective
         self.dtype = np.dtype(objective.dtype)
         merge = objective.meaning.merge
         self.merges: tuple[str, ...] = (merge,) if merge else ()
+
+    def best_slide(self, spawned: Spawned, values: Array) -> Array:
+        """The largest value over the slides of each spawned state."""
+        if spawned.best is not None:
+            return spawned.best
+        found = np.empty(spawned.n, dtype=self.best_type)
+        kernels.best(spawned.slots, spawned.n, values, found)
+        return found
 
     def nbytes(self, n: int) -> int:
         return self.dtype.itemsize * n
@@ -129,6 +144,8 @@ class MeanFold(_Plain):
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
         self.is_float16 = objective.dtype == "float16"
+        if not objective.meaning.merge:
+            self.best_type = np.uint16 if self.is_float16 else np.float64
         self.factor = float(objective.discount)
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
@@ -141,16 +158,14 @@ class MeanFold(_Plain):
         return values.view(np.uint16) if self.is_float16 else values
 
     def best(self, spawned: Spawned, values: Array) -> Array:
-        n, slots = spawned.n, spawned.slots
-        found = np.empty(n)
         if self.is_float16:
-            codes = np.empty(n, dtype=np.uint16)
-            kernels.best(slots, n, values, codes)
-            half.from_halves(codes, found)
-        elif self.objective.meaning.merge:
-            kernels.best_with_gain(slots, n, spawned.gains[self.objective.meaning.merge], values, found)
+            found = np.empty(spawned.n)
+            half.from_halves(self.best_slide(spawned, values), found)
+        elif merge := self.objective.meaning.merge:
+            found = np.empty(spawned.n)
+            kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, found)
         else:
-            kernels.best(slots, n, values, found)
+            found = self.best_slide(spawned, values)
         if self.objective.meaning.slide:
             found += self.objective.meaning.slide
         if self.early:
@@ -174,6 +189,7 @@ class BoundFold(_Plain):
     """Means in fixed point: each step of a lower bound is rounded down, of an upper bound up."""
 
     accumulator = np.uint64
+    best_type = np.uint64
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
@@ -191,11 +207,12 @@ class BoundFold(_Plain):
         return self.one if self.up else self.most
 
     def best(self, spawned: Spawned, values: Array) -> Array:
-        found = np.empty(spawned.n, dtype=np.uint64)
-        kernels.best(spawned.slots, spawned.n, values, found)
+        found = self.best_slide(spawned, values)
         if self.up and self.most < self.one:
             found[found == self.most] = self.one
         discount = self.objective.discount
+        if discount == 1:
+            return found
         return self._divide(found * np.uint64(discount.numerator), discount.denominator)
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
@@ -222,6 +239,7 @@ class ExtremeFold(_Plain):
     """The least or the largest over spawns, as integers."""
 
     accumulator = np.int32
+    best_type = np.int32
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
@@ -236,8 +254,7 @@ class ExtremeFold(_Plain):
         return np.full(n, 0 if self.largest else np.iinfo(np.int32).max, dtype=np.int32)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
-        found = np.empty(spawned.n, dtype=np.int32)
-        kernels.best(spawned.slots, spawned.n, values, found)
+        found = self.best_slide(spawned, values)
         found += self.objective.meaning.slide
         return found
 
@@ -304,6 +321,7 @@ class PolicyFold(MeanFold):
         slack: float = 0.0,
     ) -> None:
         super().__init__(game, objective)
+        self.best_type = None
         self._guide, self._guide_merge, self._slack = guide, guide_merge, slack
         self.merges = tuple({guide_merge, *self.merges} - {""})
 

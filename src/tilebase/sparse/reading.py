@@ -21,6 +21,7 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.objectives.objective import Objective, potentials
+from tilebase.sparse.directory import enter, join, new_directory
 from tilebase.sparse.maps import Layouts
 
 Array = npt.NDArray[Any]
@@ -43,7 +44,7 @@ class ReadLayer:
         self._reader = reader
         layout = reader.layouts.at(total)
         self._ranking = layout.ranking
-        self.directory = np.zeros((layout.layer.size // int(backward.GROUP) + 1, 2), dtype=np.uint64)
+        self.directory = new_directory(layout.layer.size)
         self.keys = np.empty(0, dtype=np.uint64)
         path = reader.keys_path(total)
         if path.exists():
@@ -57,10 +58,8 @@ class ReadLayer:
     def _index(self, layout: Any) -> None:
         if not len(self.keys):
             return
-        edge = np.zeros(3, dtype=np.uint64)
         ranks = layout.index.checked_rank(layout.layer, self.keys)
-        backward.index_keys(ranks, len(ranks), FIRST, self.directory, edge)
-        self.directory[int(edge[0])] = edge[1:]
+        join(self.directory, enter(self.directory, ranks, FIRST))
 
     def link(self, states: Array) -> Links:
         """Link states of this sum.  Raises `CorruptError` if an afterstate is not in the layer."""
