@@ -345,6 +345,29 @@ def link(inputs: Inputs) -> Case:
     return Case(lambda: layers.link(1, (), links, spawns, scratch), lambda: [links.slots[:, :n], spawns])
 
 
+def best_after(inputs: Inputs) -> Case:
+    """The best value over the slides after spawns of a 2 on the layer."""
+    layers, scratch = inputs.layers, Scratch.of(2 * backward.BATCH + 2)
+    links, spawns = layers.new_links(1, ())
+    above = layers.total + 2
+    values = np.zeros(FIRST + len(layers.afters[above]), dtype=np.uint32)
+    values[FIRST:] = _spread(len(layers.afters[above]), 1 << 14)
+    values[backward.WON] = 1 << 14
+    best = np.zeros(links.slots.shape[1], dtype=np.uint64)
+    layout: Layout = layers.layouts[above]
+
+    def run() -> int:
+        _, n, sound = backward.best_after(
+            layers.afters[layers.total], 0, 1, layers.rules, layout.ranking, layers.directory(above), values,
+            scratch, spawns, best,
+        )  # fmt: skip
+        assert sound
+        return int(n)
+
+    n = run()
+    return Case(run, lambda: [best[:n], spawns])
+
+
 def index_keys(inputs: Inputs) -> Case:
     """Enter the afterstates of the layer into its directory."""
     layers = inputs.layers
