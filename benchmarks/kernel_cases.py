@@ -574,9 +574,9 @@ def alike_bits(step: Step) -> Callable[[Inputs], Case]:
 def tabulate(inputs: Inputs) -> Case:
     """Fill the tables of slides to the left and right in the top half, what merges score included."""
     game = inputs.tabulated
-    first, second = PerfectIndex(game).parts[:2]
-    parts = [kernel_part(part, masks(game, part), free_cells(game, part)) for part in (first, second)]
-    top = HalfTables(game, first, second, (parts[0], parts[1]), ["left", "right"], "tile")
+    index = PerfectIndex(game)
+    parts = [kernel_part(part, masks(game, part), free_cells(game, part)) for part in index.parts[:2]]
+    top = HalfTables(index, (0, 1), (parts[0], parts[1]), ["left", "right"], "tile")
 
     def run() -> int:
         for job in top.jobs():

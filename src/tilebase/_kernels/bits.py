@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tilebase._kernels.dense import (
+    BARRED,
     CLASS,
     ENDS,
     MOVED,
@@ -76,7 +77,7 @@ class Above(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """The scratch buffers of a thread: four matrices, two rows, a square and a list."""
+    """The scratch buffers of a thread: four matrices, three rows, a square and a list."""
 
     transposed: Array  # uint64: the matrix in work, transposed
     taken: Array  # uint64: another transposed matrix, made of rows of that one
@@ -84,6 +85,7 @@ class Scratch(NamedTuple):
     other: Array  # uint64: a matrix in the order of the other side's halves, or one that is not stored yet
     first_row: Array  # uint64: a bit for each inner half
     second_row: Array  # uint64: a bit for each half, inner or outer
+    third_row: Array  # uint64: a bit for each inner half
     square: Array  # uint64: 64 rows of `LANES` words
     runs: Array  # int64: runs[k] describes the k-th block that `_gather_row` reads, see there
 
@@ -287,7 +289,7 @@ def number_targets(half):
 def _or_slides(h, g, outer, inner, here, out, scratch):
     """Add to `out` the boards from which some slide leads to one that is won `here`."""
     transposed, taken, back, square = scratch.transposed, scratch.taken, scratch.back, scratch.square
-    moved, won = scratch.first_row, scratch.second_row
+    moved, won, standing = scratch.first_row, scratch.second_row, scratch.third_row
     row0, column0 = outer.begins[h], inner.begins[g]
     rows, columns = outer.begins[h + 1] - row0, inner.begins[g + 1] - column0
     wide, high = _words(columns), _words(rows)
@@ -295,6 +297,7 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
     for d in range(len(outer.table)):
         moved[:wide] = U0
         won[:wide] = U0
+        standing[:wide] = U0
         for column in range(columns):
             entry = inner.table[d, column0 + column]
             bit = U1 << np.uint64(column & 63)
@@ -303,6 +306,8 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
                 moved[column >> 6] |= bit
             if entry & WIN:
                 won[column >> 6] |= bit
+            if not entry & BARRED:
+                standing[column >> 6] |= bit
             if entry & ENDS:
                 taken[to : to + high] = U0
             else:
@@ -313,11 +318,11 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
         for row in range(rows):
             entry = outer.table[d, row0 + row]
             to = row * wide
+            if entry & BARRED:
+                continue
             if entry & WIN:
                 for k in range(wide):
-                    out[to + k] = ALL
-                if columns & 63:
-                    out[to + wide - 1] = (U1 << np.uint64(columns & 63)) - U1
+                    out[to + k] |= standing[k]
                 continue
             for k in range(wide):
                 out[to + k] |= won[k]

@@ -19,7 +19,7 @@ import numpy as np
 from numba import cuda
 
 from tilebase._kernels.backward import FIRST, NONE, WON
-from tilebase._kernels.dense import CLASS, ENDS, MOVED, POSITION, U20, U40, WIN, Array
+from tilebase._kernels.dense import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN, Array
 from tilebase._kernels.scalar import U0, U1
 
 
@@ -218,7 +218,7 @@ def make_kernels(kind: str) -> SimpleNamespace:
         best = out[FIRST + rank] if by_columns else out[NONE]
         for s in range(len(outer.table)):
             x, y = outer.table[s, first], inner.table[s, second]
-            if (x | y) & WIN:
+            if (x | y) & (WIN | BARRED) == WIN:
                 best = max(best, out[WON])
             elif not (x | y) & ENDS and (x | y) & MOVED:
                 x0, y0 = np.int64(x >> U40 & CLASS), np.int64(y >> U40 & CLASS)

@@ -9,6 +9,7 @@ A slide acts on two halves of the board that do not touch: on A, B and C, D, or 
     bits  0..19   position of the second part in its class
     bits 20..39   position of the first
     bits 40..55   class of the first; the sum of both is kept, so it gives that of the second
+    bit  60       no x stands on a cell of the mask: the slide is not allowed, even if it makes the goal
     bit  61       something moved
     bit  62, 63   a tile of the goal is made; a limit is broken
 
@@ -35,11 +36,13 @@ from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
 Array = npt.NDArray[Any]
+BARRED = np.uint64(1 << 60)
 MOVED = np.uint64(1 << 61)
 WIN = np.uint64(1 << 62)
 FORBIDDEN = np.uint64(1 << 63)
 ENDS = WIN | FORBIDDEN
 POSITION = np.uint64((1 << 20) - 1)
+NO_FILLING = np.int64(0xFFFF_FFFF)
 CLASS = np.uint64((1 << 16) - 1)
 U20, U40, U61, U62, U63 = (np.uint64(shift) for shift in (20, 40, 61, 62, 63))
 
@@ -62,7 +65,7 @@ class Fillings(NamedTuple):
     """The fillings of a part, for the tables of slides."""
 
     cells: Array  # uint8: cells[g, i] is the code of the tile that filling g has on the i-th cell
-    of_number: Array  # uint32: of_number[n] is the filling whose digits make the number n
+    of_number: Array  # uint32: of_number[n] is the filling whose digits make the number n, or NO_FILLING
     classes: Array  # uint16: classes[g] is the class of filling g
     starts: Array  # int64: starts[k] is the first filling of class k
 
@@ -73,6 +76,7 @@ class Lines(NamedTuple):
     lines: Array  # int64: lines[l, i] is the i-th cell of line l, from where tiles slide to
     blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall, or a fixed tile
     weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, -1 if illegal
+    held: Array  # int64: the cells that must hold an x
 
 
 class Spawns(NamedTuple):
@@ -157,13 +161,21 @@ def _slide_cells(board, line, blocked, x, worths):
 def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, out, out_earned):
     """Fill the rows [begin, end) of a table of halves, and of what merges add if that table has columns.
 
+    Halves beyond the end of the table are left out.
+
     `first` and `second` are `Fillings`, `slide` is `Lines`.  `goal` is an exponent, 0 for none; `worths`
     are those of `_slide_cells`; `board` is a scratch buffer for the cells.
     """
     cells0, cells1 = first.cells.shape[1], second.cells.shape[1]
     weights = slide.weights
     for g in range(begin, end):
+        kx = np.int64(first.classes[g])
         for h in range(len(second.cells)):
+            ky = np.int64(second.classes[h])
+            wide = second.starts[ky + 1] - second.starts[ky]
+            n = firsts[kx, ky] + (g - first.starts[kx]) * wide + h - second.starts[ky]
+            if n >= len(out):
+                continue
             for cell in range(cells0):
                 board[cell] = first.cells[g, cell]
             for cell in range(cells1):
@@ -181,19 +193,22 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
             for cell in range(cells0, cells0 + cells1):
                 sound &= weights[cell, board[cell]] >= 0
                 number1 += weights[cell, board[cell]]
-            entry = FORBIDDEN
-            if goal and largest >= goal:
-                entry = WIN | MOVED
-            elif sound:
+            stands = True
+            for cell in slide.held:
+                stands &= board[cell] == x
+            entry, to0, to1 = FORBIDDEN, NO_FILLING, NO_FILLING
+            if sound:
                 to0, to1 = np.int64(first.of_number[number0]), np.int64(second.of_number[number1])
+            if not stands:
+                entry = FORBIDDEN | BARRED
+            elif goal and largest >= goal:
+                entry = WIN | MOVED
+            elif to0 != NO_FILLING and to1 != NO_FILLING:
                 k0, k1 = np.int64(first.classes[to0]), np.int64(second.classes[to1])
                 entry = np.uint64(to1 - second.starts[k1]) | np.uint64(to0 - first.starts[k0]) << U20
                 entry |= np.uint64(k0) << U40
                 if to0 != g or to1 != h:
                     entry |= MOVED
-            kx, ky = np.int64(first.classes[g]), np.int64(second.classes[h])
-            wide = second.starts[ky + 1] - second.starts[ky]
-            n = firsts[kx, ky] + (g - first.starts[kx]) * wide + h - second.starts[ky]
             out[n] = entry
             if len(out_earned):
                 out_earned[n] = earned
@@ -265,9 +280,11 @@ def _take_slide(entries, earned, n, outer_entry, outer_earned, base, step, after
 
     `earned` is empty where merges add nothing.
     """
+    if outer_entry & BARRED:
+        return
     if outer_entry & ENDS:
         for j in range(n):
-            if (outer_entry | entries[j]) & WIN:
+            if (outer_entry | entries[j]) & (WIN | BARRED) == WIN:
                 value = afters[WON] + (earned[j] + outer_earned) if len(earned) else afters[WON]
                 out[j] = maximum(out[j], value)
     elif len(earned):

@@ -44,12 +44,10 @@ def sizes(
     tilebase index 4x4 256 --layers
     """
     from tilebase.counting.combinatorics import boards_by_sum, layers_together
-    from tilebase.dense.index import PerfectIndex
 
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)
-    movable = question.unmergeable and not question.fixed
-    boards = PerfectIndex(question).sizes() if movable else boards_by_sum(question)
+    boards = boards_by_sum(question)
     together = max(layers_together(boards).values())
     memory = {name: int(max(size, 1) * together) for name, size in TYPES.items()}
     document = {

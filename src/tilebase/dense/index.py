@@ -25,6 +25,10 @@ slide or spawn needs are in a few contiguous blocks (`tilebase.dense.passes`).  
 in D have neighbouring ranks, and slides and spawns change their other parts in the same way.  So most of
 a pass runs along arrays.
 
+Unmergeable tiles that move count for more than all other tiles together: what is called a sum here has
+this weight for each of them.  So only parts that together have the right number of them make a board, and
+slides and spawns keep this number.  If the game has a mask, its cells always hold an x.
+
 The layer sizes are those of Slizkov's table I[cells][sum] (arXiv:2303.07266, algorithm 1); the
 index is another one: his takes a step for each cell and tile.
 
@@ -48,6 +52,7 @@ import numpy.typing as npt
 from tilebase.counting.combinatorics import fillings_by_sum
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
+from tilebase.game.masks import x_patterns
 
 Array = npt.NDArray[Any]
 MOST_FILLINGS = 1 << 24
@@ -58,6 +63,8 @@ MOST_BLOCKS = 1 << 26
 """Most combinations of sums of three parts."""
 PART_BYTES, BLOCK_BYTES = 64, 200
 """Most bytes per filling of a part, and per block, while the tables are made."""
+NO_FILLING = 0xFFFF_FFFF
+"""Stands for a filling that a part cannot have: its x stand where no board has them together."""
 
 
 class Part:
@@ -72,7 +79,8 @@ class Part:
     fillings:
         uint8[n, cells]: the fillings, ordered by sum, then as tuples.
     sums:
-        int64[k]: sum // 2 for each sum that occurs, ascending; the index k is the *class* of the sum.
+        int64[k]: sum // 2 for each sum that occurs, ascending; the index k is the *class* of the sum.  Each x
+        that moves adds `weight`.
     starts:
         int64[k + 1]: where the fillings of each class begin.
     counts:
@@ -81,7 +89,7 @@ class Part:
         int32[...]: the class by sum // 2; -1 if there is none.
     """
 
-    def __init__(self, game: Game, cells: Cells) -> None:
+    def __init__(self, game: Game, cells: Cells, weight: int = 0) -> None:
         self.game, self.cells = game, cells
         self.codes = tuple(cell_codes(game, cell) for cell in cells)
         self.radix = tuple(len(codes) for codes in self.codes)
@@ -97,8 +105,11 @@ class Part:
         units = np.zeros(count, dtype=np.int64)  # sum // 2 of each filling
         for i, codes in enumerate(self.codes):
             held[i] = np.array(codes, dtype=np.uint8)[grid[i]]
-            units += np.array([game.sum((code,)) >> 1 for code in codes], dtype=np.int64)[grid[i]]
-        order = np.argsort(units, kind="stable")
+            moves = weight if cells[i] not in game.held else 0
+            worth = [moves if game.is_x(code) else game.sum((code,)) >> 1 for code in codes]
+            units += np.array(worth, dtype=np.int64)[grid[i]]
+        possible = np.flatnonzero(self._possible(held)) if weight else np.arange(count)
+        order = possible[np.argsort(units[possible], kind="stable")]
         self.fillings = np.ascontiguousarray(held[:, order].T)
         self.units = units[order]
         by_sum = np.bincount(self.units)
@@ -108,8 +119,17 @@ class Part:
         self.class_of = np.full(len(by_sum), -1, dtype=np.int32)
         self.class_of[self.sums] = np.arange(len(self.sums), dtype=np.int32)
         # index_of[code]: the filling whose digits make this number, the first cell the highest.
-        self.index_of = np.empty(count, dtype=np.uint32)
-        self.index_of[order] = np.arange(count, dtype=np.uint32)
+        self.index_of = np.full(count, NO_FILLING, dtype=np.uint32)
+        self.index_of[order] = np.arange(len(order), dtype=np.uint32)
+
+    def _possible(self, held: Array) -> Array:
+        """Which fillings have their x where a board may have them; ``held[i, k]`` is the i-th cell's code."""
+        bits = np.zeros(held.shape[1], dtype=np.int64)
+        for i, codes in enumerate(held):
+            bits |= (codes == self.game.x).astype(np.int64) << i
+        sets = x_patterns(self.game, self.cells)
+        found: Array = np.isin(bits, [sum(1 << self.cells.index(cell) for cell in x) for x in sets])
+        return found
 
     def __len__(self) -> int:
         return len(self.fillings)
@@ -122,6 +142,8 @@ class Part:
                 raise BoardError(f"{self.game.format(board)} breaks a limit of {self.game}")
             code = code * radix + codes.index(board[cell])
         filling = int(self.index_of[code])
+        if filling == NO_FILLING:
+            raise BoardError(f"{self.game.format(board)} has an x where {self.game} allows none")
         its_class = int(self.class_of[self.units[filling]])
         return its_class, filling - int(self.starts[its_class])
 
@@ -130,10 +152,11 @@ def cell_codes(game: Game, cell: int) -> tuple[int, ...]:
     """The codes that a cell may hold, ascending."""
     if cell in game.walls:
         return (0,)
-    if game.fixed and cell in game.unmergeable:
+    if cell in game.held:
         return (game.x,)
     plain = tuple(range(game.tops[cell] + 1))
-    return (*plain, game.x) if game.unmergeable and not game.fixed else plain
+    movable = not game.fixed and len(game.unmergeable) > len(game.held)
+    return (*plain, game.x) if movable and any(x_patterns(game, [cell])) else plain
 
 
 @dataclass(frozen=True)
@@ -143,7 +166,7 @@ class LayerMap:
     Attributes
     ----------
     units:
-        The sum // 2.
+        The sum // 2, with the weights of the x that move.
     offsets:
         int64[a, b, c]: rank of the first board whose parts A, B, C have these classes; -1 if there is none.
     size:
@@ -158,11 +181,12 @@ class LayerMap:
 class PerfectIndex:
     """Ranks of the boards of a game within its limits.
 
-    Boards that hold the goal have none.  If unmergeable tiles move, boards with any number of
-    them are ranked.
+    Boards that hold the goal have none.  Boards have as many unmergeable tiles as the game says.
 
     Raises
     ------
+    UsageError
+        If the game has several masks.
     ResourceError
         If the limits allow more than 2**24 fillings of a quarter of the board, or the tables take more
         than `most_bytes`: the game of a table that somebody else made may be any.
@@ -174,10 +198,15 @@ class PerfectIndex:
 
     def __init__(self, game: Game, most_bytes: int | None = None) -> None:
         self.game = game
+        check_one_mask(game)
         self.axes, cells = _cut(game)
+        movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
+        # More than all tiles together, and the spawn of a 4.
+        self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
+        self._offset = movable * self._weight
         for part in cells:
             self._bound(most_bytes, PART_BYTES * prod(len(cell_codes(game, cell)) for cell in part))
-        self.parts = tuple(Part(game, part) for part in cells)
+        self.parts = tuple(Part(game, part, self._weight) for part in cells)
         a, b, c, _ = self.parts
         shape = (len(a.sums), len(b.sums), len(c.sums))
         self._bound(most_bytes, BLOCK_BYTES * prod(shape))
@@ -226,15 +255,22 @@ class PerfectIndex:
 
         With `won` also of sums that win, as far as spawns lead from others.
         """
-        if self.game.unmergeable and not self.game.fixed:
-            highest = 2 * sum(int(part.sums[-1]) for part in self.parts)
-            found = {total: self.layer(total).size for total in range(0, highest + 1, 2)}
-        else:
-            found = fillings_by_sum(self.game)
         furthest = 2 ** max(self.game.spawn_exponents) if won else 0
+        most = self.game.largest_sum if self.game.horizon is not None else None
         return {
-            total: size for total, size in found.items() if size and not self.game.reached(total - furthest)
+            total: size
+            for total, size in fillings_by_sum(self.game).items()
+            if not self.game.reached(total - furthest) and (most is None or total <= most)
         }
+
+    def units(self, total: int) -> int:
+        """A sum as kernels count it: in units of 2, with the weights of the x that move."""
+        return total // 2 + self._offset
+
+    @property
+    def most_units(self) -> int | None:
+        """The largest of them below the horizon; None if there is no horizon."""
+        return None if self.game.horizon is None else self.units(self.game.last_sum)
 
     def layer(self, total: int, keep: Array | None = None) -> LayerMap:
         """The blocks of one sum; with `keep`, a mask of blocks in order, only those, ranked from 0."""
@@ -247,12 +283,13 @@ class PerfectIndex:
         begins[sizes == 0] = -1
         offsets = np.empty_like(begins)
         offsets[self.order] = begins
-        return LayerMap(total >> 1, offsets.reshape(self._shape), size)
+        return LayerMap(self.units(total), offsets.reshape(self._shape), size)
 
     def block_sizes(self, total: int) -> Array:
         """Boards in each block of a sum, in the order of ranks."""
-        first = (total >> 1) + self._below
-        if total < 0 or total % 2 or first >= len(self._fillings):
+        first = self.units(total) + self._below
+        other = self._weight and total >> 1 >= self._weight  # so much is worth another x
+        if total < 0 or total % 2 or first >= len(self._fillings) or other:
             return np.zeros(len(self._three), dtype=np.int64)
         sizes: Array = self._fillings[first - self._three]
         sizes *= self._boards
@@ -263,6 +300,8 @@ class PerfectIndex:
         board = self.game.cells_of(board)
         classes, positions = zip(*(part.position(board) for part in self.parts), strict=True)
         offset = int(self._layer_of(self.game.sum(board)).offsets[classes[:3]])
+        if board.count(self.game.x) != len(self.game.unmergeable) and self.game.unmergeable:
+            raise BoardError(f"{self.game.format(board)} has not as many x as {self.game}")
         rank = 0
         for part, its_class, position in zip(self.parts, classes, positions, strict=True):
             rank = rank * int(part.counts[its_class]) + position
@@ -296,32 +335,54 @@ class PerfectIndex:
         return (self.unrank(total, rank) for rank in range(self.layer(total).size))
 
 
+def check_one_mask(game: Game) -> None:
+    """Raise `UsageError` if the game has several masks: parts of boards do not tell which x go together."""
+    if len(game.masks) > 1:
+        raise UsageError(
+            f"a pass over all boards takes one mask, and {game} has {len(game.masks)}: "
+            "solve the reachable boards"
+        )
+
+
 def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:
     """The two axes that are divided, and the cells of A, B, C, D.
 
     Of all ways to cut, this chooses the one with the fewest fillings of half boards, since the tables
-    of half boards take most of the memory of a pass.
+    of half boards take most of the memory of a pass.  A game with a mask is cut anywhere, and D is the part
+    with the most fillings, since the pass runs along them.
     """
+    ways = {cell: len(cell_codes(game, cell)) for cell in range(game.cells)}
 
     def fillings(cells: Cells) -> int:
-        return prod(len(cell_codes(game, cell)) for cell in cells)
+        return prod(ways[cell] for cell in cells)
 
-    axes = range(len(game.shape))
-    coordinates = list(itertools.product(*(range(size) for size in game.shape)))
     best = None
-    for rows, columns in itertools.permutations(axes, 2):
-        if rows > columns:
-            continue
-        for row, column in itertools.product(
-            *({game.shape[axis] // 2, -(-game.shape[axis] // 2)} for axis in (rows, columns))
-        ):
-            parts: tuple[list[int], ...] = ([], [], [], [])
-            for cell, at in enumerate(coordinates):
-                parts[2 * (at[rows] >= row) + (at[columns] >= column)].append(cell)
-            a, b, c, d = (tuple(part) for part in parts)
+    for axes in itertools.combinations(range(len(game.shape)), 2):
+        for row, column in itertools.product(*(_cuts(game, game.shape[axis]) for axis in axes)):
+            a, b, c, d = parts = _parts(game, axes, row, column)
             cost = max(fillings(half) for half in (a + b, c + d, a + c, b + d)), row, column
             if best is None or cost < best[0]:
-                best = cost, (rows, columns), (a, b, c, d)
+                best = cost, axes, parts
     if best is None:
         raise UsageError(f"{game} has fewer than two axes: give rows and columns")
-    return best[1], best[2]
+    _, (rows, columns), (a, b, c, d) = best
+    if not game.masks:
+        return (rows, columns), (a, b, c, d)
+    mirrored = [(a, b, c, d), (b, a, d, c), (c, d, a, b), (d, c, b, a)]
+    orders = [((rows, columns), order) for order in mirrored]
+    orders += [((columns, rows), (a, c, b, d)) for a, b, c, d in mirrored]
+    return max(orders, key=lambda order: [fillings(part) for part in order[1][::-1]])
+
+
+def _cuts(game: Game, size: int) -> set[int]:
+    """After how many rows or columns of so many a board may be cut."""
+    return {*range(1, size)} if game.masks and size > 1 else {size // 2, -(-size // 2)}
+
+
+def _parts(game: Game, axes: tuple[int, int], row: int, column: int) -> tuple[Cells, Cells, Cells, Cells]:
+    """The cells of A, B, C and D for one way to cut."""
+    parts: tuple[list[int], ...] = ([], [], [], [])
+    for cell, at in enumerate(itertools.product(*map(range, game.shape))):
+        parts[2 * (at[axes[0]] >= row) + (at[axes[1]] >= column)].append(cell)
+    a, b, c, d = (tuple(part) for part in parts)
+    return a, b, c, d

@@ -342,8 +342,8 @@ class DensePass:
 
 
 def _first_sum(game: Game) -> int:
-    """The least sum that has to be solved: that of a start, or of the empty board before it."""
-    return 0 if game.start == "empty" else min(game.sum(board) for board, _ in game.starts())
+    """The least sum that has to be solved: that of a start, or of the afterstates before it."""
+    return min(map(game.sum, game.start_afters or [board for board, _ in game.starts()]))
 
 
 def _text(value: Number) -> Any:

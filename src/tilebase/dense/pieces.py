@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError
+from tilebase.game.game import Game
 
 Array = npt.NDArray[Any]
 
@@ -92,7 +93,8 @@ class Piece:
     batch:
         The blocks whose afterstates are in memory together; the piece works some of them.
     reads:
-        Fold: the states that spawns lead to, the largest spawn first.  Rows, columns: the afterstates.
+        Fold: the states that spawns lead to, the largest spawn first; none from the horizon on.  Rows,
+        columns: the afterstates.
     writes:
         Fold: afterstates.  Rows, columns: states; the second of these two steps improves what is there.
     share:
@@ -105,6 +107,11 @@ class Piece:
     reads: tuple[Source, ...]
     writes: Source
     share: float
+
+
+def spawned(game: Game, total: int) -> tuple[int, ...]:
+    """The exponents that are spawned on afterstates of a sum."""
+    return () if game.ended(total) else game.spawn_exponents
 
 
 def whole_pieces(steps: Sequence[Step], exponents: Sequence[int], total: int) -> Iterator[Piece]:
@@ -144,7 +151,8 @@ class Cut:
         self._index, self._total, self._boards = index, total, boards
         self._value_bytes, self._memory = value_bytes, memory
         self._sizes = index.block_sizes(total)
-        self._above = [index.block_sizes(total + 2**e) for e in index.game.spawn_exponents]
+        self._exponents = spawned(index.game, total)
+        self._above = [index.block_sizes(total + 2**e) for e in self._exponents]
         self.tops = self._ranges(_by(index.top, self._sizes), boards // 2)
         self.lefts = self._ranges(_by(index.left, self._sizes), boards // 2)
         self._lefts_of = {top: self._within_top(top) for top in self.tops}
@@ -167,7 +175,7 @@ class Cut:
     def _piece(self, step: Step, batch: Blocks, blocks: Blocks) -> Piece:
         mask = within(self._index.top, blocks.tops) & within(self._index.left, blocks.lefts)
         share = SHARES[step] * float(self._sizes[mask].sum()) / int(self._sizes.sum())
-        return _piece(step, self._index.game.spawn_exponents, self._total, batch, blocks, share)
+        return _piece(step, self._exponents, self._total, batch, blocks, share)
 
     def _within_top(self, top: Range) -> list[Range]:
         """The pieces of a batch for fold and rows: ranges of the left half's sum."""
@@ -175,7 +183,7 @@ class Cut:
         rows = within(index.top, top)
         # In memory: a piece of afterstates and later of states, and the near part of each layer above.
         need = 2 * _by(index.left, np.where(rows, self._sizes, 0))
-        for e, sizes in zip(index.game.spawn_exponents, self._above, strict=True):
+        for e, sizes in zip(self._exponents, self._above, strict=True):
             step = 1 << (e - 1)
             near = _by(index.left, np.where(rows | within(index.top - step, top), sizes, 0))
             need = need + near

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
-from tilebase.dense.index import LayerMap, Part, PerfectIndex
+from tilebase.dense.index import NO_FILLING, LayerMap, Part, PerfectIndex
 from tilebase.dense.pieces import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
@@ -28,6 +28,7 @@ Array = npt.NDArray[Any]
 JOB_BOARDS = 1 << 19
 """Boards per job, if the top or left halves can be divided so finely."""
 MOST_PATTERNS = 64
+MOST_CLASSES = 1 << 16
 MOST_POSITIONS = 1 << 20
 """Fillings of a part that have one sum: an entry of a table has 20 bits for the position of one."""
 SCRATCH_BOARDS = 4096
@@ -48,15 +49,18 @@ class HalfTables:
     """
 
     def __init__(
-        self, game: Game, first: Part, second: Part, parts: tuple[kernels.Part, kernels.Part],
+        self, index: PerfectIndex, numbers: tuple[int, int], parts: tuple[kernels.Part, kernels.Part],
         directions: list[str], merge: str,
     ) -> None:  # fmt: skip
-        self._parts = (first, second)
+        game = index.game
+        self._parts = first, second = index.parts[numbers[0]], index.parts[numbers[1]]
         cells = first.cells + second.cells
         blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
         weights = _weights(first, second)
+        held = np.array([k for k, cell in enumerate(cells) if cell in game.held], dtype=np.int64)
         self._slides = [
-            kernels.Lines(_local_lines(game, cells, direction), blocked, weights) for direction in directions
+            kernels.Lines(_local_lines(game, cells, direction), blocked, weights, held)
+            for direction in directions
         ]
         self._fillings = tuple(
             kernels.Fillings(part.fillings, part.index_of, classes_of(part), part.starts)
@@ -64,11 +68,12 @@ class HalfTables:
         )
         self._x, self._goal = game.x if game.unmergeable else 0, game.goal_exponent or 0
         self._worths = np.array([merge_worth(merge, e) for e in range(game.x + 2)], dtype=np.int64)
-        count = len(first) * len(second)
+        begins = np.concatenate([[0], np.cumsum(half_counts(first, second))])
+        count = listed_halves(index, begins)
         self.arrays = kernels.Half(
             *parts,
             firsts=_first_halves(first, second),
-            begins=np.concatenate([[0], np.cumsum(half_counts(first, second))]),
+            begins=begins,
             table=np.zeros((len(directions), count), dtype=np.uint64),
             earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
         )
@@ -127,6 +132,12 @@ def half_counts(first: Part, second: Part) -> Array:
     return found
 
 
+def listed_halves(index: PerfectIndex, begins: Array) -> int:
+    """How many half boards a table has, from where those of each sum begin: those below the horizon."""
+    most = index.most_units
+    return int(begins[-1] if most is None else begins[min(most + 1, len(begins) - 1)])
+
+
 def classes_of(part: Part) -> Array:
     """The class of each filling."""
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
@@ -158,6 +169,13 @@ class Side(NamedTuple):
     inner: kernels.Half  # the bottom half, or the right one
 
 
+class Folding(NamedTuple):
+    """What afterstates are folded with."""
+
+    parts: tuple[kernels.Part, ...]
+    spawns: dict[int, AllSpawns]  # for each exponent, its spawns in each part
+
+
 class DenseRules:
     """A game compiled to what the kernels of the dense passes take.  Raises as `check_index` does.
 
@@ -167,8 +185,8 @@ class DenseRules:
         The parts A, B, C and D.
     rows, columns:
         The top and the bottom half with slides along rows, the left and the right with those along columns.
-    spawns:
-        For each exponent, its spawns in each part.
+    folding, ended:
+        What afterstates are folded with below the horizon, and from there on, where nothing is spawned.
     """
 
     def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, merge: str) -> None:
@@ -178,11 +196,13 @@ class DenseRules:
         self.parts = tuple(
             kernel_part(part, masks(game, part), free_cells(game, part)) for part in index.parts
         )
+        if max(len(part.sums) for part in index.parts) > MOST_CLASSES:
+            raise ResourceError(f"a quarter of {game} has more than {MOST_CLASSES:,} sums: give lower limits")
         along_rows, along_columns = _directions(index)
 
         def tables(first: int, second: int, directions: list[str]) -> HalfTables:
             parts = (self.parts[first], self.parts[second])
-            return HalfTables(game, index.parts[first], index.parts[second], parts, directions, merge)
+            return HalfTables(index, (first, second), parts, directions, merge)
 
         halves = (
             tables(0, 1, along_rows),
@@ -194,11 +214,35 @@ class DenseRules:
             job.result()
         top, bottom, left, right = (half.arrays for half in halves)
         self.rows, self.columns = Side(top, bottom), Side(left, right)
-        self.spawns = {e: _all_spawns(index, e) for e in game.spawn_exponents}
+        self.folding = Folding(self.parts, {e: _all_spawns(index, e) for e in game.spawn_exponents})
+        self.ended = _without_spawns(self.folding)
+
+    def folding_at(self, total: int) -> Folding:
+        """What the afterstates of a sum are folded with."""
+        return self.ended if self.game.ended(total) else self.folding
 
     def side(self, step: Step) -> Side:
         """The half boards for the slides of a step."""
         return self.columns if step is Step.COLUMNS else self.rows
+
+
+def _without_spawns(folding: Folding) -> Folding:
+    """No cell is free, and nothing is spawned: an afterstate is worth nothing unless it is won."""
+    parts = tuple(part._replace(free=np.zeros_like(part.free)) for part in folding.parts)
+    return Folding(parts, {e: _no_spawns(spawns) for e, spawns in folding.spawns.items()})
+
+
+def _no_spawns(spawns: AllSpawns) -> AllSpawns:
+    a, b, c, d = (
+        kernels.Spawns(
+            np.zeros_like(one.start),
+            one.target[:0].copy(),
+            one.source[:0].copy(),
+            np.full_like(one.classes, -1),
+        )
+        for one in spawns
+    )
+    return a, b, c, d
 
 
 def _all_spawns(index: PerfectIndex, exponent: int) -> AllSpawns:
@@ -224,9 +268,14 @@ def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
 
 def table_bytes(index: PerfectIndex, *, merge: str) -> int:
     """Bytes of the tables of half boards."""
-    a, b, c, d = (len(part) for part in index.parts)
+    a, b, c, d = index.parts
     rows, columns = _directions(index)
-    return (12 if merge else 8) * (len(rows) * (a * b + c * d) + len(columns) * (a * c + b * d))
+    halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
+    entries = sum(
+        len(slides) * listed_halves(index, np.concatenate([[0], np.cumsum(half_counts(first, second))]))
+        for slides, first, second in halves
+    )
+    return (12 if merge else 8) * entries
 
 
 def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
@@ -261,8 +310,9 @@ def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
 
 def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
     """What spawns of an exponent make of each filling."""
+    possible = np.flatnonzero(part.index_of != NO_FILLING)
     numbers = np.empty(len(part), dtype=np.int64)
-    numbers[part.index_of] = np.arange(len(part))
+    numbers[part.index_of[possible]] = possible
     fillings, made = [], []
     for position, cell in enumerate(part.cells):
         if cell in game.walls or exponent not in part.codes[position]:

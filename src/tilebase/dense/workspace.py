@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tilebase.dense.executors.protocol import DenseWork, Executor, L, Layer, Tell
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.pieces import Blocks, Piece, Source, Step, whole_pieces
+from tilebase.dense.pieces import Blocks, Piece, Source, Step, spawned, whole_pieces
 from tilebase.dense.plan import Plan
 from tilebase.dense.stores import (
     DiskStore,
@@ -155,7 +155,7 @@ class InMemory(_States[L, L]):
 
     def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
         """Make the states of a sum, each step in one piece."""
-        executor, exponents = self._executor, self._index.game.spawn_exponents
+        executor, exponents = self._executor, spawned(self._index.game, total)
         afters = executor.layer(Source("afterstates", total))
         states = executor.layer(Source("states", total))
 
@@ -233,7 +233,7 @@ class InFiles(_States[D, DiskStore]):
             states.rename(states_path(self._folder, total))
         self._states[total] = states
         self._work.batches = max(self._work.batches, cut.batches)
-        moved = (0, *(2**e for e in self._index.game.spawn_exponents))
+        moved = (0, *(2**e for e in spawned(self._index.game, total)))
         self._work.least += states.dtype.itemsize * sum(self._sizes.get(total + more, 0) for more in moved)
 
     def _fold(self, piece: Piece, batch: _Batch[D], tell: Tell) -> None:

@@ -213,7 +213,7 @@ class _Search:
         """Of the boards of a layer that hold the pattern: their number, the least value, a rank with it."""
         held, least, position = 0, CERTAIN + 1, -1  # a win by the next slide has the value `CERTAIN`
         for job in tasks(self.index, self.index.block_sizes(total), by_columns=False):
-            count, value, where = least_where(job, total // 2, self._fitting, states.arrays)
+            count, value, where = least_where(job, self.index.units(total), self._fitting, states.arrays)
             held += int(count)
             if count and value < least:
                 least, position = int(value), int(where)

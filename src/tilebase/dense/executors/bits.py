@@ -19,7 +19,7 @@ from tilebase.dense.executors.protocol import DenseWork, Tell
 from tilebase.dense.executors.threads import Sharing
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.pieces import Blocks, Piece, Source, Step
-from tilebase.dense.tables import DenseRules, Memory, half_counts
+from tilebase.dense.tables import AllSpawns, DenseRules, Memory, half_counts
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.results import Piece as PieceSummary
 
@@ -33,6 +33,8 @@ MATRICES = 4
 """Matrices in the scratch buffer of a thread."""
 WORD = np.dtype(np.uint64)
 WHOLE = Blocks()
+NO_SUM = 1 << 40
+"""What spawns add to a sum from which on nothing is spawned: then a kernel looks for no boards above."""
 Job = Callable[[Array, kernels.Scratch], None]
 """A function that works some matrices of a step: those whose outer halves have the sums in an array."""
 
@@ -104,7 +106,7 @@ class Words:
         """For all layers of a game."""
         layer, matrix, row = 0, 0, 0
         for outer, inner in _counts(index):
-            layer = max(layer, *(Matrices(total >> 1, outer, inner).size for total in sizes))
+            layer = max(layer, *(Matrices(index.units(total), outer, inner).size for total in sizes))
             rows, columns = int(outer.max()), int(inner.max())
             matrix = max(matrix, rows * _words(columns), columns * _words(rows))
             row = max(row, _words(rows), _words(columns))
@@ -113,7 +115,7 @@ class Words:
     @property
     def scratch_bytes(self) -> int:
         """Bytes that a thread works in."""
-        return 8 * (MATRICES * self.matrix + 2 * self.row)
+        return 8 * (MATRICES * self.matrix + 3 * self.row)
 
 
 def _counts(index: PerfectIndex) -> list[tuple[Array, Array]]:
@@ -127,8 +129,8 @@ class BitLayer:
 
     _memory: Memory | None = None
 
-    def __init__(self, blocks: Matrices, rules: DenseRules, memory: Memory) -> None:
-        self.map, self._rules = blocks, rules
+    def __init__(self, total: int, blocks: Matrices, rules: DenseRules, memory: Memory) -> None:
+        self._total, self.map, self._rules = total, blocks, rules
         self.words = memory.take()
         self._memory = memory
 
@@ -168,7 +170,7 @@ class BitLayer:
     def value(self, rank: int) -> int:
         """Whether one board is won."""
         index, (top, bottom) = self._rules.index, self._rules.rows
-        board = index.unrank(2 * self.map.units, rank)
+        board = index.unrank(self._total, rank)
         (a, ia), (b, ib), (c, ic), (d, id_) = (part.position(board) for part in index.parts)
         row = int(top.firsts[a, b]) + ia * int(top.second.counts[b]) + ib
         column = int(bottom.firsts[c, d]) + ic * int(bottom.second.counts[d]) + id_
@@ -211,13 +213,15 @@ class Bits:
     def layer(self, source: Source) -> BitLayer:
         """Memory for a whole layer."""
         assert source.blocks == WHOLE, "matrices of bits are not cut"
-        return BitLayer(Matrices(source.total // 2, *self._counts[0]), self._rules, self._memory)
+        blocks = Matrices(self._rules.index.units(source.total), *self._counts[0])
+        return BitLayer(source.total, blocks, self._rules, self._memory)
 
     def do(
         self, piece: Piece, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
     ) -> None:
         """Do a piece, which is a whole layer."""
-        columns = Matrices(piece.total // 2, *self._counts[1])
+        units = self._rules.index.units(piece.total)
+        columns = Matrices(units, *self._counts[1])
         blocks = columns if piece.step is Step.COLUMNS else writes.map
         if piece.step is Step.FOLD:
             do = self._fold(piece, reads, writes)
@@ -225,7 +229,7 @@ class Bits:
             (afters,) = reads
             by_left = kernels.Matrices(writes.words, columns.at, columns.wide)
             slide = self._columns if piece.step is Step.COLUMNS else self._rows
-            do = slide(piece.total // 2, afters.arrays, by_left)
+            do = slide(units, afters.arrays, by_left)
         self._sharing.run(piece.step.value, do, blocks.jobs(), work, tell)
         if piece.step is Step.ROWS:  # the states were written where the afterstates had been
             (afters,) = reads
@@ -233,18 +237,25 @@ class Bits:
 
     def _fold(self, piece: Piece, states: Sequence[BitLayer], afters: BitLayer) -> Job:
         """Afterstates: won if all spawns are."""
-        outer, inner = self._rules.rows
-        out, patterns, units = afters.arrays, len(self._rules.game.patterns), piece.total // 2
-        ups = tuple(self._above(e, layer) for e, layer in zip(self._exponents, states, strict=True))
+        rules, units = self._rules, self._rules.index.units(piece.total)
+        (a, b, c, d), spawns = rules.folding_at(piece.total)
+        outer, inner = (
+            rules.rows.outer._replace(first=a, second=b),
+            rules.rows.inner._replace(first=c, second=d),
+        )
+        out, patterns = afters.arrays, len(rules.game.patterns)
+        if states:
+            ups = tuple(
+                _above(spawns[e], 1 << (e - 1), layer)
+                for e, layer in zip(self._exponents, states, strict=True)
+            )
+        else:  # no sum is so large
+            ups = tuple(_above(spawns[e], NO_SUM, afters) for e in self._exponents)
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.fold_spawns(job, units, outer, inner, patterns, ups, out, scratch)
 
         return do
-
-    def _above(self, exponent: int, states: BitLayer) -> kernels.Above:
-        a, b, c, d = self._rules.spawns[exponent]
-        return kernels.Above(1 << (exponent - 1), (a, b), (c, d), states.arrays)
 
     def _columns(self, units: int, afters: kernels.Matrices, by_left: kernels.Matrices) -> Job:
         """States that are won by a slide along columns, by the left half."""
@@ -271,6 +282,11 @@ class Bits:
         return join if self._alike else along_rows
 
 
+def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Above:
+    a, b, c, d = spawns
+    return kernels.Above(units, (a, b), (c, d), states.arrays)
+
+
 def _are_alike(index: PerfectIndex) -> bool:
     """Whether to exchange B and C, cell by cell, is a symmetry of the game."""
     a, b, c, d = (part.cells for part in index.parts)
@@ -281,7 +297,7 @@ def _are_alike(index: PerfectIndex) -> bool:
 def _scratch(words: Words, index: PerfectIndex) -> kernels.Scratch:
     """What a thread works in."""
     transposed, taken, back, other = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
-    first_row, second_row = (np.empty(words.row, dtype=WORD) for _ in range(2))
+    first_row, second_row, third_row = (np.empty(words.row, dtype=WORD) for _ in range(3))
     square = np.empty(64 * kernels.LANES, dtype=WORD)
     runs = np.empty((max(len(part.sums) for part in index.parts), 5), dtype=np.int64)
-    return kernels.Scratch(transposed, taken, back, other, first_row, second_row, square, runs)
+    return kernels.Scratch(transposed, taken, back, other, first_row, second_row, third_row, square, runs)

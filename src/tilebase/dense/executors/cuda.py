@@ -23,7 +23,7 @@ from tilebase._kernels.dense import DivideBound, DivideMean
 from tilebase.dense.executors.protocol import DenseWork, Tell
 from tilebase.dense.index import LayerMap
 from tilebase.dense.pieces import Piece, Source, Step
-from tilebase.dense.tables import DenseLayer, DenseRules, Law
+from tilebase.dense.tables import DenseLayer, DenseRules, Folding, Law
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
@@ -134,11 +134,15 @@ class Cuda:
             """The arrays of a tuple that the tuple of a kernel has too, on the device."""
             return record(*(put(getattr(source, field)) for field in record._fields))
 
-        self._fold_parts = tuple(named(kernels.FoldPart, part) for part in rules.parts)
+        def folding(source: Folding) -> tuple[Any, Any]:
+            spawns = {
+                e: tuple(named(kernels.Spawns, one) for one in parts) for e, parts in source.spawns.items()
+            }
+            return tuple(named(kernels.FoldPart, part) for part in source.parts), spawns
+
+        self._folding = folding(rules.folding)
+        self._ended = folding(rules.ended) if rules.game.horizon is not None else self._folding
         self._slide_parts = tuple(named(kernels.SlidePart, part) for part in rules.parts)
-        self._spawns = {
-            e: tuple(named(kernels.Spawns, spawns) for spawns in parts) for e, parts in rules.spawns.items()
-        }
         self._slides = {
             step: tuple(named(kernels.Slides, half) for half in rules.side(step))
             for step in (Step.ROWS, Step.COLUMNS)
@@ -194,7 +198,7 @@ class Cuda:
         since = time.perf_counter()
         blocks, size = self._listed(writes.map), writes.map.size
         if piece.step is Step.FOLD:
-            arguments = self._fold_arguments(reads)
+            arguments = self._fold_arguments(reads, writes)
             self._launch(self._kernels.fold, size, (blocks, size, *arguments, writes.arrays))
         else:
             (afters,) = reads
@@ -206,14 +210,16 @@ class Cuda:
         work.add(piece.step.value, since)
         tell(1.0)
 
-    def _fold_arguments(self, above: Sequence[DeviceLayer]) -> tuple[Any, ...]:
+    def _fold_arguments(self, above: Sequence[DeviceLayer], afters: DeviceLayer) -> tuple[Any, ...]:
         from tilebase._kernels.cuda import Above
 
+        parts, spawns = self._folding if above else self._ended
+        layers = above or [afters] * len(self._exponents)  # where nothing is spawned, nothing is read
         ups = [
-            Above(layer.device, layer.offsets, self._spawns[e])
-            for e, layer in zip(self._exponents, above, strict=True)
+            Above(layer.device, layer.offsets, spawns[e])
+            for e, layer in zip(self._exponents, layers, strict=True)
         ]
         return (
-            self._fold_parts, ups[0], ups[-1], len(ups) > 1, self._tunes[0], self._tunes[-1],
+            parts, ups[0], ups[-1], len(ups) > 1, self._tunes[0], self._tunes[-1],
             self._law_on_device, self._start,
         )  # fmt: skip

@@ -113,15 +113,17 @@ class Threads:
     def _fold(
         self, piece: Piece, above: Sequence[DenseLayer], afters: DenseLayer
     ) -> Callable[[Array, kernels.Scratch], None]:
-        rules, law, units, out = self._rules, self._law, piece.total // 2, afters.arrays
+        law, units, out = self._law, self._rules.index.units(piece.total), afters.arrays
+        parts, spawns = self._rules.folding_at(piece.total)
+        # Where nothing is spawned, nothing is read, but the kernel takes some layer.
+        layers = above or [afters] * len(self._exponents)
         ups = tuple(
-            kernels.Above(*layer.arrays, rules.spawns[e])
-            for e, layer in zip(self._exponents, above, strict=True)
+            kernels.Above(*layer.arrays, spawns[e]) for e, layer in zip(self._exponents, layers, strict=True)
         )
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.fold_spawns(
-                job, units, rules.parts, ups, law.tunes, law.law, law.start, scratch, out
+                job, units, parts, ups, law.tunes, law.law, law.start, scratch, out
             )  # fmt: skip
 
         return do
@@ -129,7 +131,8 @@ class Threads:
     def _slide(
         self, piece: Piece, afters: DenseLayer, states: DenseLayer
     ) -> Callable[[Array, kernels.Scratch], None]:
-        side, by_columns, units = self._rules.side(piece.step), piece.step is Step.COLUMNS, piece.total // 2
+        side, by_columns = self._rules.side(piece.step), piece.step is Step.COLUMNS
+        units = self._rules.index.units(piece.total)
         source, out = afters.arrays, states.arrays
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
