@@ -164,8 +164,13 @@ def memory_for_batches(game: Game, objective: Objective, threads: int = 2) -> in
     return None
 
 
+def takes_all_boards(game: Game) -> bool:
+    """Of games with several masks only the reachable boards are solved."""
+    return len(game.masks) < 2
+
+
 def goes_in_batches(game: Game) -> bool:
-    middling = game.closed and is_small(game) and boards_of(game) > 3000
+    middling = takes_all_boards(game) and game.closed and is_small(game) and boards_of(game) > 3000
     return middling and memory_for_batches(game, Objective("moves")) is not None
 
 
@@ -221,7 +226,7 @@ def in_cuda_simulator(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 def has_few_boards(game: Game) -> bool:
     """Few enough for the simulator, which runs kernels as plain Python; and a win to look for."""
-    return game.closed and game.can_win and boards_of(game) <= 100
+    return takes_all_boards(game) and game.closed and game.can_win and boards_of(game) <= 100
 
 
 # -- what can be forced ----------------------------------------------------------------------------
@@ -316,9 +321,13 @@ ENGINES = (
     ),
     Engine("backward pass", {VALUES: partial(of_reachable, reachable_table)}, is_small),
     Engine("lean backward pass", {VALUES: partial(of_reachable, lean_table)}, is_small),
-    Engine("dense pass", {VALUES: of_all}, lambda game: boards_of(game) <= 7000),
+    Engine("dense pass", {VALUES: of_all}, lambda game: takes_all_boards(game) and boards_of(game) <= 7000),
     Engine("dense pass in batches", {VALUES: in_batches}, goes_in_batches),
-    Engine("dense pass as bits", {VALUES: as_bits}, lambda game: game.can_win and boards_of(game) <= 7000),
+    Engine(
+        "dense pass as bits",
+        {VALUES: as_bits},
+        lambda game: takes_all_boards(game) and game.can_win and boards_of(game) <= 7000,
+    ),
     Engine("dense pass in the simulator of CUDA", {VALUES: in_cuda_simulator}, has_few_boards),
     Engine("search", {VALUES: by_search}, lambda game: game.can_win and is_small(game)),
     Engine("decision diagrams", {VALUES: partial(by_diagrams, strategy="sum")}, has_short_lines),
@@ -334,6 +343,6 @@ ENGINES = (
     Engine(
         "verification of all boards",
         {VERIFIED: partial(verified, table_of_all)},
-        lambda game: game.closed and is_small(game),
+        lambda game: takes_all_boards(game) and game.closed and is_small(game),
     ),
 )

@@ -348,8 +348,8 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
     """The two axes that are divided, and the cells of A, B, C, D.
 
     Of all ways to cut, this chooses the one with the fewest fillings of half boards, since the tables
-    of half boards take most of the memory of a pass.  A game with a mask is cut anywhere, and D is the part
-    with the most fillings, since the pass runs along them.
+    of half boards take most of the memory of a pass.  In a game with a mask, D is the part with the most fillings, then C: a pass runs along
+    them.
     """
     ways = {cell: len(cell_codes(game, cell)) for cell in range(game.cells)}
 
@@ -358,7 +358,9 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
 
     best = None
     for axes in itertools.combinations(range(len(game.shape)), 2):
-        for row, column in itertools.product(*(_cuts(game, game.shape[axis]) for axis in axes)):
+        for row, column in itertools.product(
+            *({game.shape[axis] // 2, -(-game.shape[axis] // 2)} for axis in axes)
+        ):
             a, b, c, d = parts = _parts(game, axes, row, column)
             cost = max(fillings(half) for half in (a + b, c + d, a + c, b + d)), row, column
             if best is None or cost < best[0]:
@@ -372,11 +374,6 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
     orders = [((rows, columns), order) for order in mirrored]
     orders += [((columns, rows), (a, c, b, d)) for a, b, c, d in mirrored]
     return max(orders, key=lambda order: [fillings(part) for part in order[1][::-1]])
-
-
-def _cuts(game: Game, size: int) -> set[int]:
-    """After how many rows or columns of so many a board may be cut."""
-    return {*range(1, size)} if game.masks and size > 1 else {size // 2, -(-size // 2)}
 
 
 def _parts(game: Game, axes: tuple[int, int], row: int, column: int) -> tuple[Cells, Cells, Cells, Cells]:
