@@ -348,8 +348,8 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
     """The two axes that are divided, and the cells of A, B, C, D.
 
     Of all ways to cut, this chooses the one with the fewest fillings of half boards, since the tables
-    of half boards take most of the memory of a pass.  In a game with a mask, D is the part with the most fillings, then C: a pass runs along
-    them.
+    of half boards take most of the memory of a pass.  In a game with a mask,
+    D is the part with the most fillings, and C the next, since a pass runs along these.
     """
     ways = {cell: len(cell_codes(game, cell)) for cell in range(game.cells)}
 

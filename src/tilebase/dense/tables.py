@@ -68,8 +68,8 @@ class HalfTables:
         )
         self._x, self._goal = game.x if game.unmergeable else 0, game.goal_exponent or 0
         self._worths = np.array([merge_worth(merge, e) for e in range(game.x + 2)], dtype=np.int64)
-        begins = np.concatenate([[0], np.cumsum(half_counts(first, second))])
-        count = listed_halves(index, begins)
+        begins = half_begins(index, first, second)
+        count = int(begins[-1])
         self.arrays = kernels.Half(
             *parts,
             firsts=_first_halves(first, second),
@@ -132,10 +132,12 @@ def half_counts(first: Part, second: Part) -> Array:
     return found
 
 
-def listed_halves(index: PerfectIndex, begins: Array) -> int:
-    """How many half boards a table has, from where those of each sum begin: those below the horizon."""
-    most = index.most_units
-    return int(begins[-1] if most is None else begins[min(most + 1, len(begins) - 1)])
+def half_begins(index: PerfectIndex, first: Part, second: Part) -> Array:
+    """Where the half boards of each sum begin, and where the last ones end; none beyond the horizon."""
+    counts = half_counts(first, second)
+    if index.most_units is not None:
+        counts = counts[: index.most_units + 1]
+    return np.concatenate([[0], np.cumsum(counts)])
 
 
 def classes_of(part: Part) -> Array:
@@ -271,10 +273,7 @@ def table_bytes(index: PerfectIndex, *, merge: str) -> int:
     a, b, c, d = index.parts
     rows, columns = _directions(index)
     halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
-    entries = sum(
-        len(slides) * listed_halves(index, np.concatenate([[0], np.cumsum(half_counts(first, second))]))
-        for slides, first, second in halves
-    )
+    entries = sum(len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves)
     return (12 if merge else 8) * entries
 
 

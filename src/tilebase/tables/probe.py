@@ -257,6 +257,17 @@ class DenseProber(Prober):
         super().__init__(location, game, objectives, layers)
         self._dense = True
         self._index = PerfectIndex(game, MOST_INDEX_BYTES)
+        self._sizes = self._index.sizes()
+
+    def _layer(self, total: int) -> _Layer:
+        layer = super()._layer(total)
+        boards = self._sizes.get(total, 0)
+        for file in layer.values.values():
+            if len(file) != boards:  # older versions also listed boards with fewer x
+                found = f"{file.path} holds {len(file):,} values, but there are {boards:,} boards"
+                layer.close()
+                raise CorruptError(f"{found}: delete the table and solve again")
+        return layer
 
     def find(self, after: Cells) -> tuple[_Layer, int] | None:
         """Layer and rank of a board; None if it breaks a limit or its sum was not solved."""
