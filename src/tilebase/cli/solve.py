@@ -56,12 +56,13 @@ def solve(
         ),
     ] = None,
     space: Annotated[
-        str,
+        str | None,
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
-            "by perfect index, without counting."
+            "by perfect index, without counting; auto: what takes less time, but reachable with -o. Left out: "
+            "auto with masks, else reachable."
         ),
-    ] = "reachable",
+    ] = None,
     by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
     memory: MemoryOption = None,
@@ -96,7 +97,8 @@ def solve(
         raise UsageError(f"--by {by}: rows can be by sum")
     chosen = choose_format(form, save)
     objectives = parse_objectives(objective, discount)
-    name = "-".join([question.shape_text, question.digest, space, *(one.label for one in objectives)])
+    within = space or ("auto" if question.masks else "reachable")
+    name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import solve as engine

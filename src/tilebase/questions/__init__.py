@@ -3,6 +3,7 @@
 Modules, those that the others import first:
 
     count        how many states are reachable
+    spaces       on which boards a game is solved
     solve        the values of a game under optimal play
     prove        proved bounds of the probability to win
     force        which goals can be forced against every spawn

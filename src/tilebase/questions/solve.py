@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tilebase.counting import estimates
-from tilebase.dense.index import PerfectIndex
+from tilebase.dense.index import PerfectIndex, check_one_mask
 from tilebase.dense.passes import DensePass
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files.manifest import Manifest, file_name
@@ -25,6 +24,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.values import Value
+from tilebase.questions.spaces import SPACES, choose_space, expected
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import sync_files, temporary_folder, write_whole
@@ -44,7 +44,7 @@ def solve(
     threads: int | None = None,
     lean: bool | None = None,
     down_to: int | None = None,
-    space: str = "reachable",
+    space: str | None = None,
     anyway: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
@@ -78,7 +78,9 @@ def solve(
     space:
         ``"reachable"``: the reachable positions, which are counted first; ``"all"``: every board within
         the limits, in the order of the perfect index, without a forward pass and without stored keys.
-        Use it for games with limits, and for the values of boards that play does not reach.
+        Use it for games with limits, and for the values of boards that play does not reach.  ``"auto"``:
+        the one that is expected to take less time; a table is of the reachable ones.  None: ``"auto"`` for
+        games with masks, ``"reachable"`` for others.
     anyway:
         Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more memory
         or disk than there is.
@@ -105,8 +107,8 @@ def solve(
     objectives = _objectives(objective, discount)
     for one in objectives:
         one.check(game)
-    if space not in ("reachable", "all"):
-        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all")
+    if space not in (None, *SPACES):
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
     if table is None and folder is None:
@@ -117,6 +119,9 @@ def solve(
             )  # fmt: skip
     path = Path(table if table is not None else folder)  # type: ignore[arg-type]
     memory, threads = check_resources(memory, threads)
+    space = choose_space(
+        space, game, objectives, path, keep=table is not None, memory=memory, threads=threads, down_to=down_to
+    )
     check_solving(game, objectives, path, space, table is not None, memory, threads, lean, down_to, anyway)
     if space == "all":
         return _solve_all(game, objectives, path, table is not None, memory, threads, down_to, progress)
@@ -193,17 +198,11 @@ def check_solving(
         journals = [path / "values" / one.label / "layers.jsonl" for one in objectives]
         if all(journal.exists() for journal in journals):
             return
-        expected = partial(
-            estimates.passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
-            down_to=down_to, keep=keep,
-        )  # fmt: skip
+        check_one_mask(game)
     elif is_counted(path):
         return
-    else:
-        expected = partial(
-            estimates.solving, objectives=objectives, threads=threads, down_to=down_to, table=keep
-        )
-    estimates.check(game, expected, memory=memory, folder=path, anyway=anyway)
+    takes = expected(space, objectives, threads, memory, down_to=down_to, keep=keep)
+    estimates.check(game, takes, memory=memory, folder=path, anyway=anyway)
     if space != "all" and not anyway:
         check_memory(game, objectives, memory, lean)
 

@@ -1,0 +1,92 @@
+"""On which boards a game is solved: the reachable ones, or all within the limits.
+
+The value of the start is the same.  To solve the reachable boards (`sparse`), they are counted first, and
+their keys are stored.  A pass over all boards (`dense`) does neither and takes about a tenth of the time per
+board, but there are more boards.  Which of the two takes less time is estimated (`counting.estimates`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from tilebase.counting import estimates
+from tilebase.counting.estimates import Estimate, duration
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.tables import check_index
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files.run import Question
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+
+LOG = logging.getLogger("tilebase")
+SPACES = ("reachable", "all", "auto")
+WORTH_CHOOSING = 1.0
+"""Seconds: where the reachable boards take less, they are solved."""
+
+
+def expected(
+    space: str,
+    objectives: Sequence[Objective],
+    threads: int,
+    memory: int,
+    *,
+    down_to: int | None = None,
+    keep: bool = False,
+) -> Callable[[Game], Estimate]:
+    """The estimate for solving a game on the boards of a space; `keep` says that a table is written."""
+    if space == "all":
+        return partial(
+            estimates.passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
+            down_to=down_to, keep=keep,
+        )  # fmt: skip
+    return partial(estimates.solving, objectives=objectives, threads=threads, down_to=down_to, table=keep)
+
+
+def choose_space(
+    space: str | None,
+    game: Game,
+    objectives: Sequence[Objective],
+    path: Path,
+    *,
+    keep: bool,
+    memory: int,
+    threads: int,
+    down_to: int | None,
+) -> str:
+    """The space that solves a game: the one that is named, or for ``"auto"`` the one that takes less time.
+
+    Without a name it is ``"auto"`` for a game with masks, and ``"reachable"`` for others.  A run that was
+    begun in `path` keeps its space.  The log says what was chosen, and why.
+    """
+    space = space or ("auto" if game.masks else "reachable")
+    if space not in SPACES:
+        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
+    if space != "auto":
+        return space
+    if (run := path / "run.json").exists():
+        return "all" if run.read_bytes() == Question(game).text.encode() else "reachable"
+    if keep:
+        LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
+        return "reachable"
+    of = {one: expected(one, objectives, threads, memory, down_to=down_to)(game) for one in SPACES[:2]}
+    return _faster(game, of["reachable"], of["all"])
+
+
+def _faster(game: Game, reachable: Estimate, every: Estimate) -> str:
+    """The space that takes less time."""
+    if reachable.seconds < WORTH_CHOOSING:
+        return "reachable"
+    times = f"{duration(reachable.seconds)} for the reachable, {duration(every.seconds)} for all {every.size}"
+    if every.seconds >= reachable.seconds:
+        LOG.info("solving the reachable boards: expected are %s", times)
+        return "reachable"
+    try:
+        check_index(PerfectIndex(game))
+    except (ResourceError, UsageError) as error:
+        LOG.info("solving the reachable boards: %s", error)
+        return "reachable"
+    LOG.info("solving all boards: expected are %s", times)
+    return "all"
