@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interrupting import stop_at
-from strategies import SMALL_GAMES
+from strategies import SINGLE_MASK_GAMES
 from tilebase import force
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
@@ -54,12 +54,21 @@ def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> 
 @pytest.mark.parametrize(
     "game",
     [
-        *(game for game in SMALL_GAMES if game.can_win),
+        *(game for game in SINGLE_MASK_GAMES if game.can_win),
         LIMITED,
         Game("2x5", 32, start="empty"),
         Game("2x5", 16, start="empty", pattern="8,*,*,*,8/*,*,8,*,*|*,4,*,*,*/*,8,8,*,*"),
         Game("3x4", 16, start="empty", limits="8,8,8,8/8,4,4,8/8,8,8,4"),
         Game("2x2x3", 16, start="empty"),
+        Game("3x3", 16, start="empty", unmergeable=[0, 4, 8]),
+        Game("3x4", 32, masks="..../..../.xxx", start="after 0,0,0,0/0,0,0,2/0,x,x,x"),
+        Game(
+            "3x3",
+            masks="..x/..x/..x",
+            start="after 0,2,x/0,0,x/0,0,x",
+            pattern="8,*,*/*,*,*/*,8,*",
+            horizon=46,
+        ),
         Game("2x3x2", 16, limits="8,8,8,4,4,4/8,8,8,4,4,4", start="empty"),
     ],
     ids=str,

@@ -16,6 +16,7 @@ from interrupting import stop_at
 from judging import check
 from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
+from tilebase.counting import estimates
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
 from tilebase.dense.checkpoints import Checkpoints
@@ -31,6 +32,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
 from tilebase.objectives.values import Lower, Upper
+from tilebase.questions.spaces import choose_space
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.tables.probe import Table
 
@@ -387,3 +389,110 @@ def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch):
     assert rest.found == whole.found
     assert rest.start() == whole.start()
     assert max(solved) < 100
+
+
+# -- masks, horizon, x that move -----------------------------------------------------------------------
+
+MASKED = Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46)
+
+
+@pytest.mark.parametrize("text", ["win:float64", "lower:uint32", "moves", "score"])
+def test_batches_of_a_game_with_a_horizon(tmp_path, text):
+    one = parse_objectives(text)[0]
+    found = []
+    for folder, memory in (("whole", 1 << 30), ("cut", small_memory(MASKED, text))):
+        with DensePass(tmp_path / folder, MASKED, one, memory=memory, threads=2) as dense_pass:
+            found.append((dense_pass.run(), dense_pass.start()))
+            assert dense_pass.work.batches > 1 or folder == "whole"
+    assert found[0] == found[1]
+    assert max(found[0][0]) == MASKED.last_sum
+    check(one, found[0][1], oracle.values(MASKED, "win" if one.is_bound else one.name).start)
+
+
+def test_an_interrupted_pass_with_a_horizon_goes_on(tmp_path, monkeypatch):
+    one = Objective("win")
+    layers = stop_at(monkeypatch, (1, 3, 6))
+    for _ in range(3):
+        with (
+            pytest.raises(KeyboardInterrupt),
+            DensePass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as dense_pass,
+        ):
+            dense_pass.run()
+    with DensePass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as dense_pass:
+        dense_pass.run()
+        check(one, dense_pass.start(), oracle.values(MASKED, "win").start)
+    assert len(layers) < 2 * len(dense_pass.sizes)
+
+
+def test_several_masks_are_refused_before_anything_is_done(tmp_path):
+    game = Game("2x3", 16, masks="..x/...|.../..x")
+    with pytest.raises(UsageError, match=r"takes one mask, and .* has 2: solve the reachable boards"):
+        solve(game, space="all", table=tmp_path / "table")
+    assert not (tmp_path / "table").exists()
+
+
+def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):
+    """Older versions also listed boards with fewer x than the game has."""
+    game = Game("2x3", 8, unmergeable=[0, 5], start="empty")
+    solve(game, space="all", table=tmp_path)
+    sizes = PerfectIndex(game).sizes()
+    fewer = {total: size - (total == 6) for total, size in sizes.items()}
+    monkeypatch.setattr(PerfectIndex, "sizes", lambda _: fewer)
+    with open_table(tmp_path) as table:
+        assert table.probe("x,0,2/0,0,x").value is not None
+        with pytest.raises(CorruptError, match=f"holds {sizes[6]} values, but there are {fewer[6]} boards"):
+            table.probe("x,4,0/0,2,x")
+
+
+# -- which boards: estimated ---------------------------------------------------------------------------
+
+
+def formation(goal: int, mask: str, start: str, horizon: int) -> Game:
+    return Game("4x4", goal, masks=mask, start=f"after {start}", horizon=horizon)
+
+
+L3 = ("..../..../.xxx/.xxx", "2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x")
+
+
+def chosen(game: Game, path: Path, space: str | None = None, *, keep: bool = False) -> str:
+    objectives = (Objective("lower", "uint32"),)
+    return choose_space(space, game, objectives, path, keep=keep, memory=8 << 30, threads=1, down_to=None)
+
+
+def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
+    caplog.set_level("INFO", "tilebase")
+    quick, slow = formation(256, *L3, 356), formation(2048, *L3, 2148)
+    assert chosen(quick, tmp_path) == "all"
+    assert "solving all boards: expected are" in caplog.text
+    assert f"{sum(PerfectIndex(quick).sizes().values()):,} boards" in caplog.text
+    caplog.clear()
+    assert chosen(quick, tmp_path, keep=True) == "reachable"
+    assert "their table is smaller" in caplog.text
+    assert chosen(slow, tmp_path) == "reachable"
+    assert chosen(MASKED, tmp_path) == "reachable"  # in a moment
+    assert chosen(Game("2x3", 32), tmp_path) == "reachable"
+    with pytest.raises(UsageError, match="choose one of reachable, all, auto"):
+        chosen(MASKED, tmp_path, "both")
+
+
+def test_a_run_keeps_its_space(tmp_path):
+    quick = formation(256, *L3, 356)
+    for space in ("reachable", "all"):
+        path = tmp_path / space
+        solve(MASKED, space=space, folder=path)
+        assert chosen(MASKED, path) == space
+        assert solve(MASKED, folder=path).positions == solve(MASKED, space=space).positions
+    assert chosen(quick, tmp_path / "reachable") == "reachable"
+
+
+def test_estimates_of_games_with_masks():
+    """As measured: 98,403,070 afterstates of L3 to 256, solved in 23 s; all boards in 15 s."""
+    game = formation(256, *L3, 356)
+    objectives = (Objective("lower", "uint32"),)
+    reachable = estimates.solving(game, objectives, 1, table=False)
+    every = estimates.passing("", game, objectives, 1, 8 << 30)
+    assert every.bound == 693_815_207
+    afterstates = estimates.AFTERSTATES * reachable.positions
+    assert 98_403_070 / estimates.SPREAD < afterstates < 98_403_070 * estimates.SPREAD
+    assert 23 / estimates.SPREAD < reachable.seconds < 23 * estimates.SPREAD
+    assert 10 < every.seconds < 20

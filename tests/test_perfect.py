@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import SMALL_GAMES
+from strategies import SINGLE_MASK_GAMES
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import BoardError, ResourceError, UsageError
@@ -53,7 +53,7 @@ def test_the_order_is_the_documented_one_and_ranks_lead_back(game: Game) -> None
     assert [index.rank(board) for board in boards] == list(range(len(boards)))
 
 
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+@pytest.mark.parametrize("game", SINGLE_MASK_GAMES, ids=str)
 def test_every_layer_is_ranked_without_gaps(game: Game) -> None:
     index = PerfectIndex(game)
     for total, size in index.sizes().items():
@@ -63,6 +63,53 @@ def test_every_layer_is_ranked_without_gaps(game: Game) -> None:
         assert len(set(boards)) == size
         assert all(game.sum(board) == total for board in boards)
         assert [index.rank(board) for board in boards] == list(range(size))
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        Game("2x3", 8, unmergeable=[0, 5], start="empty"),
+        Game("2x3", 8, unmergeable=[1], walls=[3], start="empty"),
+        Game("2x3", 16, masks="..x/..x"),
+        Game("2x3", 16, masks="..x/..x", horizon=20),
+        Game("2x3", 8, masks="..x/...", unmergeable=[1, 2], start="empty"),
+        Game("3x2", 16, masks="x./../..", unmergeable=[0, 4, 5], limits="8,8,4,4,8,8", start="empty"),
+        Game("1x2x3", 8, unmergeable=[2], fixed=True, start="empty"),
+    ],
+    ids=str,
+)
+def test_boards_have_their_x(game: Game) -> None:
+    """A board has as many x as the game says, and they stand on the mask."""
+    count = len(game.unmergeable)
+    tiles = (sorted({*range(top + 1), game.x}) for top in game.tops)
+    boards = [
+        board
+        for board in itertools.product(*tiles)
+        if board.count(game.x) == count and game.stands(board) and game.sum(board) <= game.largest_sum
+        if all(board[wall] == 0 for wall in game.walls)
+        if not game.fixed or all(board[cell] == game.x for cell in game.unmergeable)
+    ]
+    index = PerfectIndex(game)
+    assert {board for total in index.sizes() for board in index.boards(total)} == set(boards)
+    assert sum(index.sizes().values()) == len(boards)
+    assert index.sizes() == boards_by_sum(game)
+    assert all(index.unrank(game.sum(board), index.rank(board)) == board for board in boards)
+
+
+def test_boards_with_other_x_have_no_rank():
+    index = PerfectIndex(Game("2x3", 8, unmergeable=[0, 5], start="empty"))
+    x = index.game.x
+    for board in ((x, 0, 0, 1, 0, 0), (x, x, x, 1, 0, 0), (x, x, 1, x, x, 0), (x, x, x, x, x, 0)):
+        with pytest.raises(BoardError, match="x"):
+            index.rank(board)
+    mask = PerfectIndex(Game("2x3", 8, masks="..x/..x", start="empty"))
+    with pytest.raises(BoardError, match="breaks a limit"):
+        mask.rank((0, x, 1, 0, 0, x))
+
+
+def test_a_game_with_several_masks_has_no_index():
+    with pytest.raises(UsageError, match=r"takes one mask, and .* has 2: solve the reachable boards"):
+        PerfectIndex(Game("2x3", 16, masks="..x/...|.../..x"))
 
 
 def test_layers_are_as_large_as_published():

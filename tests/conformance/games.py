@@ -72,6 +72,8 @@ GAMES = (
     Game("2x3", horizon=20),
     Game("2x3", 16, horizon=14, four=1, start="empty"),
     Game("2x3", 32, horizon=34, start="after 2,0,0/0,2,4"),
+    Game("2x2", 8, masks=".x/..", start="after 0,x/2,0", horizon=10),
+    Game("2x3", 16, masks="..x/...", limits="8,4,4/4,8,4", start="after 0,0,x/0,0,0"),
     Game("2x3", 16, masks="..x/...|.../..x"),
     Game("3x2", 16, masks=".x/../..|x./../..", unmergeable=[0, 5]),
     Game("3x3", 32, masks="..x/..x/..x", start="after 2,0,x/0,2,x/0,0,x", horizon=46),

@@ -9,14 +9,14 @@ symmetries, divided by boards):
 
 With limits the shares are similar (3x4 to 128 within 64,64,32,16/32,32,16,8/16,8,8,8: 0.31).  An estimate
 uses the share of the right column; its bounds are 1/3 of that and 3 times as much.  In games with masks
-and a horizon, it was counted for 8 formations:
+and a horizon, it was counted for some formations:
 
-    442 to 64 0.15, L3 to 64 0.29, 4421 to 64 0.22, t to 64 0.11, 44 to 64 0.13          with masks: 0.13
-    442t to 32 0.07, L3f to 32 0.27; 442 to 512 0.07 (from its afterstates)
+    L3 to 64 0.29, L3 to 256 0.31, L3f to 32 0.27                                     goal anywhere: 0.28
+    442 to 64 0.15, 442 to 128 0.13, 442 to 512 0.07, 4421 to 64 0.22, t to 64 0.11   goal on cells: 0.13
+    44 to 64 0.13, 442t to 32 0.07
 
-  The counted shares lie
-within these bounds, except for games of one row, of 4 cells or to 8.  The size of a pass over all boards is
-known and needs no share.
+The counted shares lie within these bounds, except for games of one row, of 4 cells or to 8.  The size of a
+pass over all boards is known and needs no share.
 
 The rates are those of docs/performance.md, per thread.
 """
@@ -43,8 +43,8 @@ LOG = logging.getLogger("tilebase")
 
 SHARES = ((13, 0.3), (32, 0.1))
 """Pairs: for up to so many cells, the share of the boards up to symmetry that play reaches."""
-MASKED_SHARE = 0.13
-"""The same for games with masks."""
+MASKED_SHARES = (0.28, 0.13)
+"""The same for games with masks: with a goal on any cell, and without."""
 SPREAD = 3.0
 """The share may be smaller or larger by this factor."""
 AFTERSTATES = 0.45
@@ -245,7 +245,7 @@ def _canonical(game: Game, up_to: int | None, down_to: int | None = None) -> int
 
 def _share(game: Game) -> float:
     if game.masks:
-        return MASKED_SHARE
+        return MASKED_SHARES[game.goal is None]
     return next(share for cells, share in SHARES if game.free_cells <= cells)
 
 
