@@ -29,6 +29,7 @@ JOB_BOARDS = 1 << 19
 """Boards per job, if the top or left halves can be divided so finely."""
 MOST_PATTERNS = 64
 MOST_CLASSES = 1 << 16
+"""Sums of a part: an entry of a table has 16 bits for one."""
 MOST_POSITIONS = 1 << 20
 """Fillings of a part that have one sum: an entry of a table has 20 bits for the position of one."""
 SCRATCH_BOARDS = 4096
@@ -148,7 +149,7 @@ def classes_of(part: Part) -> Array:
 def check_index(index: PerfectIndex) -> None:
     """Whether there can be a dense pass.
 
-    Raises `ResourceError` if a quarter has too many fillings of one sum, `UsageError` for more than 64
+    Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, `UsageError` for more than 64
     patterns.
     """
     game = index.game
@@ -158,6 +159,8 @@ def check_index(index: PerfectIndex) -> None:
         raise ResourceError(
             f"a quarter of {game} has more than {MOST_POSITIONS:,} fillings of one sum: give lower limits"
         )
+    if max(len(part.sums) for part in index.parts) > MOST_CLASSES:
+        raise ResourceError(f"a quarter of {game} has more than {MOST_CLASSES:,} sums: give lower limits")
 
 
 AllSpawns = tuple[kernels.Spawns, kernels.Spawns, kernels.Spawns, kernels.Spawns]
@@ -198,8 +201,6 @@ class DenseRules:
         self.parts = tuple(
             kernel_part(part, masks(game, part), free_cells(game, part)) for part in index.parts
         )
-        if max(len(part.sums) for part in index.parts) > MOST_CLASSES:
-            raise ResourceError(f"a quarter of {game} has more than {MOST_CLASSES:,} sums: give lower limits")
         along_rows, along_columns = _directions(index)
 
         def tables(first: int, second: int, directions: list[str]) -> HalfTables:
