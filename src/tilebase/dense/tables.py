@@ -149,8 +149,8 @@ def classes_of(part: Part) -> Array:
 def check_index(index: PerfectIndex) -> None:
     """Whether there can be a dense pass.
 
-    Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, `UsageError` for more than 64
-    patterns.
+    Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, and `UsageError` for more
+    than 64 patterns.
     """
     game = index.game
     if len(game.patterns) > MOST_PATTERNS:
