@@ -447,11 +447,13 @@ def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):
 # -- which boards: estimated ---------------------------------------------------------------------------
 
 
-def formation(goal: int, mask: str, start: str, horizon: int) -> Game:
-    return Game("4x4", goal, masks=mask, start=f"after {start}", horizon=horizon)
-
-
-L3 = ("..../..../.xxx/.xxx", "2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x")
+L3 = Game(
+    "4x4", 256, masks="..../..../.xxx/.xxx", start="after 2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x", horizon=356
+)  # fmt: skip
+WIDE = Game(
+    "4x4", masks="..../..../..xx/xxxx", start="after 2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x", horizon=612,
+    pattern="*,*,*,*/*,*,*,*/*,512,*,*/*,*,*,*",
+)  # fmt: skip
 
 
 def chosen(game: Game, path: Path, space: str | None = None, *, keep: bool = False) -> str:
@@ -461,14 +463,14 @@ def chosen(game: Game, path: Path, space: str | None = None, *, keep: bool = Fal
 
 def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
     caplog.set_level("INFO", "tilebase")
-    quick, slow = formation(256, *L3, 356), formation(2048, *L3, 2148)
-    assert chosen(quick, tmp_path) == "all"
+    assert chosen(L3, tmp_path) == "all"
     assert "solving all boards: expected are" in caplog.text
-    assert f"{sum(PerfectIndex(quick).sizes().values()):,} boards" in caplog.text
+    assert f"{sum(PerfectIndex(L3).sizes().values()):,} boards" in caplog.text
     caplog.clear()
-    assert chosen(quick, tmp_path, keep=True) == "reachable"
+    assert chosen(L3, tmp_path, keep=True) == "reachable"
     assert "their table is smaller" in caplog.text
-    assert chosen(slow, tmp_path) == "reachable"
+    assert chosen(WIDE, tmp_path) == "reachable"
+    assert "solving the reachable boards: expected are" in caplog.text
     assert chosen(MASKED, tmp_path) == "reachable"  # in a moment
     assert chosen(Game("2x3", 32), tmp_path) == "reachable"
     with pytest.raises(UsageError, match="choose one of reachable, all, auto"):
@@ -476,21 +478,19 @@ def test_the_space_is_chosen_by_estimate(tmp_path, caplog):
 
 
 def test_a_run_keeps_its_space(tmp_path):
-    quick = formation(256, *L3, 356)
     for space in ("reachable", "all"):
         path = tmp_path / space
         solve(MASKED, space=space, folder=path)
         assert chosen(MASKED, path) == space
         assert solve(MASKED, folder=path).positions == solve(MASKED, space=space).positions
-    assert chosen(quick, tmp_path / "reachable") == "reachable"
+    assert chosen(L3, tmp_path / "reachable") == "reachable"
 
 
 def test_estimates_of_games_with_masks():
     """As measured: 98,403,070 afterstates of L3 to 256, solved in 23 s; all boards in 15 s."""
-    game = formation(256, *L3, 356)
     objectives = (Objective("lower", "uint32"),)
-    reachable = estimates.solving(game, objectives, 1, table=False)
-    every = estimates.passing("", game, objectives, 1, 8 << 30)
+    reachable = estimates.solving(L3, objectives, 1, table=False)
+    every = estimates.passing("", L3, objectives, 1, 8 << 30)
     assert every.bound == 693_815_207
     afterstates = estimates.AFTERSTATES * reachable.positions
     assert 98_403_070 / estimates.SPREAD < afterstates < 98_403_070 * estimates.SPREAD
