@@ -79,8 +79,8 @@ def check_certifiable(game: Game) -> None:
         )
     if game.start != "empty" and game.start_afters:
         raise UsageError(
-            "a certificate begins with the empty board, two tiles, or a board with the player to move: name one "
-            "of these as the start"
+            "a certificate begins with the empty board, two tiles, or a board with the player to move: name "
+            "one of these as the start"
         )
 
 
