@@ -148,7 +148,7 @@ def ask(case: Case, question: Question, table: Any, space: str, lines: str) -> N
         probe(case, question, table, board, f"{space}, a state that occurs", lines, must=True)
     for _ in range(25):
         board = random_board(rng, question)
-        if not rules.total(board) or rules.has_sum(board):
+        if not rules.total(board) or not rules.exists(board):
             continue
         slides = rules.slides(board)
         left = [after for after, wins, _ in slides.values() if not wins]

@@ -487,8 +487,8 @@ class Game:
             words.append(f"start {self.start}")
         for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
             value = getattr(self, name)
-            if name == "pattern" and len(self.patterns) > 1 and "|" in str(value):
-                words.append(f"{len(self.patterns)} patterns")
+            if name == "pattern" and "|" in str(value):  # which may not be checked yet
+                words.append(f"{str(value).count('|') + 1} patterns")
             elif value:
                 words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
         if self.fixed:
