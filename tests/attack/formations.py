@@ -41,6 +41,8 @@ def large_formation(rng: random.Random) -> Question:
     """A formation of any size, whose states are not to be listed."""
     while True:
         options = draw(rng, LARGE)
+        if options["goal"] is None:  # two 16384 would make the tile that has the code of x
+            options["largest"] = options.get("largest") or 16384
         try:
             return Question(Game(**options), rules_of(options, 0), options)
         except GameError:
