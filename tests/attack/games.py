@@ -216,7 +216,7 @@ def check_force(case: Case, question: Question) -> None:
     if not game.can_win:
         return
     wanted = bool(question.rules.value[list(MEASURES).index("guaranteed")])
-    for engine in ("search", "dense", "reachable"):
+    for engine in ("search", "dense", "reachable") if question.all_boards else ("search", "reachable"):
         lines = f"{question.lines}; force(game, engine={engine!r}, threads=1)"
         found = case.call(f"force {engine}", lines, force, game, engine=engine, threads=1)
         if found is not REFUSED:
