@@ -292,7 +292,9 @@ def _advance(
         links.afters[slide, state], (visit * share)[state], (inside * share)[state]
     )
     game = reader.game
-    for exponent in [] if game.ended(layer.total) else game.spawn_exponents:
+    if game.ended(layer.total):
+        return  # these games are over
+    for exponent in game.spawn_exponents:
         if game.reached(layer.total + 2**exponent):
             continue  # these games are won
         states, origin = reader.spawns(keys, exponent)
