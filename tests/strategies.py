@@ -38,15 +38,24 @@ def boards(game: Game) -> st.SearchStrategy[Cells]:
     """Boards of a game that are not won, reachable or not."""
     plain = st.tuples(*(st.integers(0, top) for top in game.tops))
     spots = [cell for cell in range(game.cells) if cell not in game.walls]
+    count = len(game.unmergeable)
     if game.fixed or not game.unmergeable:
         places = st.just(set(game.unmergeable))
+    elif game.masks:
+        places = st.sampled_from(game.masks).flatmap(lambda mask: _covering(set(mask), spots, count))
     else:
-        count = len(game.unmergeable)
         places = st.sets(st.sampled_from(spots), min_size=count, max_size=count)
     drawn = st.tuples(plain, places).map(
         lambda drawn: tuple(game.x if cell in drawn[1] else e for cell, e in enumerate(drawn[0]))
     )
-    return drawn.filter(lambda board: not game.has_goal_sum(board))
+    most = float("inf") if game.horizon is None else game.last_sum
+    return drawn.filter(lambda board: not game.has_goal_sum(board) and game.sum(board) <= most)
+
+
+def _covering(mask: set[int], spots: list[int], count: int) -> st.SearchStrategy[set[int]]:
+    """Cells of so many x that cover a mask."""
+    others, more = sorted(set(spots) - mask), count - len(mask)
+    return st.sets(st.sampled_from(others), min_size=more, max_size=more).map(mask.union)
 
 
 def games_and_boards() -> st.SearchStrategy[tuple[Game, Cells]]:

@@ -8,6 +8,7 @@ from attack.__main__ import ATTACKS, run_case
 
 SEEDS = {
     "games": (108, 128, 195, 213, 301, 309, 391),
+    "formations": (24, 366, 397),
     "calls": (0, 100, 200),
     "kills": (22, 40, 42, 61, 69, 71, 96, 142),
     "flips": (9, 14, 62, 79, 5502, 5792),

@@ -29,6 +29,8 @@ GAMES = [
     Game("2x3", 16, walls=[1]),
     Game("2x3", 16, unmergeable=[4], fixed=True),
     Game("2x2", 32, limits="16,8/8,4"),
+    Game("2x2", 16, horizon=14),
+    Game("2x3", 8, masks="..x/...|.../..x", start="after 0,0,x/2,2,0", horizon=16),
 ]
 WITH_GOAL = [*GAMES, Game("2x2", 16, four=0), Game("2x3", 8, unmergeable=[0, 5], start="empty")]
 
@@ -87,7 +89,7 @@ def check_pair(mdp, chances, reward: float, state: Cells, directions: list[str])
             stood = canonical(game, board) if mdp.symmetric else board
             target = place[stood] if game.slides(board) else lose
             expected[target] = expected.get(target, Fraction(0)) + p
-        expected = expected or {win: Fraction(1)}
+        expected = expected or {win if game.wins(after) else lose: Fraction(1)}
         assert reward == game.wins(after)
         if mdp.symmetric or len(directions) == 1:
             assert row == pytest.approx({target: float(p) for target, p in expected.items()}, abs=1e-15)
@@ -148,7 +150,7 @@ def check_diagram(diagram: Diagram, exact: oracle.Values) -> None:
             assert action.value == exact.discount * (1 if won else exact.afterstates[canonical(game, after)])
             assert action.best == (action.value == most)
             assert sum(p for _, p in action.outcomes) == 1
-            ends = {"win"} if won else {successor(game, board) for board, _ in game.spawns(after)}
+            ends = {"win"} if won else {successor(game, board) for board, _ in game.spawns(after)} or {"lose"}
             assert {end for end, _ in action.outcomes} == ends
         assert any(action.best for action in actions)
 

@@ -27,7 +27,9 @@ from tilebase.tables.verify import verify_table
 SMALL = Game("2x2", 32)
 CONTINUED = Game("2x2")
 WIDE = Game("2x3", 16)
-SOME = [game for game in SMALL_GAMES if game.cells < 6 or game.obstacles]
+ENDED = Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0|0,0,x/0,2,4", horizon=22)
+CELLS = Game("2x3", masks="..x/...", start="after 2,0,x/0,0,0", horizon=24, pattern="8,*,*/*,*,*|*,*,*/*,*,8")
+SOME = [game for game in SMALL_GAMES if game.cells < 6 or game.obstacles or game.masks] + [ENDED, CELLS]
 
 
 # -- twins in plain Python -------------------------------------------------------------------------
@@ -54,7 +56,7 @@ def first(board: Board) -> str:
 
 
 def asked(game: Game) -> str:
-    return "win,score,moves" if game.goal else "score,moves"
+    return "win,score,moves" if game.can_win else "score,moves"
 
 
 @pytest.mark.parametrize("game", SOME, ids=str)
@@ -230,6 +232,12 @@ def test_tables_that_do_not_fit(solved, tmp_path):
         (Game("2x2x2", 8), "moves", "1"),
         (Game("2x2"), "merges", "1"),
         (Game("2x2", 32), "score", "0.9"),
+        (ENDED, "win", "1"),
+        (ENDED, "score", "1"),
+        (ENDED, "moves", "0.9"),
+        (CELLS, "win", "1"),
+        (CELLS, "moves", "1"),
+        (Game("2x3", horizon=20), "moves", "1"),
     ],
     ids=str,
 )
@@ -241,7 +249,7 @@ def test_simulated_games_agree(game, objective, discount, solved):
     assert found.slides >= found.wins
     if objective == "win" and discount == "1":
         assert found.mean == found.wins / found.games
-    if objective == "moves":
+    if objective == "moves" and discount == "1":
         assert found.mean == found.slides / found.games
 
 
@@ -356,6 +364,9 @@ def leaving(game: Game, moves: dict[Cells, dict[Cells, Fraction]], kept: set[Cel
         (Game("2x2", 16, start="empty"), "moves"),
         (Game("2x2", 16, four=0), "win"),  # sums of thirds are not exact, and three states are certain
         (Game("2x3", 8, unmergeable=[0, 5], start="empty"), "win"),
+        (ENDED, "win"),
+        (ENDED, "score"),
+        (CELLS, "moves"),
     ],
     ids=str,
 )
@@ -496,6 +507,14 @@ def test_games_instead_of_all_states(solved):
         table = solved(game, name)
         sampled = policies.evaluate(table, corner, games=500)
         assert abs(sampled.value - policies.evaluate(table, corner).value) < 4.5 * sampled.error
+
+
+@pytest.mark.parametrize("objective", ["win", "score", "moves"])
+@pytest.mark.parametrize("game", [ENDED, CELLS], ids=str)
+def test_games_to_the_horizon(game, objective, solved):
+    table = solved(game, objective)
+    found = policies.evaluate(table, corner, games=1000)
+    assert abs(found.value - policies.evaluate(table, corner).value) < 4.5 * found.error
 
 
 def test_games_with_a_discount(solved):

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import math
 import random
 import shutil
 import subprocess
@@ -71,8 +72,9 @@ def boards_of(game: Game) -> list[Cells]:
     """All boards that the rules allow and that are not won."""
     of_x = game.x if game.unmergeable else -1
     every = itertools.product(*(cell_codes(game, cell) for cell in range(game.cells)))
-    found = [cells for cells in every if cells.count(of_x) == len(game.unmergeable)]
-    return [cells for cells in found if not game.has_goal_sum(cells)]
+    found = [cells for cells in every if cells.count(of_x) == len(game.unmergeable) and game.stands(cells)]
+    most = math.inf if game.horizon is None else game.last_sum
+    return [cells for cells in found if not game.has_goal_sum(cells) and game.sum(cells) <= most]
 
 
 def compare(analysis: Analysis, winning: WinningSet) -> None:
@@ -126,6 +128,10 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
         (Game("2x2", 16, pattern="8,4/*,*"), {}),
         (Game("2x2", 16, goal_sum=20), {}),
         (Game("2x2", 16, start="8,8/0,2"), {}),
+        (Game("2x2", 16, horizon=14), {}),
+        (Game("2x3", 16, masks="..x/...|.../..x"), {"order": "columns"}),
+        (Game("2x3", 8, masks="..x/...|.../..x", unmergeable=[0, 2], horizon=16), {}),
+        (Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0", horizon=30), {}),
     ],
     ids=str,
 )

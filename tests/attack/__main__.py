@@ -14,7 +14,8 @@ from pathlib import Path
 from attack.case import Failure, one_case
 
 ATTACKS = (
-    "games", "calls", "kills", "flips", "faults", "hostile", "commands", "certificates", "servers", "threads",
+    "games", "formations", "calls", "kills", "flips", "faults", "hostile", "commands", "certificates",
+    "servers", "threads",
 )  # fmt: skip
 HANGS = 900
 """Seconds after which a case counts as one that never ends: its place in the code is printed."""

@@ -25,10 +25,15 @@ COUNTS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "r
 def attack(case: Case) -> None:
     """One random game, asked in every way."""
     question = random_question(case.rng)
+    ask_everything(case, question, large_question(case.rng))
+
+
+def ask_everything(case: Case, question: Question, large: Question) -> None:
+    """A game, asked in every way; of a large one only the slides."""
     check_counts(case, question)
     check_bound(case, question)
     check_slides(case, question)
-    check_slides(case, large_question(case.rng))
+    check_slides(case, large)
     check_lemma(case, question)
     check_force(case, question)
     tables.attack(case, question)
@@ -123,7 +128,7 @@ def check_slides(case: Case, question: Question, boards: int = 20) -> None:
     rules, game, slider = question.rules, question.game, Slider(question.game)
     for _ in range(boards):
         plain = random_board(case.rng, question)
-        if rules.has_sum(plain):
+        if not rules.exists(plain):
             continue
         text = rules.text(plain)
         lines = f"{question.lines}; Board.parse(game, {text!r}).slides()"
@@ -160,7 +165,7 @@ def check_lemma(case: Case, question: Question) -> None:
     for top in game.tops:
         size *= top + 1
     movable = bool(rules.unmergeable) and not rules.fixed
-    refused = rules.goal is None or rules.goal_sum is not None or movable
+    refused = rules.goal is None or rules.goal_sum is not None or movable or rules.horizon is not None
     if not rules.patterns or refused or size > 2_000:
         return
     bare = replace(rules, patterns=(), _states={}, _afters={})
@@ -211,7 +216,7 @@ def check_force(case: Case, question: Question) -> None:
     if not game.can_win:
         return
     wanted = bool(question.rules.value[list(MEASURES).index("guaranteed")])
-    for engine in ("search", "dense", "reachable"):
+    for engine in ("search", "dense", "reachable") if question.all_boards else ("search", "reachable"):
         lines = f"{question.lines}; force(game, engine={engine!r}, threads=1)"
         found = case.call(f"force {engine}", lines, force, game, engine=engine, threads=1)
         if found is not REFUSED:
@@ -220,7 +225,7 @@ def check_force(case: Case, question: Question) -> None:
             )
             case.done["forced"] += 1
     plain = not (game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None)
-    if plain:
+    if plain and game.horizon is None and (game.start == "empty" or not game.start_afters):
         check_proof(case, question, wanted)
 
 

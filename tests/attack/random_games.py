@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -42,6 +43,11 @@ class Question:
         return not self.game.closed
 
     @property
+    def all_boards(self) -> bool:
+        """Whether all boards can be solved: not with several masks, which is said."""
+        return len(self.rules.masks) < 2
+
+    @property
     def command(self) -> list[str]:
         """The game as arguments of the command line."""
         words = [self.options["shape"]]
@@ -52,6 +58,8 @@ class Question:
                 continue
             if value is True:
                 words.append(f"--{name}")
+            elif value is None:
+                continue
             elif name == "goal_sum":
                 words += ["--goal-sum", str(value)]
             elif value is not False:
@@ -60,10 +68,15 @@ class Question:
         return words
 
 
-def random_question(rng: random.Random, most_states: int = MOST_STATES, **fixed: Any) -> Question:
+def random_question(
+    rng: random.Random,
+    most_states: int = MOST_STATES,
+    drawn: Callable[[random.Random], dict[str, Any]] | None = None,
+    **fixed: Any,
+) -> Question:
     """A game that exists and has few states; `fixed` are options that are not drawn."""
     while True:
-        options = draw(rng) | fixed
+        options = (drawn or draw)(rng) | fixed
         try:
             game = Game(**options)
         except GameError:
@@ -175,9 +188,13 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
         frozenset(options.get("unmergeable", ())),
         bool(options.get("fixed")),
         goal_sum=options.get("goal_sum"),
+        masks=tuple({frozenset(mask) for mask in options.get("masks", ())}),
+        horizon=options.get("horizon"),
         most=most,
     )
-    if start not in ("two-tiles", "empty"):
+    if start.startswith("after "):
+        rules.begun = tuple(dict.fromkeys(map(rules.read, start.removeprefix("after ").split("|"))))
+    elif start not in ("two-tiles", "empty"):
         rules.start = rules.read(start)
     rules.patterns = read_patterns(rules, options.get("pattern"))
     return rules
@@ -209,7 +226,10 @@ def random_board(rng: random.Random, question: Question) -> Board:
     game, rules = question.game, question.rules
     free = [cell for cell in range(rules.cells) if cell not in rules.walls]
     places = set(rules.unmergeable)
-    if rules.unmergeable and not rules.fixed:
+    if rules.masks:
+        places = set(rng.choice(rules.masks))
+        places |= set(rng.sample(sorted(set(free) - places), len(rules.unmergeable) - len(places)))
+    elif rules.unmergeable and not rules.fixed:
         places = set(rng.sample(free, len(rules.unmergeable)))
     density, high = rng.choice((0.3, 0.7, 1.0, 1.0)), rng.random() < 0.4
     board = []

@@ -29,7 +29,10 @@ class TooLargeError(Exception):
 
 @dataclass
 class Rules:
-    """A game.  `patterns` hold None where any tile or none will do; `start` is a name or a board."""
+    """A game.  `patterns` hold None where any tile or none will do; `start` is a name or a board.
+
+    `begun` are the boards after a slide that the game starts from, if it does so.
+    """
 
     shape: tuple[int, ...]
     goal: int | None
@@ -42,6 +45,9 @@ class Rules:
     fixed: bool = False
     patterns: tuple[tuple[int | None, ...], ...] = ()
     goal_sum: int | None = None
+    masks: tuple[frozenset[int], ...] = ()
+    horizon: int | None = None
+    begun: tuple[Board, ...] = ()
     discount: Fraction = Fraction(1)
     most: int = 20_000  # boards that may be looked at
     _states: dict[Board, tuple[Fraction, ...]] = field(default_factory=dict)
@@ -91,6 +97,8 @@ class Rules:
             most = min(most, self.largest)
         if self.goal_sum is not None:  # a tile is no larger than the sum
             most = min(most, max(2**e for e in range(64) if 2**e < self.goal_sum))
+        if self.horizon is not None:
+            most = min(most, max(2**e for e in range(64) if 2**e <= self.last_sum))
         return most if self.goal is None else min(most, self.goal // 2)
 
     def total(self, board: Board) -> int:
@@ -99,6 +107,25 @@ class Rules:
     def has_sum(self, board: Board) -> bool:
         """Whether the sum of a board wins: the game ends there."""
         return self.goal_sum is not None and self.total(board) >= self.goal_sum
+
+    @property
+    def last_sum(self) -> float:
+        """The largest sum of a board: one spawn after the largest sum below the horizon."""
+        if self.horizon is None:
+            return float("inf")
+        return self.horizon - 2 + (4 if self.four else 2)
+
+    def is_over(self, board: Board) -> bool:
+        """Whether the game ends on a board after a slide."""
+        return self.horizon is not None and self.total(board) >= self.horizon
+
+    def stands(self, board: Board) -> bool:
+        """Whether every cell of one of the masks holds an x."""
+        return not self.masks or any(all(board[cell] == X for cell in mask) for mask in self.masks)
+
+    def exists(self, board: Board) -> bool:
+        """Whether a state may have the sum and the x of a board."""
+        return not self.has_sum(board) and self.total(board) <= self.last_sum and self.stands(board)
 
     def top(self, board: Board) -> int:
         return max(0, *board)
@@ -113,7 +140,7 @@ class Rules:
             for run in runs:
                 score += slide_run(after, run)
             result = tuple(after)
-            if result == board:
+            if result == board or not self.stands(result):
                 continue
             if self.goal is not None and self.top(result) >= self.goal:
                 found[direction] = (result, True, score)
@@ -128,6 +155,8 @@ class Rules:
         )
 
     def spawns(self, after: Board) -> list[tuple[Board, Fraction]]:
+        if self.is_over(after):
+            return []
         free = [cell for cell, tile in enumerate(after) if tile == 0 and cell not in self.walls]
         law = [(2, 1 - self.four), (4, self.four)]
         return [
@@ -146,6 +175,11 @@ class Rules:
         if not isinstance(self.start, str):
             return {self.start: Fraction(1)}
         found: dict[Board, Fraction] = {}
+        for board in self.begun:
+            for state, p in self.spawns(board):
+                found[state] = found.get(state, Fraction(0)) + p / len(self.begun)
+        if self.begun:
+            return found
         for board, p in self.spawns(self.empty):
             for second, q in self.spawns(board) if self.start == "two-tiles" else [(board, Fraction(1))]:
                 found[second] = found.get(second, Fraction(0)) + p * q
@@ -155,7 +189,7 @@ class Rules:
 
     @cached_property
     def images(self) -> list[list[int]]:
-        """The rotations and reflections that keep limits, walls, fixed tiles and patterns."""
+        """The rotations and reflections that keep limits, walls, fixed tiles, patterns and masks."""
         cell_of = {place: cell for cell, place in enumerate(self.places)}
         found = []
         for order in itertools.permutations(range(len(self.shape))):
@@ -176,6 +210,10 @@ class Rules:
 
     def _keeps(self, image: list[int]) -> bool:
         kept = {tuple(pattern[cell] for cell in image) for pattern in self.patterns} == set(self.patterns)
+        moved = {
+            frozenset(cell for cell, source in enumerate(image) if source in mask) for mask in self.masks
+        }
+        kept &= moved == set(self.masks)
         for cell, source in enumerate(image):
             kept &= (cell in self.walls) == (source in self.walls)
             if self.fixed:
@@ -195,7 +233,7 @@ class Rules:
     def reachable(self, *, lookahead: bool = False) -> tuple[set[Board], set[Board]]:
         """States and afterstates up to symmetry.  Raises `TooLargeError`."""
         states: set[Board] = set()
-        afters = {self.least(self.empty)} if self.start == "empty" else set()
+        afters = {self.least(self.empty)} if self.start == "empty" else {*map(self.least, self.begun)}
         waiting = [self.least(board) for board in self.starts]
         seen = set(waiting)
         while waiting:
@@ -275,6 +313,8 @@ class Rules:
 
     def _mean(self, spawns: list[tuple[Board, Fraction]]) -> tuple[Fraction, ...]:
         values = [(self.state(self.least(board)), p) for board, p in spawns]
+        if not values:  # the horizon
+            return (Fraction(0),) * len(MEASURES)
         folds = {
             "mean": lambda k: sum((p * value[k] for value, p in values), Fraction(0)),
             "least": lambda k: min(value[k] for value, _ in values),
@@ -326,7 +366,8 @@ class Rules:
                 tiles = [0, *(1 << e for e in range(1, most.bit_length()))]
                 choices.append(tiles if self.fixed or not self.unmergeable else [*tiles, X])
         for board in itertools.product(*choices):
-            if board.count(X) == len(self.unmergeable):
+            here = board.count(X) == len(self.unmergeable) and self.stands(board)
+            if here and self.total(board) <= self.last_sum:
                 yield board
 
     def text(self, board: Board) -> str:

@@ -33,7 +33,7 @@ def attack(case: Case, question: Question) -> None:
         boards = 1
         for top in question.game.tops:
             boards *= top + 1
-        if space == "all" and boards > MOST_BOARDS:
+        if space == "all" and (boards > MOST_BOARDS or not question.all_boards):
             continue
         names = [*ALWAYS, *(WINNING if question.game.can_win else ())]
         case.rng.shuffle(names)
@@ -148,7 +148,7 @@ def ask(case: Case, question: Question, table: Any, space: str, lines: str) -> N
         probe(case, question, table, board, f"{space}, a state that occurs", lines, must=True)
     for _ in range(25):
         board = random_board(rng, question)
-        if not rules.total(board) or rules.has_sum(board):
+        if not rules.total(board) or not rules.exists(board):
             continue
         slides = rules.slides(board)
         left = [after for after, wins, _ in slides.values() if not wins]
@@ -365,7 +365,7 @@ def check_prove(case: Case, question: Question) -> None:
     direction, dtype = case.rng.choice(("lower", "upper")), case.rng.choice(tuple(UNITS))
     if not fits(question, f"{direction}:{dtype}", "1"):
         return
-    space = case.rng.choice(("all", "reachable"))
+    space = case.rng.choice(("all", "reachable")) if question.all_boards else "reachable"
     lines = (
         f"{question.lines}; prove(game, direction={direction!r}, dtype={dtype!r}, space={space!r}, threads=1)"
     )

@@ -250,7 +250,8 @@ def by_certificate(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 def can_be_certified(game: Game) -> bool:
     """A goal or a goal sum, and limits; everything else a certificate leaves out."""
-    others = game.walls or game.unmergeable or game.pattern or game.largest
+    others = game.walls or game.unmergeable or game.pattern or game.largest or game.horizon
+    others = others or game.start.startswith("after ")
     return (game.goal is not None or game.goal_sum is not None) and not others
 
 
@@ -334,7 +335,7 @@ ENGINES = (
     Engine(
         "decision diagrams by sweep lines",
         {VALUES: partial(by_diagrams, strategy="sweep")},
-        lambda game: has_short_lines(game) and game.goal_sum is None,
+        lambda game: has_short_lines(game) and game.goal_sum is None and game.horizon is None,
     ),
     Engine("certificates", {VALUES: by_certificate}, can_be_certified),
     Engine("probing", {PROBES: probes}, is_small),

@@ -65,6 +65,7 @@ class BoardRules(NamedTuple):
     unmergeable: np.uint64  # the code of tiles that never merge, 0 for none
     goal: np.uint64  # the tile that wins as soon as a merge makes it, 0 for none (see `spots`)
     goal_sum: np.uint64  # the sum of the tiles that wins, 0 for none
+    horizon: np.uint64  # the sum of a board after a slide at which the game ends, 0 for none (`force`)
     top: np.uint64  # the largest tile allowed on any cell
     dimensions: int  # axes of the board
     axes: Axes

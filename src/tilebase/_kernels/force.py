@@ -1,7 +1,8 @@
 """Kernels of the forced-win search: depth first over afterstates, with a table of decided ones.
 
 An afterstate is *won* if after every spawn some slide makes the goal or leads to a won afterstate; it
-is *lost* if after some spawn no slide does.  Sums grow with each spawn, so there are no cycles.
+is *lost* if after some spawn no slide does.  Sums grow with each spawn, so there are no cycles.  After a
+spawn that reaches the horizon, the next slide is the last one: it makes the goal, or the game is lost.
 
 The table has lines of eight entries of 64 bits.  `mix` is a bijection of keys; its highest bits are the
 line, or one of the three behind it if that is full.  An entry holds, from the highest bit: two for the
@@ -159,18 +160,34 @@ def _liveliness(key, low_bits, fold, neighbours):
     return np.int64(found)
 
 
+@scalar
+def _keep_open(boards, spawn, first, last, exponents, left):
+    """Remove those of ``boards[first:last]`` whose spawn reaches the horizon; return where they end."""
+    kept = first
+    for j in range(first, last):
+        boards[kept] = boards[j]
+        spawn[kept] = spawn[j]
+        kept += np.int64(1) << exponents[spawn[j] % len(exponents)] < left
+    return kept
+
+
 @inlined
 def _follow(key, rules, scratch):
     """Find all spawns on an afterstate, and the afterstates that slides make after them.
 
     ``won[i]``: whether the i-th spawn makes the goal sum, or a slide then wins; ``boards[j]`` are canonical
-    afterstates, and ``spawn[j]`` the spawns that they follow.  Returns the numbers of both.
+    afterstates, and ``spawn[j]`` the spawns that they follow.  Afterstates whose sum has reached the horizon
+    are left out, since they are lost.  Returns the numbers of both.
     """
     slides, boards, spawn, won = scratch.slides, scratch.boards, scratch.spawn, scratch.won
     free = free_cells(key, rules.low_bits, rules.fold)
-    missing = np.int64(1) << np.int64(62)  # the goal sum minus the sum
-    if rules.goal_sum:
-        missing = np.int64(rules.goal_sum - sum_of(key, rules.bits, rules.unmergeable))
+    missing = left = np.int64(1) << np.int64(62)  # the goal sum minus the sum, and the horizon minus the sum
+    if rules.goal_sum | rules.horizon:
+        total = sum_of(key, rules.bits, rules.unmergeable)
+        if rules.goal_sum:
+            missing = np.int64(rules.goal_sum) - np.int64(total)
+        if rules.horizon:
+            left = np.int64(rules.horizon) - np.int64(total)
     n = 0
     while free:
         lowest = free & (~free + U1)
@@ -186,6 +203,8 @@ def _follow(key, rules, scratch):
             boards[m] = slides.boards[j]
             spawn[m] = slides.tags[j]
             m += 1
+        if rules.horizon:
+            m = _keep_open(boards, spawn, m - more, m, rules.exponents, left)
     canonicalise(boards, m, rules.symmetries, slides.images)
     return n, m
 

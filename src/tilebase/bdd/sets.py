@@ -162,9 +162,19 @@ class Sets(ABC):
 
     @cached_property
     def every(self) -> Diagram:
-        """All states: what cells may hold, with as many unmergeable tiles as the game has."""
+        """All states: what cells may hold, with as many unmergeable tiles as the game has, on a mask."""
         by_count = self._fillings({value: int(self.game.is_x(value)) for value in self.values})
-        return by_count[len(self.game.unmergeable)]
+        boards = by_count[len(self.game.unmergeable)]
+        return self.both(boards, self._standing) if self.game.masks else boards
+
+    @cached_property
+    def _standing(self) -> Diagram:
+        """The states whose x cover a mask."""
+        x = self.game.x
+        return self.union(
+            self.where([[x] if cell in mask else values for cell, values in enumerate(self.allowed)])
+            for mask in self.game.masks
+        )
 
     @cached_property
     def open(self) -> Diagram:
@@ -183,14 +193,32 @@ class Sets(ABC):
 
     @cached_property
     def making(self) -> Diagram:
-        """The states of which a slide makes the goal tile."""
+        """The states of which a slide makes the goal tile; with masks, one after which the x cover a mask."""
         game = self.game
         found = []
-        for segments in game.segments.values() if game.goal_exponent is not None else ():
-            for line in segments:
+        for direction in game.directions if game.goal_exponent is not None else ():
+            made = []
+            for line in game.segments[direction]:
                 held = [source for source, after in self.contents(line) if game.holds_goal(after)]
-                found.append(self.with_lines({line: held}))
+                made.append(self.with_lines({line: held}))
+            states = self.union(made)
+            found.append(self.both(states, self._comes_to_stand(direction)) if game.masks else states)
         return self.union(found)
+
+    def _comes_to_stand(self, direction: str) -> Diagram:
+        """The states whose x cover a mask after a slide, which may make any tile."""
+        x = self.game.x
+
+        def sources(line: Cells, mask: Cells) -> list[Cells]:
+            wanted = [index for index, cell in enumerate(line) if cell in mask]
+            return [
+                source for source, after in self.contents(line) if all(after[index] == x for index in wanted)
+            ]
+
+        return self.union(
+            self.with_lines({line: sources(line, mask) for line in self.game.segments[direction]})
+            for mask in self.game.masks
+        )
 
     @cached_property
     def matching(self) -> Diagram:

@@ -111,6 +111,8 @@ class Part:
         Its boards as afterstates.
     found:
         The afterstates that the winner wins.
+    ended:
+        Whether its sum has reached the horizon, so that a slide that makes one of its boards is the last.
     """
 
     name: str
@@ -119,6 +121,7 @@ class Part:
     pending: Diagram = None
     afters: Diagram = None
     found: Diagram = None
+    ended: bool = False
 
 
 class Analysis:
@@ -167,7 +170,8 @@ class Analysis:
         game, layers = self.game, self.sets.layers()
         above = self._with_goal_sum(layers)
         least = 0 if self.rules.strong else min(game.sum(board) for board in self.starts)
-        totals = [total for total in sorted(layers, reverse=True) if least <= total]
+        most = max(layers, default=0) if game.horizon is None else game.last_sum
+        totals = [total for total in sorted(layers, reverse=True) if least <= total <= most]
         costs = {total: math.sqrt(count) for total, count in boards_by_sum(game).items()}
         whole, done = sum(costs.get(total, 1.0) for total in totals), 0.0
         if self._checkpoints is not None:
@@ -179,7 +183,7 @@ class Analysis:
             if above and total >= min(above):
                 continue
             spawned = {e: above.get(total + 2**e, self.sets.none) for e in game.spawn_exponents}
-            part = Part(str(total), layers.pop(total), spawned)
+            part = Part(str(total), layers.pop(total), spawned, ended=game.ended(total))
             done += costs.get(total, 1.0)
             above[total] = self._solve(part, done / whole)
             if self._is_last():
@@ -272,18 +276,24 @@ class Analysis:
     def _afters(self, part: Part, states: Diagram) -> Diagram:
         """The afterstates of a part that the winner wins, if it wins these states of the part."""
         sets, rules = self.sets, self.rules
-        chooses = self._chooses
-        reached = []
-        for exponent in self.game.spawn_exponents:
-            above = part.above.get(exponent, states)
-            wanted = above if chooses else sets.others(above)
-            reached.append(sets.spawns_into(wanted, exponent, first=rules.variant == "deterministic"))
-        spawned = sets.both(part.afters, sets.open)
-        afters = (sets.both if chooses else sets.minus)(spawned, sets.union(reached))
+        afters = self._after_spawns(part, states)
         if not self.game.patterns:
             return afters
         won = sets.both(part.afters, sets.matching)
         return sets.union([afters, won]) if rules.player == "slider" else sets.minus(afters, won)
+
+    def _after_spawns(self, part: Part, states: Diagram) -> Diagram:
+        """As `_afters`, without regard to patterns."""
+        sets, rules = self.sets, self.rules
+        spawned = sets.both(part.afters, sets.open)
+        if part.ended:
+            return sets.none if rules.player == "slider" else spawned
+        reached = []
+        for exponent in self.game.spawn_exponents:
+            above = part.above.get(exponent, states)
+            wanted = above if self._chooses else sets.others(above)
+            reached.append(sets.spawns_into(wanted, exponent, first=rules.variant == "deterministic"))
+        return (sets.both if self._chooses else sets.minus)(spawned, sets.union(reached))
 
     def _states(self, part: Part, afters: Diagram) -> Diagram:
         """The states of a part that the winner wins, from the afterstates that it wins."""
@@ -326,8 +336,8 @@ class Analysis:
         game = self.game
         if self.rules.variant != "deterministic" or game.start_board is not None:
             return [board for board, _ in game.starts()]
-        begun = [game.empty_board]
-        for _ in range(1 if game.start == "empty" else 2):
+        begun = list(game.start_afters) or [game.empty_board]
+        for _ in range(1 if game.start_afters else 2):
             begun = [after for board in begun for after in _first_spawns(game, board)]
         return begun
 

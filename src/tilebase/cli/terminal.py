@@ -28,6 +28,7 @@ SPAWN_HELP = (
     "the table slides, you spawn: type a cell and a tile, as in 5 4, cells counted from 0 at the top left; "
     "u undo, n new game, q quit\n"
 )
+WON, ENDED = "won", "ended"
 
 
 class Seat:
@@ -48,11 +49,12 @@ class Seat:
         self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
         self._start = start
         self.history: list[Board] = []
+        self.last = ""  # how the last slide ended the game: won, or at the horizon
         self.board = self.begin()
 
     def begin(self) -> Board:
         """A new game."""
-        self.history = []
+        self.history, self.last = [], ""
         if self._start is not None:
             self.board = self.table.read(self._start)
         else:
@@ -78,17 +80,38 @@ class Seat:
 
     def answer(self) -> Answer | None:
         """The result of probing the position; None if the table does not hold it."""
+        if self.won or self.last:
+            return None
         found: Answer | None = self.table.get(self.board, None, self.objective)
         return found
 
+    @property
+    def slides(self) -> dict[str, Board]:
+        """The slides that the player may make."""
+        return {} if self.last else self.board.slides()
+
+    @property
+    def won(self) -> bool:
+        """Whether the game is won."""
+        return self.last == WON or self.board.won
+
     def slide(self, direction: str, spawned: Board | None = None) -> bool:
         """Slide, and spawn a tile, or continue with the given state; return whether the slide is allowed."""
-        after = self.board.slides().get(direction)
+        after = self.slides.get(direction)
         if after is None:
             return False
         self.history.append(self.board)
-        self.board = after if after.won else spawned or self._choose(self.table.game.spawns(after.cells))
+        self.last = self.end_after(after)
+        if self.last:
+            self.board = after
+        else:
+            self.board = spawned or self._choose(self.table.game.spawns(after.cells))
         return True
+
+    def end_after(self, after: Board) -> str:
+        """How a slide ends the game: `WON`, `ENDED` at the horizon, or empty if it goes on."""
+        game = self.table.game
+        return WON if game.wins(after.cells) else ENDED if game.ended(after.sum) else ""
 
     def best(self) -> str | None:
         """The slide that the table makes: a winning one if there is one; None if it does not know any."""
@@ -102,7 +125,7 @@ class Seat:
         """Undo a slide; return whether there was one."""
         if not self.history:
             return False
-        self.board = self.history.pop()
+        self.board, self.last = self.history.pop(), ""
         return True
 
     @property
@@ -110,9 +133,11 @@ class Seat:
         """How the game ended; empty while it continues."""
         made = len(self.history)
         slides = "1 slide" if made == 1 else f"{made} slides"
-        if self.board.won:
+        if self.won:
             return f"won after {slides}"
-        return "" if self.board.slides() else f"no slide is left after {slides}"
+        if self.last == ENDED:
+            return f"not won after {slides}: the game ends at the sum {self.table.game.horizon}"
+        return "" if self.slides else f"no slide is left after {slides}"
 
 
 class Screen:
@@ -127,7 +152,7 @@ class Screen:
 
     def show(self) -> None:
         """Print the position."""
-        answer = None if self.seat.board.won else self.seat.answer()
+        answer = self.seat.answer()
         if answer is not None and self.values:
             sys.stdout.write(describe(answer))
         else:
@@ -184,8 +209,8 @@ class Screen:
             if word in ("q", "quit"):
                 return
             if word in ("u", "undo", "n"):
-                if word != "n" and self.seat.board.won:
-                    self.seat.undo()  # the winning slide, which the table would make again
+                if word != "n" and (self.seat.won or self.seat.last):
+                    self.seat.undo()  # the last slide, which the table would make again
                 sys.stdout.write(self._commands[word]())
             elif word in ("?", "h", "help"):
                 sys.stdout.write(SPAWN_HELP)
@@ -195,14 +220,14 @@ class Screen:
                 self._spawn(after, chosen, word)
 
     def _slide_of_the_table(self) -> tuple[Board | None, str | None]:
-        """The afterstate for the next spawn; a slide that wins is made at once."""
+        """The afterstate for the next spawn; a slide that ends the game is made at once."""
         chosen = None if self.seat.over else self.seat.best()
         if chosen is None:
             if not self.seat.over:
                 sys.stdout.write("the table does not know this position\n")
             return None, None
-        after = self.seat.board.slides()[chosen]
-        if after.won:
+        after = self.seat.slides[chosen]
+        if self.seat.end_after(after):
             self.seat.slide(chosen)
             sys.stdout.write(f"{chosen}\n")
             self.show()
@@ -235,11 +260,11 @@ class Screen:
         if moved:
             self.show()
         else:
-            allowed = ", ".join(self.seat.board.slides()) or "none: u takes a slide back, n begins anew"
+            allowed = ", ".join(self.seat.slides) or "none: u takes a slide back, n begins anew"
             sys.stdout.write(f"{direction} is not allowed here; allowed: {allowed}\n")
 
     def _hint(self) -> str:
-        answer = None if self.seat.board.won else self.seat.answer()
+        answer = self.seat.answer()
         return f"best: {' or '.join(answer.best) or 'none'}\n" if answer else "the table does not know\n"
 
     def _toggle(self) -> str:

@@ -2,8 +2,9 @@
 
 A cell whose limit is 2**t is empty or holds a tile of at most 2**t.  So its generating function is
 1 + z**2 + z**4 + ... + z**(2**t).  A movable unmergeable tile is the term y instead, which adds
-nothing to the sum.  With masks, each set of cells that may hold the x is counted alone.  The product over the cells counts the boards by sum: the coefficient of
-z**s y**k, k being the number of unmergeable tiles, is the size of the dense layer s.
+nothing to the sum.  The product over the cells counts the boards by sum: the coefficient of z**s y**k, k
+being the number of unmergeable tiles, is the size of the dense layer s.  With masks, each set of cells that
+may hold the x is counted alone.
 
 *Possible* boards are those that pass three tests.  Every state of a played game passes them
 (Lees-Miller, The Mathematics of 2048: Counting States with Combinatorics, 2017):

@@ -103,7 +103,9 @@ def check_tiles(game: Game) -> None:
     if game.largest is not None and exponent_of(game.largest, "largest tile") < spawned:
         raise GameError(f"largest tile {game.largest} is below the spawned {2**spawned}: give at least that")
     if game.masks and (game.goal_exponent or 0) > game.max_code:
-        raise GameError(f"with masks the goal is at most {2**game.max_code}, as x takes a code: lower the goal")
+        raise GameError(
+            f"with masks the goal is at most {2**game.max_code}, as x takes a code: lower the goal"
+        )
     if max(game.tops) > game.max_code:
         raise GameError(
             f"tiles to {2 ** max(game.tops)} can be made on {game.shape_text} and do not fit into "
@@ -136,18 +138,23 @@ def _start_board(game: Game, text: str) -> tuple[int, ...]:
         cells = game.parse(text)
     except BoardError as error:
         raise GameError(f"the start is not a board of this game: {error}") from error
-    if not game.masks and any(game.is_x(cells[cell]) != (cell in game.unmergeable) for cell in range(game.cells)):
+    if not game.masks and any(
+        game.is_x(cells[cell]) != (cell in game.unmergeable) for cell in range(game.cells)
+    ):
         raise GameError("the start board must hold an x on each unmergeable cell and nowhere else")
     return cells
 
 
 def check_horizon(game: Game) -> None:
-    """Raise `GameError` unless the horizon is even and above the starts."""
+    """Raise `GameError` unless the horizon is even and above the boards on which a start is spawned."""
     if game.horizon is None or game.horizon % 2:
         raise GameError(f"the horizon {game.horizon} is odd, but all sums are even: give an even one")
-    least = max(map(game.sum, game.start_afters), default=0)
-    if game.horizon <= least or not game.starts():
-        raise GameError(f"a start has the sum {least}, so the horizon must be at least {least + 2}")
+    least = 2 ** max(game.spawn_exponents) if game.start == "two-tiles" else 0
+    least = max(map(game.sum, game.start_afters), default=least)
+    if game.horizon <= least:
+        raise GameError(
+            f"a start is spawned on a board of the sum {least}, so the horizon must be at least {least + 2}"
+        )
 
 
 def check_sum(game: Game) -> None:

@@ -39,6 +39,7 @@ class CompiledGame:
             unmergeable=np.uint64(game.x if game.unmergeable else 0),
             goal=np.uint64(self._made_goal),
             goal_sum=np.uint64(game.goal_sum or 0),
+            horizon=np.uint64(game.horizon or 0),
             top=np.uint64(self._top),
             dimensions=len(game.shape),
             axes=self._axes(),

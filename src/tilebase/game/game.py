@@ -334,7 +334,7 @@ class Game:
     @property
     def largest_sum(self) -> int:
         """An upper bound of the sums of all boards."""
-        most = sum(2**top for top in self.tops if top)
+        most = sum(1 << top for top in self.tops if top)
         return most if self.horizon is None else min(most, self.last_sum)
 
     @property
@@ -342,7 +342,7 @@ class Game:
         """The largest sum that the horizon leaves to a board.  The game must have one."""
         if self.horizon is None:
             raise GameError(f"{self} has no horizon")
-        return self.horizon - 2 + 2 ** max(self.spawn_exponents)
+        return self.horizon - 2 + (1 << max(self.spawn_exponents))
 
     @cached_property
     def highest(self) -> tuple[int, ...]:
@@ -487,14 +487,16 @@ class Game:
             words.append(f"start {self.start}")
         for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
             value = getattr(self, name)
-            if name == "pattern" and len(self.patterns) > 1 and "|" in str(value):
-                words.append(f"{len(self.patterns)} patterns")
+            if name == "pattern" and "|" in str(value):  # which may not be checked yet
+                words.append(f"{str(value).count('|') + 1} patterns")
             elif value:
                 words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
         if self.fixed:
             words.append("fixed")
         if self.masks:
-            words.append(f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks")
+            words.append(
+                f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks"
+            )
         if self.horizon is not None:
             words.append(f"until the sum {self.horizon}")
         return ", ".join(words)
@@ -568,6 +570,11 @@ class Game:
         board = self._check_cells(cells, self._readable)
         if not self.stands(board):
             raise BoardError(f"the x of {self.format(board)} do not cover a mask of {self}")
+        if self.horizon is not None and self.sum(board) > self.last_sum:
+            raise BoardError(
+                f"{self.format(board)} has the sum {self.sum(board)}, but the game ends at the sum "
+                f"{self.horizon}: give a board with a sum of at most {self.last_sum}"
+            )
         if self.has_goal_sum(board):
             raise BoardError(
                 f"{self.format(board)} has the sum {self.sum(board)}, so it is won: give a board with a sum "
@@ -728,7 +735,9 @@ class Game:
     def allowed(self, cells: Sequence[int]) -> bool:
         """Whether no tile exceeds its limit, nor the largest tile, and the x stand on a mask."""
         x = self._x_code
-        return self.stands(cells) and all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
+        return self.stands(cells) and all(
+            e <= top or e == x for e, top in zip(cells, self.highest, strict=True)
+        )
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
         """The allowed slides and the afterstates that they lead to, won ones included.

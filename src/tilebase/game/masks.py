@@ -25,7 +25,9 @@ MOST_MASKS = 64
 
 def parse_masks(game: Game, masks: str | Iterable[Any]) -> tuple[tuple[int, ...], ...]:
     """Masks from text or lists of cells, each ascending, without repeats.  Raises `GameError`."""
-    given: Iterable[Any] = [one for one in masks.split("|") if one.strip()] if isinstance(masks, str) else masks
+    given: Iterable[Any] = (
+        [one for one in masks.split("|") if one.strip()] if isinstance(masks, str) else masks
+    )
     try:
         listed = [_cells_of(game, one) for one in given]
     except TypeError as error:
@@ -45,12 +47,15 @@ def _cells_of(game: Game, mask: Any) -> tuple[int, ...]:
             raise GameError(f"{mask!r} is not a picture of a mask: write x and . by rows, as ..x/.xx")
         if len(drawn) != game.cells:
             raise GameError(
-                f"the mask {mask} has {count_of(len(drawn), 'cell')}; a {game.shape_text} board has {game.cells}"
+                f"the mask {mask} has {count_of(len(drawn), 'cell')}; "
+                f"a {game.shape_text} board has {game.cells}"
             )
         return tuple(cell for cell, word in enumerate(drawn.lower()) if word == "x")
     cells = tuple(sorted({index(cell) for cell in mask}))
     if cells and not 0 <= cells[0] <= cells[-1] < game.cells:
-        raise GameError(f"a mask has cell {cells[-1]}; a {game.shape_text} board has cells 0 to {game.cells - 1}")
+        raise GameError(
+            f"a mask has cell {cells[-1]}; a {game.shape_text} board has cells 0 to {game.cells - 1}"
+        )
     return cells
 
 

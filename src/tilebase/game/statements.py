@@ -14,13 +14,19 @@ def board_words(game: Game) -> str:
         movement = "fixed" if game.fixed else "movable"
         cells = ", ".join(map(str, game.unmergeable))
         text += f" with {movement} tiles that never merge, first on the cells {cells}"
+    if game.masks:
+        masks = game.masks_text.replace("|", " or ")
+        which = "one of the masks" if len(game.masks) > 1 else "the mask"
+        text += f", which cover {which} {masks} after each slide"
     return text
 
 
 def within_words(game: Game) -> str:
-    """The limits and the largest tile, in words with a blank in front; empty without both."""
+    """The limits, the largest tile and the horizon, in words with a blank in front; empty without them."""
     text = "" if game.limits is None else f" within the limits {game.limits_text}"
-    return text if game.largest is None else f"{text} without a tile above {game.largest}"
+    if game.largest is not None:
+        text += f" without a tile above {game.largest}"
+    return text if game.horizon is None else f"{text} in the game that ends at the sum {game.horizon}"
 
 
 def winning_words(game: Game) -> str:
@@ -32,7 +38,22 @@ def winning_words(game: Game) -> str:
 def start_words(game: Game) -> str:
     """What play begins on, if who spawns chooses: ``the empty board``."""
     known = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
-    return known.get(game.start, f"the board {game.start}")
+    return known.get(game.start) or _start_board(game, "every one")
+
+
+def random_start_words(game: Game) -> str:
+    """What play begins on, if spawns are random: ``two random tiles``."""
+    known = {"empty": "the empty board, a spawn first", "two-tiles": "two random tiles"}
+    return known.get(game.start) or _start_board(game, "a random one")
+
+
+def _start_board(game: Game, which: str) -> str:
+    """A start board in words, or several, with which of them."""
+    if not game.start_afters:
+        return f"the board {game.start}"
+    texts = [game.format(after) for after in game.start_afters]
+    boards = f"the board {texts[0]}" if len(texts) == 1 else f"{which} of the boards {' and '.join(texts)}"
+    return f"{boards}, a spawn first"
 
 
 def spawn_words(game: Game) -> str:

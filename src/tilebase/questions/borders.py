@@ -134,7 +134,7 @@ class _BorderSearch:
     ) -> None:
         self.game, self._deadline, self._progress = game, deadline, progress
         self._options: Any = {"memory": memory, "threads": threads}
-        self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles]
+        self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles | game.held]
         # No limit is below the spawned tiles, or below the tile on the cell at the start.
         self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
         self._most = tuple(game.tops[cell] - low for cell, low in zip(self._cells, self._least, strict=True))

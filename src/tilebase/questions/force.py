@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -292,15 +293,19 @@ def searching(
 def decide_starts(search: Search) -> bool | None:
     """Whether the goal is forced from every start; None if time ran out."""
     game = search.game
-    if game.start == "empty":
-        return search.decide(game.pack(canonical(game, game.empty_board)))
     undecided = False
-    for state in canonical_starts(game):
-        found = decide_state(search, state)
+    afters = sorted({canonical(game, after) for after in game.start_afters})
+    decide = partial(_decide_after, search) if afters else partial(decide_state, search)
+    for board in afters or canonical_starts(game):
+        found = decide(board)
         if found is False:
             return False
         undecided |= found is None
     return None if undecided else True
+
+
+def _decide_after(search: Search, after: Cells) -> bool | None:
+    return search.decide(search.game.pack(after))
 
 
 def decide_state(search: Search, state: Cells) -> bool | None:
@@ -413,7 +418,7 @@ def largest_forced(
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     game = Game(shape, four=four, start=start, limits=limits, largest=2**most)
-    there = game.max_exponent(game.start_board or ())
+    there = max(game.start_tiles)
     forced, exact = max(game.spawn_exponents[0], there), True
     answers: list[Forced] = []
     # With the smallest spawn alone, each exponent above the spawned one needs one more cell.

@@ -123,6 +123,8 @@ def check_pattern(
         raise UsageError("a check needs a goal and a pattern: write lemma1, or tiles on cells")
     if game.goal_sum is not None:
         raise UsageError("a check is about the goal and the pattern: leave out the goal sum")
+    if game.horizon is not None:
+        raise UsageError("a check needs no horizon: leave it out, or give a number of slides")
     if game.unmergeable and not game.fixed:
         raise UsageError(
             "a pattern is checked only where tiles x do not move: make them fixed, or leave them out"

@@ -181,7 +181,7 @@ def least_limits(game: Game) -> Limits:
     The tiles are those of the pattern, or two neighbouring tiles of goal // 2, as near as possible to the
     first corner.  From the smallest of them, the limits are divided by 2 from cell to cell, down to 4.
     """
-    free = [pair for pair in game.neighbours if game.obstacles.isdisjoint(pair)]
+    free = [pair for pair in game.neighbours if _without_tiles(game).isdisjoint(pair)]
     if game.pattern in (None, "pair"):
         tiles = dict.fromkeys(free[0] if free else (), (game.goal or 16) // 2)
     else:
@@ -203,6 +203,11 @@ def least_limits(game: Game) -> Limits:
         left.remove(here)
         limits[here] = max(limits[here], tile)
     return tuple(limits)
+
+
+def _without_tiles(game: Game) -> frozenset[int]:
+    """Cells that never hold a tile that can merge: their limits say nothing."""
+    return game.obstacles | game.held
 
 
 def _boards(game: Game, limits: Limits) -> int:
@@ -268,14 +273,14 @@ def _raises(game: Game, limits: Limits) -> Iterator[Limits]:
     """Limits in which one cell is increased by one, two or three steps."""
     for steps in (1, 2, 3):
         for cell in range(game.cells):
-            if cell not in game.obstacles and limits[cell] << steps <= (game.goal or 0) // 2:
+            if cell not in _without_tiles(game) and limits[cell] << steps <= (game.goal or 0) // 2:
                 yield (*limits[:cell], limits[cell] << steps, *limits[cell + 1 :])
 
 
 def _swaps(game: Game, limits: Limits) -> Iterator[Limits]:
     """Limits in which one cell is lowered and another increased."""
     for low, high in itertools.permutations(range(game.cells), 2):
-        if limits[low] >= 8 and {low, high}.isdisjoint(game.obstacles):
+        if limits[low] >= 8 and {low, high}.isdisjoint(_without_tiles(game)):
             changed: list[Any] = list(limits)
             changed[low] //= 2
             changed[high] *= 2

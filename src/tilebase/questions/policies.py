@@ -428,6 +428,8 @@ def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng:
         if wins:
             return payoff
         drawn = game.spawns(after)
+        if not drawn:  # the horizon ends the game
+            return payoff
 
 
 def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:

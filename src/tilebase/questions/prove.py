@@ -25,7 +25,7 @@ from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
-from tilebase.game.statements import board_words, winning_words, within_words
+from tilebase.game.statements import board_words, random_start_words, winning_words, within_words
 from tilebase.objectives.objective import ONE, Objective
 from tilebase.objectives.results import Solution
 from tilebase.objectives.values import Lower, Upper, cut
@@ -89,15 +89,13 @@ class ProvedBound:
     def statement(self) -> str:
         """The bound in words."""
         game, up = self.game, self.direction == "upper"
-        starts = {"empty": "the empty board, a spawn first", "two-tiles": "two random tiles"}
-        start = starts.get(game.start, f"the board {game.start}")
         law = " and ".join(
             f"{2**e} with probability {game.spawn_probability(e)}" for e in game.spawn_exponents
         )
         who = "no strategy makes" if up else "there is a strategy that makes"
         power = self.one.bit_length() - 1
         return (
-            f"2048 on {board_words(game)} from {start}, spawns of {law}: "
+            f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {law}: "
             f"{who} {winning_words(game)}{within_words(game)} "
             f"with probability {'above' if up else 'at least'} "
             f"{self.value} / 2^{power}, which is {cut(self.bound, up=up, digits=12)} "

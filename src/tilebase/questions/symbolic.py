@@ -312,11 +312,13 @@ def check_task(task: Task) -> None:
             raise UsageError(f"{name} {chosen!r} does not exist: choose one of {', '.join(known)}")
     if game.goal_sum is not None and task.strategy != "sum":
         raise UsageError("a goal sum needs the strategy sum, whose layers have one sum each")
+    if game.horizon is not None and task.strategy != "sum":
+        raise UsageError("a horizon needs the strategy sum, whose layers have one sum each")
     if rules.variant == "cooperative" and rules.player == "dropper":
         raise UsageError("in the cooperative game both sides want the goal: leave out the player dropper")
     if task.kind == "zbdd" and task.encoding == "short":
         raise UsageError("a ZBDD has no free bits: use the encoding binary or one-hot")
-    if rules.corollary7 and (game.start_board is not None or game.unmergeable):
+    if rules.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
         raise UsageError("corollary 7 is about play from an empty board: leave it out, or the start")
     check_lines(game, len({value for cell in range(game.cells) for value in cell_codes(game, cell)}))
     require_oxidd()

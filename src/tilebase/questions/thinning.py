@@ -292,6 +292,8 @@ def _advance(
         links.afters[slide, state], (visit * share)[state], (inside * share)[state]
     )
     game = reader.game
+    if game.ended(layer.total):
+        return  # these games are over
     for exponent in game.spawn_exponents:
         if game.reached(layer.total + 2**exponent):
             continue  # these games are won

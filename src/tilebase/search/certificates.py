@@ -71,10 +71,16 @@ class Results(Protocol):
 def check_certifiable(game: Game) -> None:
     """Raise `UsageError` unless certificates support the rules of this game."""
     without_goal = game.goal is None and game.goal_sum is None
-    if game.walls or game.unmergeable or game.pattern or game.largest or without_goal:
+    others = game.walls or game.unmergeable or game.pattern or game.largest or game.horizon is not None
+    if others or without_goal:
         raise UsageError(
             "a certificate is for a shape, a goal or a goal sum, limits and spawned tiles: leave out all "
             "other rules"
+        )
+    if game.start != "empty" and game.start_afters:
+        raise UsageError(
+            "a certificate begins with the empty board, two tiles, or a board with the player to move: name "
+            "one of these as the start"
         )
 
 
@@ -94,8 +100,8 @@ def write_certificate(
     Raises
     ------
     UsageError
-        If the game has walls, tiles x, a pattern or a bound on the largest tile, which certificates do
-        not support.
+        If the game has walls, tiles x, a pattern, a bound on the largest tile or a horizon, or starts from
+        boards after a slide, which certificates do not support.
     ResourceError
         If more than `most` boards would be listed.
     StorageError

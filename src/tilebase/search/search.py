@@ -341,6 +341,8 @@ class Search:
 
     def decide(self, key: int) -> bool | None:
         """Whether a canonical afterstate is won; None if time ran out.  Raises `StorageError`."""
+        if self.game.horizon is not None and self.game.ended(self.game.sum(self.game.unpack(key))):
+            return False
         root = np.array([key], dtype=np.uint64)
         for seeker in self._seekers:
             seeker.begin(key)

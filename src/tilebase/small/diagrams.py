@@ -93,7 +93,8 @@ def _actions(solved: oracle.Values, state: Cells) -> Iterator[Action]:
             if game.has_goal_sum(board):
                 end = "win"
             outcomes[end] = outcomes.get(end, Fraction(0)) + p
-        found = tuple(outcomes.items()) or (("win", Fraction(1)),)
+        last: Ending = "win" if game.wins(after) else "lose"  # the horizon ends the game
+        found = tuple(outcomes.items()) or ((last, Fraction(1)),)
         yield Action("=".join(directions), worths[after], worths[after] == most, found)
 
 

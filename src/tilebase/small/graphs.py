@@ -161,6 +161,8 @@ def _followers(game: Game, lookahead: bool, state: Cells) -> set[Node]:
     for after in game.slides(state).values():
         if game.wins(after):
             result.add("win")
+        elif game.ended(game.sum(after)):
+            result.add("lose")
         else:
             result |= {_node(game, lookahead, board) for board, _ in game.spawns(after)}
     return result

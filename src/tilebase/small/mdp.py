@@ -4,7 +4,7 @@ The process is a list of state-action pairs.  Pair i is action ``actions[i]`` in
 ``pair_states[i]``, has the reward ``rewards[i]`` and leads to state j with probability
 ``transitions[i, j]``.  The last two states, ``win`` and ``lose``, are absorbing: each has one
 action that changes nothing and has reward 0.  A slide that wins has reward 1 and leads to ``win``.
-A spawn after which no slide is possible leads to ``lose``.
+A spawn after which no slide is possible leads to ``lose``, and so does a slide at the horizon.
 
 With a discount d, the value of a state in a public solver is V / d, where V is the value of
 `solve`, since V includes the discount of the last slide.  Without a discount they are equal.
@@ -119,6 +119,9 @@ def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states
             rewards.append(1.0 if game.wins(after) else 0.0)
             if game.wins(after):
                 rows.append((pair, win, 1.0))
+                continue
+            if game.ended(game.sum(after)):
+                rows.append((pair, lose, 1.0))
                 continue
             for board, p in game.spawns(after):
                 stood = canonical(game, board) if symmetric else board

@@ -18,11 +18,13 @@ A slide keeps the sum and a spawn adds 2 or 4, so layers are finished in ascendi
     afterstates[s] = { a in slides(x) : x in states[s], a not won }
 
 If the start is ``empty``, or boards after a slide, the first spawn comes before the first slide: then
-these boards are afterstates.  Afterstates whose sum has reached the horizon have no spawns.  With symmetry, each board stands for its orbit by its canonical board.
+these boards are afterstates.  Afterstates whose sum has reached the horizon have no spawns.  With
+symmetry, each board stands for its orbit by its canonical board.
 
 With lookahead, a state is collapsed, that is neither counted nor slid, if it is decided
 within one move: some slide wins, or every slide leads to an afterstate all of whose spawns
-lead to losing states (so a losing state is collapsed too).  The partial 4x4 build of the source
+lead to losing states (so a losing state is collapsed too).  Hence a state whose sum has reached the
+horizon is always collapsed: its next slide wins, or is the last one.  The partial 4x4 build of the source
 counts in this way.  Start states are collapsed by the same rule.
 
 Values
@@ -292,7 +294,8 @@ def transitions(game: Game) -> set[Transition]:
     """The distinct (state, direction, successor) triples of a game, without symmetry.
 
     A successor is the state after the spawn; it is ``"win"`` if the slide wins, and ``"lose"``
-    if no slide is allowed in it.  States that win or lose have no transitions here.
+    if no slide is allowed in it, or if the game ends at the horizon.  States that win or lose have no
+    transitions here.
 
     >>> len(transitions(Game("2x2", 8)))
     528
@@ -309,6 +312,8 @@ def transitions(game: Game) -> set[Transition]:
 def _successors(game: Game, after: Cells) -> Iterable[Cells | Literal["win", "lose"]]:
     if game.wins(after):
         return ["win"]
+    if game.ended(game.sum(after)):
+        return ["lose"]
     return [_stands_for(game, state) for state, _ in game.spawns(after)]
 
 

@@ -368,6 +368,8 @@ class ForwardPass:
     def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet) -> Array:
         """Mark the afterstates of a layer, window by window; return the counts of its states."""
         counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        if self.lookahead and self.game.ended(total):
+            return counts  # the next slide is the last one, so every state is decided
         for window in range(states.windows):
             if window:
                 states.advance()

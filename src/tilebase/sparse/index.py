@@ -109,7 +109,9 @@ class Index:
 
     def _ways(self, cells: Sequence[int]) -> int:
         """How many fillings some cells have."""
-        return sum(prod(len(self._codes(cell)) for cell in cells if cell not in x) for x in self._x_sets(cells))
+        return sum(
+            prod(len(self._codes(cell)) for cell in cells if cell not in x) for x in self._x_sets(cells)
+        )
 
     def _build_parts(self) -> None:
         bits, n = self.game.bits, self.game.cells
@@ -159,14 +161,16 @@ class Index:
         return _Half(keys, sums, maxima, np.full(len(keys), number, dtype=np.uint16))
 
     def _half(self, first: int, cells: tuple[int, ...]) -> tuple[_Half, Array]:
-        """The fillings of a half, by the numbers of its parts `first` and ``first + 1``, and which are possible.
+        """The fillings of a half, whose parts have the numbers `first` and ``first + 1``; which are possible.
 
         A filling is possible if some board has the x of both parts at once.
         """
         a, b = self._fillings[first], self._fillings[first + 1]
         end = self.game.bits * (self.game.cells - 1 - (cells[-1] if cells else -1))
         places = [max(int(shift) - end, 0) for shift in self.shifts[first : first + 2]]
-        around = sum(self.game.x << self.game.bits * (cells[-1] - cell) for cell in self.game.held & set(cells))
+        around = sum(
+            self.game.x << self.game.bits * (cells[-1] - cell) for cell in self.game.held & set(cells)
+        )
         keys = a.keys[:, None] << np.uint64(places[0]) | b.keys << np.uint64(places[1]) | np.uint64(around)
         sums = a.sums[:, None] + b.sums
         maxima = np.maximum(a.maxima[:, None], b.maxima)
@@ -235,7 +239,9 @@ class Index:
                 size = max(len(ranks), len(more))
                 ranks = np.pad(ranks, (0, size - len(ranks))) + np.pad(more, (0, size - len(more)))
         sizes = {2 * i: int(n) for i, n in enumerate(ranks.tolist()) if n}
-        return {total: n for total, n in sizes.items() if self.game.horizon is None or total <= self.game.last_sum}
+        return {
+            total: n for total, n in sizes.items() if self.game.horizon is None or total <= self.game.last_sum
+        }
 
     def layer(self, total: int) -> LayerIndex:
         """The index of the layer of one sum."""

@@ -269,6 +269,8 @@ class WinningSet:
         """Whether the side wins from a board after a slide; None if that was not computed."""
         if self.game.wins(after):
             return self.manifest.player == "slider"
+        if self.game.ended(self.game.sum(after)):
+            return self.manifest.player == "dropper"
         return self._known(after, after=True) if self.game.spawns(after) else None
 
     def _known(self, board: Cells, *, after: bool) -> bool | None:

@@ -1,0 +1,272 @@
+"""Games with masks, a horizon and starts after a slide, where the conformance suite does not reach."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+
+import pytest
+
+import cached_oracle as oracle
+from tilebase import count, force, prove, solve, symbolic
+from tilebase.bdd.codes import ORDERS
+from tilebase.bdd.families import Families
+from tilebase.bdd.library import Library
+from tilebase.bdd.strategies import PLAYERS, Analysis, Rules
+from tilebase.cli import main
+from tilebase.cli.terminal import Seat
+from tilebase.errors import BoardError, GameError, UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.questions.borders import find_border
+from tilebase.questions.force import largest_forced
+from tilebase.questions.lemma import check_pattern
+from tilebase.questions.limits import least_limits
+from tilebase.tables.probe import open_table
+
+ENDED = Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0|0,0,x/0,2,4", horizon=22)
+CELLS = Game("2x3", masks="..x/...", start="after 2,0,x/0,0,0", horizon=24, pattern="8,*,*/*,*,*|*,*,*/*,*,8")
+SHORT = Game("2x2", 16, start="empty", horizon=6)
+
+
+# -- play ------------------------------------------------------------------------------------------
+
+
+def played(game: Game, seed: int, folder) -> Seat:
+    """A game of random slides to its end; it is solved unless the folder has the table."""
+    if not folder.exists():
+        solve(game, "win", table=folder, threads=1)
+    seat = Seat(open_table(folder), None, random.Random(seed), None)
+    while not seat.over:
+        assert seat.slide(seat.rng.choice(sorted(seat.slides)))
+    return seat
+
+
+@pytest.mark.parametrize("game", [ENDED, CELLS], ids=str)
+def test_play_ends_with_a_win_or_at_the_horizon(game, tmp_path):
+    endings = set()
+    for seed in range(30):
+        seat = played(game, seed, tmp_path / "t")
+        assert seat.slides == {} or not seat.last
+        if seat.last == "won":
+            assert game.wins(seat.board.cells)
+            assert seat.over == f"won after {len(seat.history)} slides"
+        elif seat.last:
+            assert game.ended(seat.board.sum)
+            assert (
+                seat.over
+                == f"not won after {len(seat.history)} slides: the game ends at the sum {game.horizon}"
+            )
+        assert seat.won == (seat.last == "won")
+        endings.add(seat.last)
+        if seat.history:  # a start may have no slide
+            before = seat.history[-1]
+            assert seat.undo()
+            assert (seat.board, seat.over) == (before, "")
+    assert {"won", "ended"} <= endings
+
+
+def test_the_command_ends_at_the_horizon(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    solve(SHORT, "win", table="t", threads=1)
+    assert main(["play", "t", "--auto", "--delay", "0", "--seed", "1"]) == 0
+    assert "slides: the game ends at the sum 6\n" in capsys.readouterr().out
+    lines = iter(["left", "up", "right", "down"] * 6 + ["h", "u", "q"])
+    monkeypatch.setattr("sys.stdin", type("Typed", (), {"readline": lambda _: f"{next(lines)}\n"})())
+    assert main(["play", "t", "--seed", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("the game ends at the sum 6") == 1
+    assert "is not allowed here; allowed: none: u takes a slide back, n begins anew" in out
+    assert "the table does not know" in out
+
+
+def test_an_adversary_of_the_user_sees_the_end(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    solve(SHORT, "guaranteed", table="t", threads=1)
+    lines = iter(["0 4", "1 4", "2 4", "3 4", "0 2", "1 2", "2 2", "3 2", "u", "q"])
+    monkeypatch.setattr("sys.stdin", type("Typed", (), {"readline": lambda _: f"{next(lines)}\n"})())
+    assert main(["play", "t", "--be-adversary", "--seed", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "the game ends at the sum 6" in out
+    assert "no tile can be spawned" in out
+
+
+def test_tiles_x_are_drawn():
+    picture = Board.parse(CELLS, "2,0,x/0,4,0").unicode()
+    assert Board.parse(CELLS, picture).text == "2,0,x/0,4,0"
+    assert "x" in picture
+
+
+# -- what can be forced ----------------------------------------------------------------------------
+
+
+FORCED = [
+    Game("2x3", 8, masks="..x/...|.../..x", start="after 0,0,x/2,2,0", horizon=horizon)
+    for horizon in range(6, 20, 2)
+]
+
+
+@pytest.mark.parametrize("game", FORCED, ids=str)
+@pytest.mark.parametrize("engine", ["search", "symbolic", "reachable"])
+def test_engines_agree_on_what_is_forced(game, engine):
+    wanted = oracle.values(game, "guaranteed").start == 1
+    assert force(game, engine=engine, threads=1).forced is wanted
+
+
+def test_some_of_these_are_forced():
+    assert len({oracle.values(game, "guaranteed").start for game in FORCED}) == 2
+
+
+SIDES = [("cooperative", "slider"), *itertools.product(("adversarial", "deterministic"), PLAYERS)]
+
+
+@pytest.mark.parametrize("game", [*FORCED[::3], ENDED], ids=str)
+@pytest.mark.parametrize(("variant", "player"), SIDES)
+def test_both_kinds_of_diagrams_agree(game, player, variant):
+    found = [
+        symbolic(game, kind=kind, variant=variant, player=player, order=order, threads=1)
+        for kind, order in [("bdd", "rows"), ("bdd", "columns"), ("zbdd", "rows")]
+    ]
+    assert len({(one.wins, one.states, one.afterstates) for one in found}) == 1
+    other = {"slider": "dropper", "dropper": "slider"}[player]
+    if variant != "cooperative":
+        assert symbolic(game, variant=variant, player=other, threads=1).wins is not found[0].wins
+
+
+def test_helpful_spawns_win_if_the_oracle_says_so():
+    for game in (*FORCED, ENDED, SHORT):
+        likely = oracle.values(game, "win").start
+        helped = symbolic(game, variant="cooperative", threads=1).wins
+        assert helped == (likely > 0)
+
+
+def test_the_largest_forced_tile_from_a_board_after_a_slide():
+    found = largest_forced("2x2", start="after 4,0/0,0", threads=1)
+    goals = [
+        goal for goal in (8, 16, 32)
+        if oracle.values(Game("2x2", goal, start="after 4,0/0,0"), "guaranteed").start == 1
+    ]  # fmt: skip
+    assert (found.tile, found.exact) == (max(goals, default=4), True)
+
+
+def test_borders_of_limits_with_masks():
+    game = Game("2x3", 16, masks="x../...", start="after x,0,0/0,0,0")
+    border = find_border(game, threads=1)
+    assert (border.open, border.lattice) == (0, 2**5)
+    winning = [tuple(map(int, text.replace("/", ",").split(","))) for text, _ in border.winning]
+    for limits in itertools.product((4, 8), repeat=5):
+        limited = game.changed(limits=[4, *limits])
+        above = any(all(a >= b for a, b in zip(limited.limits, one, strict=True)) for one in winning)
+        assert above == (limited.goal_fits and oracle.values(limited, "guaranteed").start == 1)
+
+
+def test_limits_are_given_to_cells_that_can_hold_tiles():
+    game = Game("2x3", 32, masks="x../...")
+    assert least_limits(game)[0] == 4
+    assert max(least_limits(game)) == 16
+
+
+# -- counts, graphs, statements ----------------------------------------------------------------------
+
+
+def test_lookahead_at_the_horizon_leaves_no_states():
+    found = count(ENDED, lookahead=True, threads=1)
+    assert found.sums.max() < ENDED.horizon <= count(ENDED, threads=1).sums.max()
+
+
+def test_transitions_end_at_the_horizon():
+    ends = {end for state, _, end in oracle.transitions(SHORT) if SHORT.ended(SHORT.sum(state))}
+    assert ends == {"lose"}
+
+
+def test_statements_name_masks_horizon_and_starts():
+    text = prove(ENDED, dtype="uint32", threads=1).statement
+    assert "which cover one of the masks x../... or ..x/... after each slide" in text
+    assert "from a random one of the boards x,0,0/0,2,0 and 0,0,x/0,2,4, a spawn first" in text
+    assert "in the game that ends at the sum 22" in text
+    text = force(SHORT.changed(start="after 2,0/0,0", horizon=8), threads=1).statement
+    assert "from the board 2,0/0,0, a spawn first" in text
+
+
+def test_starts_after_a_slide_have_the_same_chance():
+    chances = dict(ENDED.starts())
+    assert sum(chances.values()) == 1
+    first = sum(p for board, p in chances.items() if ENDED.sum(board) <= 6)
+    assert first == Fraction(1, 2)
+
+
+# -- refusals ----------------------------------------------------------------------------------------
+
+AFTER = Game("2x2", 16, start="after 2,0/0,0")
+REFUSALS = (
+    (lambda path: force(SHORT, certificate=path), "leave out all other rules"),
+    (lambda path: force(ENDED, certificate=path), "leave out all other rules"),
+    (lambda path: force(AFTER, certificate=path), "name one of these as the start"),
+    (lambda path: symbolic(AFTER, certificate=path), "name one of these as the start"),
+    (lambda _: symbolic(SHORT, strategy="sweep"), "a horizon needs the strategy sum"),
+    (lambda _: symbolic(SHORT, strategy="accumulative"), "a horizon needs the strategy sum"),
+    (lambda _: symbolic(AFTER, corollary7=True), "play from an empty board"),
+    (lambda _: check_pattern(Game("2x3", 64, pattern="lemma1", horizon=90)), "a check needs no horizon"),
+    (lambda _: check_pattern(ENDED.changed(pattern="pair", horizon=None)), "tiles x do not move"),
+    (lambda _: find_border(CELLS), "give a tile, and no pattern"),
+)
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSALS, ids=[words for _, words in REFUSALS])
+def test_a_refusal_is_one_sentence(call, words, tmp_path):
+    with pytest.raises(UsageError, match=words) as refused:
+        call(tmp_path / "proof.cert")
+    assert "\n" not in str(refused.value)
+    assert not str(refused.value).endswith(".")
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"horizon": 4}, "a start is spawned on a board of the sum 4, so the horizon must be at least 6"),
+        ({"horizon": 2, "four": 0}, "a board of the sum 2, so the horizon must be at least 4"),
+        ({"horizon": 0, "start": "empty"}, "the horizon must be at least 2"),
+        ({"horizon": 7}, "the horizon 7 is odd"),
+        (
+            {"horizon": 10, "start": "after 4,4/2,0"},
+            "a board of the sum 10, so the horizon must be at least 12",
+        ),
+        (
+            {"horizon": 10, "start": "8,4/2,0"},
+            "has the sum 14, but the game ends at the sum 10: give a board",
+        ),
+    ],
+    ids=str,
+)
+def test_horizons_that_no_start_reaches(options, words):
+    with pytest.raises(GameError, match=words):
+        Game("2x2", 16, **options)
+
+
+def test_boards_beyond_the_horizon_are_refused(tmp_path):
+    solve(SHORT, "win", table=tmp_path / "t", threads=1)
+    with open_table(tmp_path / "t") as table:
+        assert float(table.probe("2,4/2,0").value) == 0
+        with pytest.raises(BoardError, match="the sum 10, but the game ends at the sum 6"):
+            table.probe("4,4/2,0")
+
+
+def test_patterns_on_several_cells_are_named_in_messages():
+    """A wrong pattern among several: the message names the game, whose patterns are not known yet."""
+    with pytest.raises(
+        GameError, match="the pattern needs 8 on cell 0, where 2x2, to 16, 2 patterns, walls 0"
+    ):
+        Game("2x2", 16, walls=[0], pattern="8,*/*,*|*,8/*,*")
+
+
+def test_zbdds_have_masks_too():
+    for order in ORDERS:
+        sets = Families(ENDED, "binary", order, Library("zbdd", 1 << 18, 1))
+        analysis = Analysis(sets, Rules(), lambda *_: None, keep=True)
+        known = oracle.values(ENDED, "guaranteed")
+        assert analysis.run("sum") is (known.start == 1)
+        won = sets.union(analysis.won_afters.values())
+        for after, value in known.afterstates.items():
+            assert sets.holds(won, after, after=True) == (value == 1)
