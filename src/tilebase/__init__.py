@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from tilebase.files.work_folders import list_runs as list_runs
     from tilebase.files.work_folders import remove_runs as remove_runs
     from tilebase.game.board import Board as Board
+    from tilebase.game.formations import Formation as Formation
+    from tilebase.game.formations import formation as formation
+    from tilebase.game.formations import formations as formations
     from tilebase.game.game import Game as Game
     from tilebase.game.symmetry import canonical as canonical
     from tilebase.game.symmetry import orbit_size as orbit_size
@@ -149,6 +152,11 @@ _HOMES = {
         "remove_runs",
     ),
     "game.board": ("Board",),
+    "game.formations": (
+        "Formation",
+        "formation",
+        "formations",
+    ),
     "game.game": ("Game",),
     "game.symmetry": (
         "canonical",

@@ -17,10 +17,11 @@ from tilebase.cli.options import (
     GoalArgument,
     MemoryOption,
     QuietOption,
-    ShapeArgument,
+    ShapeOrGoal,
     ThreadsOption,
     make_game,
     parse_bytes,
+    title_of,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
@@ -41,7 +42,7 @@ ObjectiveOption = Annotated[
 
 
 def solve(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
@@ -113,7 +114,7 @@ def solve(
         elif chosen in ("csv", "parquet"):
             rows = _values(solution)
         else:
-            rows = _totals(solution)
+            rows = _totals(solution, title_of(question, game))
         write_rows(rows, solution.as_dict(), chosen, save)
         if solution.complete:
             work.finish()
@@ -124,8 +125,7 @@ def solve(
     return 0
 
 
-def _totals(solution: Solution) -> list[dict[str, Any]]:
-    title = str(solution.game)
+def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
     rows = [{"": "afterstates", title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
     for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete):

@@ -487,14 +487,17 @@ class Game:
             words.append(f"start {self.start}")
         for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
             value = getattr(self, name)
-            if name == "pattern" and len(self.patterns) > 1 and "|" in str(value):
-                words.append(f"{len(self.patterns)} patterns")
+            if name == "pattern" and "|" in str(value):
+                # Not self.patterns, since the error about a pattern names the game.
+                words.append(f"{str(value).count('|') + 1} patterns")
             elif value:
                 words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
         if self.fixed:
             words.append("fixed")
         if self.masks:
-            words.append(f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks")
+            words.append(
+                f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks"
+            )
         if self.horizon is not None:
             words.append(f"until the sum {self.horizon}")
         return ", ".join(words)
@@ -728,7 +731,9 @@ class Game:
     def allowed(self, cells: Sequence[int]) -> bool:
         """Whether no tile exceeds its limit, nor the largest tile, and the x stand on a mask."""
         x = self._x_code
-        return self.stands(cells) and all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
+        return self.stands(cells) and all(
+            e <= top or e == x for e, top in zip(cells, self.highest, strict=True)
+        )
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
         """The allowed slides and the afterstates that they lead to, won ones included.
