@@ -82,7 +82,8 @@ def solve(
 ) -> int:
     """Solve a game: the value of every position that can occur, by backward induction.
 
-    Prints the value of the start, averaged over the two random tiles. Values are exact up to the
+    Prints the value of the start, averaged over the two random tiles, or over the start boards of a formation,
+    which are listed too. Values are exact up to the
     rounding of their type; lower and upper are proved, in integers rounded the safe way. With -o
     all values are kept as a table for probe, play, simulate, evaluate and thin.
 
@@ -91,6 +92,8 @@ def solve(
     tilebase solve 3x3 --objective score
 
     tilebase solve 3x3 1024 --objective lower,upper
+
+    tilebase solve --formation 442 128 -o 442-128/
     """
     question = make_game(shape, goal, game)
     if by not in (None, "sum"):
@@ -133,11 +136,16 @@ def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
         if names.count(one.name) > 1:
             words += f" ({one.dtype})"
         rows.append({"": words, title: str(value)})
+        for board, values in solution.starts_by_board.items():
+            rows.append({"": f"  from {board}", title: str(values[one.label])})
     return rows
 
 
 def _values(solution: Solution) -> list[dict[str, Any]]:
+    starts = {"": solution.start, **solution.starts_by_board}
     return [
         {"objective": one.label, "kind": value.kind, "value": float(value)}
-        for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete)
+        | ({"board": board} if solution.starts_by_board else {})
+        for board, values in starts.items()
+        for one, value in zip(solution.objectives, values.values(), strict=solution.complete)
     ]

@@ -399,7 +399,8 @@ def _check_picture(text: str, what: str, shape: tuple[int, int]) -> None:
         raise GameError(f"{shown(text, 60)!r} is not a {what}: write x and . by rows, as ..x/.xx")
     if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
         raise GameError(
-            f"the {what} {shown(text, 60)} is not {shape[0]}x{shape[1]}, as the start boards are: draw them all"
+            f"the {what} {shown(text, 60)} is not {shape[0]}x{shape[1]}, as the first start board is: "
+            "draw all cells of it"
         )
 
 
