@@ -82,10 +82,10 @@ def solve(
 ) -> int:
     """Solve a game: the value of every position that can occur, by backward induction.
 
-    Prints the value of the start, averaged over the two random tiles, or over the start boards of a formation,
-    which are listed too. Values are exact up to the
-    rounding of their type; lower and upper are proved, in integers rounded the safe way. With -o
-    all values are kept as a table for probe, play, simulate, evaluate and thin.
+    Prints the value of the start, averaged over the two random tiles, or over the start boards of a
+    formation, which are listed too. Values are exact up to the rounding of their type; lower and upper
+    are proved, in integers rounded the safe way. With -o all values are kept as a table for probe, play,
+    simulate, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 

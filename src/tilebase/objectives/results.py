@@ -124,8 +124,9 @@ class Solution:
     positions:
         Afterstates solved.
     starts_by_board:
-        If the game starts from several boards after a slide, as formations do: ``starts_by_board[text][label]``
-        is the value of one of them.  `start` is their mean, least or largest value.  Empty for other games.
+        If the game starts from several boards after a slide, as formations do:
+        ``starts_by_board[text][label]`` is the value of one of them.  `start` is their mean, least or largest
+        value.  Empty for other games.
     """
 
     game: Game

@@ -243,7 +243,7 @@ def _solve_all(
                 files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
                 values.append(one.value(dense.start()))
-                by_board.append(_values_after(game, one, lambda board, _, known=dense.starts: known[board]))
+                by_board.append(_values_after(game, one, dense.starts.__getitem__))
         start = StartValues(objectives, values) if values else StartValues((), ())
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
@@ -272,35 +272,32 @@ def _check_closed(game: Game) -> None:
 def _start_values(
     path: Path, game: Game, objectives: Sequence[Objective]
 ) -> tuple[StartValues, dict[str, StartValues]]:
-    """The value of the start under each objective, by probing, and of each start board if there are several."""
+    """The value of the start under each objective, by probing, and of each of several start boards."""
     prober = Prober(Folder(path), game, objectives)
     try:
         start = StartValues(objectives, [one.value(prober.start(one)) for one in objectives])
-        by_board = [_values_after(game, one, prober.state) for one in objectives]
+        by_board = [_values_after(game, one, partial(prober.state, objective=one)) for one in objectives]
     finally:
         prober.close()
     return start, _by_board(game, objectives, by_board)
 
 
-def _values_after(
-    game: Game, objective: Objective, state: Callable[[Cells, Objective], Number]
-) -> list[Value]:
-    """The values of the start boards after a slide, of which the value of the start is the mean, least or largest.
+def _values_after(game: Game, objective: Objective, state: Callable[[Cells], Number]) -> list[Value]:
+    """The values of the start boards after a slide; the value of the start is their mean, least or largest.
 
     `state` gives the value of a board with the player to move.
     """
-    return [
-        objective.value(
-            objective.over_spawns((state(board, objective), p) for board, p in game.spawns(after))
-        )
+    folded = (
+        objective.over_spawns((state(board), p) for board, p in game.spawns(after))
         for after in game.start_afters
-    ]
+    )
+    return [objective.value(number) for number in folded]
 
 
 def _by_board(
     game: Game, objectives: Sequence[Objective], values: Sequence[Sequence[Value]]
 ) -> dict[str, StartValues]:
-    """The values of the start boards by their text, from those by objective; empty for a single start board."""
+    """The values of the start boards by their text, from those by objective; empty for a single board."""
     if len(game.start_afters) < 2 or len(values) < len(objectives):
         return {}
     return {
