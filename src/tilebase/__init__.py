@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tilebase.counting.combinatorics import BoundResult as BoundResult
     from tilebase.counting.combinatorics import bound as bound
     from tilebase.counting.counts import CountResult as CountResult
+    from tilebase.counting.formation_sizes import TableSize as TableSize
+    from tilebase.counting.formation_sizes import size_of_table as size_of_table
+    from tilebase.counting.formation_sizes import tables_that_fit as tables_that_fit
     from tilebase.dense.index import PerfectIndex as PerfectIndex
     from tilebase.errors import BoardError as BoardError
     from tilebase.errors import CorruptError as CorruptError
@@ -127,6 +130,11 @@ _HOMES = {
         "bound",
     ),
     "counting.counts": ("CountResult",),
+    "counting.formation_sizes": (
+        "TableSize",
+        "size_of_table",
+        "tables_that_fit",
+    ),
     "dense.index": ("PerfectIndex",),
     "errors": (
         "BoardError",
