@@ -1,17 +1,17 @@
 """How large the table of a formation is, and what solving it takes, before it begins.
 
-The number of boards is computed exactly.  The number of positions, that is, of boards after a slide that play
-reaches, up to symmetry and without won ones, is exact where a table was solved once: `formation_sizes.tsv` holds what
-`benchmarks/formations.py` measured.  Otherwise it is estimated by the *share* of the boards that play reaches
-(positions times symmetries, divided by boards):
+The number of boards is computed exactly.  The number of positions (boards after a slide that play reaches, up
+to symmetry, without won ones) is exact where a table was solved once: `formation_sizes.tsv` holds what
+`benchmarks/formations.py` measured.  Otherwise it is estimated by the *share* of the boards that play
+reaches (positions times symmetries, divided by boards):
 
-* A formation that was measured to a smaller goal has that share, times a factor for each doubling of the goal.  The
-  factor is the geometric mean of those measured, apart for formations where the goal wins on every cell.
+* A formation that was measured to a smaller goal has that share, times a factor for each doubling of the
+  goal.  The factor is the geometric mean of those measured, apart for formations where the goal wins anywhere.
 * A formation that was never measured has the geometric mean of the measured shares in place of its own.
 
-Expected error: predicting each measured table from smaller goals of its formation alone was wrong by a factor of
-at most 1.2 one goal further, and 1.5 three goals further.  Without its own formation the factor was up to 3.
-`leave_out` computes these numbers.
+Expected error, found by estimating each measured table without itself and larger goals of its formation
+(`leave_out`): a factor of 1.1 one goal further (at most 1.3), and 1.3 three goals further (at most 1.6).
+Without any table of its formation: 1.7 (at most 2.6).
 
 Time is the CPU time per position of the formation's largest measured table, or the median of all, on the
 machine of docs/formations.md.  Memory is the least with which the run begins.
@@ -34,7 +34,7 @@ from tilebase.game.symmetry import symmetries
 from tilebase.runtime.resources import OVERHEAD
 
 TABLE_BYTES = 60
-"""Bytes of the tables that rank boards, for each filling of half a board; measured with 2.5 to 5.9 GB of them."""
+"""Bytes of the tables that rank boards, for each filling of half a board; measured with 2.5 to 5.9 GB."""
 MOST_HALVES = 1 << 27
 """Fillings of half a board at most: the engine refuses more."""
 RANKS_KEPT = 0.29
@@ -187,13 +187,13 @@ def _known(formation: Formation) -> dict[int, Measured]:
 def _rate(known: dict[int, Measured]) -> float:
     """CPU seconds per position, of the largest table of a formation or of all large ones."""
     lines = [known[max(known)]] if known else _large()
-    return median(one.cpu_seconds / one.positions for one in lines)
+    return float(median(one.cpu_seconds / one.positions for one in lines))
 
 
 def _bytes(goal: int) -> float:
     """Bytes on disk per position; for a larger goal fewer values are 1, and they take more bytes."""
     largest = max(one.goal for one in _large() if one.goal <= goal)
-    return median(one.disk / one.positions for one in _large() if one.goal == largest)
+    return float(median(one.disk / one.positions for one in _large() if one.goal == largest))
 
 
 def _large() -> list[Measured]:
@@ -209,8 +209,7 @@ def _halves(game: Game) -> float:
 
 
 def _two_digits(number: int) -> int:
-    scale = 10 ** max(len(str(number)) - 2, 0)
-    return round(number / scale) * scale
+    return int(float(f"{number:.1e}"))
 
 
 # -- shares ------------------------------------------------------------------------------------------
@@ -266,8 +265,8 @@ def _geometric(numbers: list[float]) -> float:
 def leave_out(*, further: int | None) -> dict[tuple[str, int], float]:
     """Estimate divided by truth for each measured table, estimated from others only.
 
-    `further`: from tables of its formation to goals smaller by 2 ** further or more, and all other formations;
-    None: without its formation.
+    `further`: from tables of its formation to goals smaller by 2 ** further or more, and all other
+    formations; None: without its formation.
     """
     named = {one.name: one for one in formations()}
     found = {}
