@@ -6,7 +6,7 @@ to symmetry, without won ones) is exact where a table was solved once: `formatio
 reaches (positions times symmetries, divided by boards):
 
 * A formation that was measured to a smaller goal has that share, times a factor for each doubling of the
-  goal.  The factor is the geometric mean of those measured, apart for formations where the goal wins anywhere.
+  goal.  The factor is the geometric mean of those measured, apart for formations that win anywhere.
 * A formation that was never measured has the geometric mean of the measured shares in place of its own.
 
 Expected error, found by estimating each measured table without itself and larger goals of its formation

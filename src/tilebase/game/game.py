@@ -495,9 +495,7 @@ class Game:
         if self.fixed:
             words.append("fixed")
         if self.masks:
-            words.append(
-                f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks"
-            )
+            words.append(f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks")
         if self.horizon is not None:
             words.append(f"until the sum {self.horizon}")
         return ", ".join(words)
@@ -731,9 +729,7 @@ class Game:
     def allowed(self, cells: Sequence[int]) -> bool:
         """Whether no tile exceeds its limit, nor the largest tile, and the x stand on a mask."""
         x = self._x_code
-        return self.stands(cells) and all(
-            e <= top or e == x for e, top in zip(cells, self.highest, strict=True)
-        )
+        return self.stands(cells) and all(e <= top or e == x for e, top in zip(cells, self.highest, strict=True))
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
         """The allowed slides and the afterstates that they lead to, won ones included.
