@@ -111,7 +111,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["reproduce", "somebody"], 2, "choose one of"),
         (["reproduce", "--budget", "soon"], 2, "not a time"),
         (["count", "2x2", "--colour"], 2, "Unknown option"),
-        (["count"], 2, "count needs a SHAPE: Rows x columns, as 4x4"),
+        (["count"], 2, "a SHAPE is missing: Rows x columns, as 4x4"),
         (["count", "2x2", "many"], 2, "GOAL"),
         (["recount"], 2, "recount"),
     ],

@@ -8,7 +8,7 @@ import pytest
 
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.questions.reproduce import Fact, agrees, judge, read_facts, reproduce, summary
+from tilebase.questions.reproduce import SOURCES, Fact, agrees, judge, read_facts, reproduce, summary
 from tilebase.small.oracle import values
 
 
@@ -26,7 +26,7 @@ def test_what_is_computed_agrees(source):
 
 def test_every_line_of_every_file_is_read():
     facts = read_facts()
-    assert len(facts) == sum(len(read_facts(source)) for source in ("lees-miller", "slizkov", "edixhoven"))
+    assert len(facts) == sum(len(read_facts(source)) for source in SOURCES)
     assert {fact.file for fact in facts} >= {"state_counts.tsv", "checkerboards.tsv", "layer_sizes.tsv"}
     assert all(fact.published and fact.question for fact in facts if fact.file != "symbolic_solving.tsv")
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tilebase.counting.combinatorics import BoundResult as BoundResult
     from tilebase.counting.combinatorics import bound as bound
     from tilebase.counting.counts import CountResult as CountResult
+    from tilebase.counting.formation_sizes import TableSize as TableSize
+    from tilebase.counting.formation_sizes import size_of_table as size_of_table
+    from tilebase.counting.formation_sizes import tables_that_fit as tables_that_fit
     from tilebase.dense.index import PerfectIndex as PerfectIndex
     from tilebase.errors import BoardError as BoardError
     from tilebase.errors import CorruptError as CorruptError
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     from tilebase.files.work_folders import list_runs as list_runs
     from tilebase.files.work_folders import remove_runs as remove_runs
     from tilebase.game.board import Board as Board
+    from tilebase.game.formations import Formation as Formation
+    from tilebase.game.formations import formation as formation
+    from tilebase.game.formations import formations as formations
     from tilebase.game.game import Game as Game
     from tilebase.game.symmetry import canonical as canonical
     from tilebase.game.symmetry import orbit_size as orbit_size
@@ -124,6 +130,11 @@ _HOMES = {
         "bound",
     ),
     "counting.counts": ("CountResult",),
+    "counting.formation_sizes": (
+        "TableSize",
+        "size_of_table",
+        "tables_that_fit",
+    ),
     "dense.index": ("PerfectIndex",),
     "errors": (
         "BoardError",
@@ -149,6 +160,11 @@ _HOMES = {
         "remove_runs",
     ),
     "game.board": ("Board",),
+    "game.formations": (
+        "Formation",
+        "formation",
+        "formations",
+    ),
     "game.game": ("Game",),
     "game.symmetry": (
         "canonical",

@@ -22,6 +22,7 @@ from tilebase.cli.count import count
 from tilebase.cli.evaluate import evaluate
 from tilebase.cli.export import export
 from tilebase.cli.force import force
+from tilebase.cli.formations import formations
 from tilebase.cli.graph import graph
 from tilebase.cli.index import index
 from tilebase.cli.lemma import lemma
@@ -50,7 +51,7 @@ app = App(
     suppress_keyboard_interrupt=False,  # main prints whether the work can be continued
 )
 COMMANDS = {
-    "Solve and count": (solve, count, index, plan),
+    "Solve and count": (solve, count, index, plan, formations),
     "Prove and force": (prove, force, symbolic, check, lemma, limits, pattern),
     "Ask a table": (probe, play, simulate, evaluate, thin, verify),
     "Draw": (plot, graph),

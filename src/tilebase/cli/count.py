@@ -17,12 +17,13 @@ from tilebase.cli.options import (
     MemoryOption,
     OutputOption,
     QuietOption,
-    ShapeArgument,
+    ShapeOrGoal,
     StatsOption,
     ThreadsOption,
     WorkOption,
     make_game,
     parse_bytes,
+    title_of,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def count(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
@@ -76,7 +77,7 @@ def count(
     columns = _columns(by)
     chosen = choose_format(form, output)
     if bound:
-        _bound(question, columns, chosen, output)
+        _bound(question, title_of(question, game), columns, chosen, output)
         return 0
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
@@ -94,7 +95,7 @@ def count(
                 threads=threads, up_to=up_to, anyway=anyway, progress=progress, work=costs.append,
             )  # fmt: skip
         rows: list[dict[str, Any]] = (
-            list(result.rows(columns)) if columns else _totals(question, result.totals)
+            list(result.rows(columns)) if columns else _totals(title_of(question, game), result.totals)
         )
         write_rows(rows, result.as_dict(), chosen, output)
         folder.finish()  # only after the result was written, so that it cannot be lost
@@ -115,11 +116,11 @@ def _columns(by: str | None) -> tuple[str, ...]:
     return columns
 
 
-def _totals(game: Game, totals: dict[str, int]) -> list[dict[str, Any]]:
-    return [{"": name.replace("_", " "), str(game): number} for name, number in totals.items()]
+def _totals(title: str, totals: dict[str, int]) -> list[dict[str, Any]]:
+    return [{"": name.replace("_", " "), title: number} for name, number in totals.items()]
 
 
-def _bound(game: Game, columns: tuple[str, ...], form: str, output: Path | None) -> None:
+def _bound(game: Game, title: str, columns: tuple[str, ...], form: str, output: Path | None) -> None:
     from tilebase.counting.combinatorics import bound
 
     if "max" in columns:
@@ -131,7 +132,7 @@ def _bound(game: Game, columns: tuple[str, ...], form: str, output: Path | None)
         {"sum": total} | {name: getattr(result, f"{name}_by_sum").get(total, 0) for name in names}
         for total in sorted(result.boards_by_sum)
     ]
-    rows = by_sum if columns else _totals(game, totals)
+    rows = by_sum if columns else _totals(title, totals)
     write_rows(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, form, output)
 
 

@@ -13,6 +13,7 @@ from tilebase.cli.options import (
     GoalArgument,
     OutputOption,
     ShapeArgument,
+    ShapeOrGoal,
     make_game,
 )
 from tilebase.cli.output import choose_format, write_rows
@@ -26,7 +27,7 @@ index = App(name="index")
 
 @index.default
 def sizes(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,

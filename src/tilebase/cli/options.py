@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from tilebase.errors import UsageError
+from tilebase.game.formations import formation
 from tilebase.game.game import Game
 
-ShapeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4, or three sizes, as 2x2x3.")]
+SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
+ShapeArgument = Annotated[str, Parameter(help=SHAPE_HELP)]
+ShapeOrGoal = Annotated[str, Parameter(help=f"{SHAPE_HELP} With --formation: the goal.")]
+"""Left out (``""``) only if a formation is played for a goal sum; `make_game` checks."""
 GoalArgument = Annotated[
     int | None, Parameter(help="The tile that wins; leave it out to play on without a goal.")
 ]
@@ -91,13 +95,42 @@ class GameOptions:
             "and no slide may move it away; values by that rule are lower.",
         ),
     ] = False
+    masks: Annotated[
+        str,
+        Parameter(help="Pictures of the cells that must hold an x after each slide: `..../..../..xx/xxxx`."),
+    ] = ""
+    horizon: Annotated[
+        int | None, Parameter(help="Sum of the tiles at which play ends: no tile is spawned any more.")
+    ] = None
+    formation: Annotated[
+        str | None,
+        Parameter(
+            help="Play in this formation, which tilebase formations lists, or in that of FILE.toml; the goal "
+            "is the only argument then."
+        ),
+    ] = None
+    steps: Annotated[
+        int | None, Parameter(help="Layers from the start of the formation to its end, instead of --horizon.")
+    ] = None
+    at_least: Annotated[
+        bool, Parameter(negative=(), help="In a formation, tiles larger than the goal win on its cells too.")
+    ] = False
 
 
 DEFAULT_GAME = GameOptions()
+WITH_FORMATION = ("four", "goal_sum", "horizon", "formation", "steps", "at_least")
+"""The options that go with a formation; it says all others itself."""
 
 
 def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
     """The game that the arguments describe.  Raises `UsageError`."""
+    if options.formation is not None:
+        return _game_in_formation(options.formation, shape, goal, options)
+    if options.steps is not None or options.at_least:
+        name = "--steps" if options.steps is not None else "--at-least"
+        raise UsageError(f"{name} is for formations: name one, as --formation 442")
+    if not shape:
+        raise UsageError(f"a SHAPE is missing: {SHAPE_HELP.rstrip('.')}, or a --formation and its goal")
     return Game(
         shape,
         goal,
@@ -110,7 +143,41 @@ def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
         walls=parse_cells(options.walls),
         unmergeable=parse_cells(options.unmergeable),
         fixed=options.fixed,
+        masks=options.masks,
+        horizon=options.horizon,
     )
+
+
+def _game_in_formation(name: str, first: str, second: int | None, options: GameOptions) -> Game:
+    """The game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
+    chosen = formation(name)
+    for field in fields(options):
+        if field.name not in WITH_FORMATION and getattr(options, field.name) != field.default:
+            option = field.name.replace("_", "-")
+            raise UsageError(f"--{option} and --formation contradict each other: leave one of the two out")
+    if second is not None or not re.fullmatch(r"\d{0,9}", first.strip()):
+        given = first if second is None else f"{first} {second}"
+        raise UsageError(f"with a formation, give the goal alone: --formation {name} 512, not {given}")
+    return chosen.game(
+        int(first) if first.strip() else None, four=options.four, horizon=options.horizon,
+        steps=options.steps, goal_sum=options.goal_sum, at_least=options.at_least,
+    )  # fmt: skip
+
+
+def title_of(game: Game, options: GameOptions) -> str:
+    """A short name of a game for the head of a table: a formation by its name."""
+    if options.formation is None:
+        return str(game)
+    words = [f"formation {Path(options.formation).stem}"]
+    if options.goal_sum is not None:
+        words.append(f"to the sum {options.goal_sum}")
+    else:
+        least = min((e for pattern in game.patterns for e in pattern if e), default=game.goal_exponent or 0)
+        words.append(f"to {2**least}{' or more' * options.at_least}")
+    words += [f"four {game.four}"] * (options.four != DEFAULT_GAME.four)
+    if options.horizon is not None or options.steps is not None:
+        words.append(f"until the sum {game.horizon}")
+    return ", ".join(words)
 
 
 def parse_cells(text: str) -> list[int]:

@@ -111,7 +111,7 @@ def write_rows(
     if form == "json":
         write_document(document, file)
     elif form == "table":
-        write_text(_table(rows) + (f"{signature()}\n" if signed else ""), file)
+        write_text(table_text(rows) + (f"{signature()}\n" if signed else ""), file)
     elif form == "csv":
         write_text(_csv(with_version(rows)), file)
     else:
@@ -127,7 +127,7 @@ def write_text(text: str, file: Path | None) -> None:
     write_whole(file, text)
 
 
-def _table(rows: Sequence[Row]) -> str:
+def table_text(rows: Sequence[Row]) -> str:
     """Aligned columns with thousands separators."""
     if not rows:
         return "nothing to show\n"
@@ -165,4 +165,4 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
         raise MissingExtraError(PYARROW) from error
     table = pa.Table.from_pylist([dict(row) for row in rows])
     with atomic_file(file) as whole:
-        pq.write_table(table.replace_schema_metadata({"tilebase": __version__}), whole)
+        pq.table_text(table.replace_schema_metadata({"tilebase": __version__}), whole)

@@ -9,7 +9,7 @@ from tilebase.cli.options import (
     GoalArgument,
     MemoryOption,
     OutputOption,
-    ShapeArgument,
+    ShapeOrGoal,
     make_game,
     parse_bytes,
 )
@@ -21,7 +21,7 @@ from tilebase.objectives.objective import parse_objectives
 
 
 def plan(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,

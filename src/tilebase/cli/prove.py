@@ -15,7 +15,7 @@ from tilebase.cli.options import (
     GoalArgument,
     MemoryOption,
     QuietOption,
-    ShapeArgument,
+    ShapeOrGoal,
     StatsOption,
     ThreadsOption,
     WorkOption,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def prove(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,

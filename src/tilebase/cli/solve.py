@@ -17,10 +17,11 @@ from tilebase.cli.options import (
     GoalArgument,
     MemoryOption,
     QuietOption,
-    ShapeArgument,
+    ShapeOrGoal,
     ThreadsOption,
     make_game,
     parse_bytes,
+    title_of,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
@@ -41,7 +42,7 @@ ObjectiveOption = Annotated[
 
 
 def solve(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,
@@ -82,15 +83,18 @@ def solve(
 ) -> int:
     """Solve a game: the value of every position that can occur, by backward induction.
 
-    Prints the value of the start, averaged over the two random tiles. Values are exact up to the
-    rounding of their type; lower and upper are proved, in integers rounded the safe way. With -o
-    all values are kept as a table for probe, play, simulate, evaluate and thin.
+    Prints the value of the start, averaged over the two random tiles, or over the start boards of a
+    formation, which are listed too. Values are exact up to the rounding of their type; lower and upper
+    are proved, in integers rounded the safe way. With -o all values are kept as a table for probe, play,
+    simulate, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
     tilebase solve 3x3 --objective score
 
     tilebase solve 3x3 1024 --objective lower,upper
+
+    tilebase solve --formation 442 128 -o 442-128/
     """
     question = make_game(shape, goal, game)
     if by not in (None, "sum"):
@@ -115,7 +119,7 @@ def solve(
         elif chosen in ("csv", "parquet"):
             rows = _values(solution)
         else:
-            rows = _totals(solution)
+            rows = _totals(solution, title_of(question, game))
         write_rows(rows, solution.as_dict(), chosen, save)
         if solution.complete:
             work.finish()
@@ -126,8 +130,7 @@ def solve(
     return 0
 
 
-def _totals(solution: Solution) -> list[dict[str, Any]]:
-    title = str(solution.game)
+def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
     rows = [{"": "afterstates", title: f"{solution.positions:,}"}]
     names = [one.name for one in solution.objectives]
     for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete):
@@ -135,11 +138,16 @@ def _totals(solution: Solution) -> list[dict[str, Any]]:
         if names.count(one.name) > 1:
             words += f" ({one.dtype})"
         rows.append({"": words, title: str(value)})
+        for board, values in solution.starts_by_board.items():
+            rows.append({"": f"  from {board}", title: str(values[one.label])})
     return rows
 
 
 def _values(solution: Solution) -> list[dict[str, Any]]:
+    starts = {"": solution.start, **solution.starts_by_board}
     return [
         {"objective": one.label, "kind": value.kind, "value": float(value)}
-        for one, value in zip(solution.objectives, solution.start.values(), strict=solution.complete)
+        | ({"board": board} if solution.starts_by_board else {})
+        for board, values in starts.items()
+        for one, value in zip(solution.objectives, values.values(), strict=solution.complete)
     ]

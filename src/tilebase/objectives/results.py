@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tilebase.errors import CorruptError, MissingObjectiveError
@@ -123,6 +123,10 @@ class Solution:
         largest of their values, as the objective says.  Empty if the pass stopped before the start.
     positions:
         Afterstates solved.
+    starts_by_board:
+        If the game starts from several boards after a slide, as formations do:
+        ``starts_by_board[text][label]`` is the value of one of them.  `start` is their mean, least or largest
+        value.  Empty for other games.
     """
 
     game: Game
@@ -130,6 +134,7 @@ class Solution:
     layers: tuple[tuple[LayerSummary, ...], ...]
     start: StartValues
     positions: int
+    starts_by_board: Mapping[str, StartValues] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
         values = ", ".join(f"{label} {value}" for label, value in self.start.items())
@@ -162,10 +167,15 @@ class Solution:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
+        boards = {
+            board: [value.as_dict() for value in values.values()]
+            for board, values in self.starts_by_board.items()
+        }
         return {
             "game": self.game.identity,
             "objectives": [objective.identity for objective in self.objectives],
             "start": [value.as_dict() for value in self.start.values()],
+            **({"starts_by_board": boards} if boards else {}),
             "positions": self.positions,
             "complete": self.complete,
             "layers": list(self.rows()),

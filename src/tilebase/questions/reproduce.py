@@ -27,7 +27,8 @@ from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
 from tilebase.counting.estimates import THREAD_RATE, counting
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
+from tilebase.game.formations import formation
+from tilebase.game.game import Cells, Game
 from tilebase.game.notation import parse_shape
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
 from tilebase.patterns.moves import replay
@@ -41,8 +42,14 @@ from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, symbolic
 from tilebase.runtime.resources import check_resources
 from tilebase.small import oracle
+from tilebase.tables.slides import Slider
 
-SOURCES = {"lees-miller": "Lees-Miller", "slizkov": "Slizkov", "edixhoven": "Edixhoven"}
+SOURCES = {
+    "lees-miller": "Lees-Miller",
+    "slizkov": "Slizkov",
+    "edixhoven": "Edixhoven",
+    "endgames": "2048EndgameTablebase",
+}
 
 
 @dataclass(frozen=True)
@@ -175,11 +182,18 @@ class _Counts:
         self._results: dict[Game, CountResult] = {}
         self.forced: dict[Game, Forced] = {}
         self.symbolic: dict[tuple[object, ...], Symbolic] = {}
+        self._boards: dict[Game, dict[str, int]] = {}
 
     def __call__(self, game: Game) -> CountResult:
         if game not in self._results:
             self._results[game] = count(game)
         return self._results[game]
+
+    def boards_after_slides(self, game: Game) -> dict[str, int]:
+        """By quantity of `formations.tsv`, the number of boards."""
+        if game not in self._boards:
+            self._boards[game] = _boards_after_slides(game)
+        return self._boards[game]
 
 
 def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
@@ -425,6 +439,40 @@ def _measured(what: str, lines: list[Line]) -> Any:
     return {"nodes": nodes, "states": states, "bytes_per_state": Fraction(nodes * NODE_BYTES, states)}[what]
 
 
+def _claim_formations(fact: Fact, counts: _Counts) -> Claim | None:
+    """Claim a line about the table of a formation; the source counts boards that win after a slide, too."""
+    if fact.file != "formations.tsv":
+        return None
+    game = formation(fact.columns["formation"]).game(int(fact.columns["goal"]))
+    if fact.columns["quantity"] == "value_of_the_start":
+        return Claim(lambda: Fraction(float(solve(game).value)), SOLVING * counting_seconds(game))
+    return Claim(lambda: counts.boards_after_slides(game)[fact.columns["quantity"]], 40.0)
+
+
+def _boards_after_slides(game: Game) -> dict[str, int]:
+    """How many boards a slide can make, without symmetry, and how many can still win: by plain rules.
+
+    Of the sums from the horizon on, only won boards count as able to win.
+    """
+    slider = Slider(game)
+    won: set[Cells] = set()
+    following: dict[Cells, list[list[Cells]]] = {}
+    waiting = list(game.start_afters)
+    while waiting:
+        after = waiting.pop()
+        if after in following:
+            continue
+        slides = [slider.slides(board) for board, _ in game.spawns(after)]
+        won.update(result for found in slides for _, result, wins in found if wins)
+        following[after] = [[result for _, result, _ in found] for found in slides]
+        waiting += [result for found in slides for _, result, wins in found if not wins]
+    able = set(won)
+    for after in sorted(following, key=game.sum, reverse=True):
+        if any(result in able for results in following[after] for result in results):
+            able.add(after)
+    return {"boards_generated": len(following) + len(won), "boards_worth_more_than_0": len(able)}
+
+
 CLAIMS = (
     _claim_counts,
     _claim_sizes,
@@ -434,6 +482,7 @@ CLAIMS = (
     _claim_shortest,
     _claim_bounds,
     _claim_symbolic,
+    _claim_formations,
 )
 
 
@@ -480,7 +529,7 @@ def _first_number(text: str) -> Fraction:
     return Fraction(found[0])
 
 
-UNITS = {"float16": 2.0**-11, "float32": 2.0**-24}
+UNITS = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
 """The largest rounding error of a number just below 1 (0.5 ulp)."""
 
 

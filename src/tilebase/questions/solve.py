@@ -20,10 +20,10 @@ from tilebase.files.reachable import Reachable
 from tilebase.files.run import Question, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder, read_file
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
-from tilebase.objectives.values import Value
+from tilebase.objectives.values import Number, Value
 from tilebase.questions.spaces import SPACES, choose_space, expected
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
@@ -144,7 +144,7 @@ def solve(
             finally:
                 backward_pass.close()
         complete = down_to is None or down_to <= min(sizes, default=down_to)
-        starts = _start_values(path, game, objectives) if complete else StartValues((), ())
+        starts, boards = _start_values(path, game, objectives) if complete else (StartValues((), ()), {})
         if complete and table is not None:
             files = _checksums(run, stored)
             write_manifest(path, before, game, counts.totals, objectives, starts, files)
@@ -152,7 +152,8 @@ def solve(
     summaries = tuple(
         tuple(layer for total, layer in sorted(values.layers.items()) if total >= least) for values in stored
     )
-    return Solution(game, objectives, summaries, starts, sum(layer.positions for layer in summaries[0]))
+    positions = sum(layer.positions for layer in summaries[0])
+    return Solution(game, objectives, summaries, starts, positions, boards)
 
 
 def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
@@ -223,6 +224,7 @@ def _solve_all(
     index = PerfectIndex(game)
     layers: list[tuple[LayerSummary, ...]] = []
     values: list[Value] = []
+    by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
     files: dict[int, dict[str, str]] = {}
     with RunFolder(path, Question(game, keep="counts")):
         before = read_before(path, game, "all")
@@ -240,13 +242,16 @@ def _solve_all(
                 files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
                 values.append(one.value(dense.start()))
+                by_board.append(_values_after(game, one, dense.starts.__getitem__))
         start = StartValues(objectives, values) if values else StartValues((), ())
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
             counts = {"boards": sum(sizes.values())}
             write_manifest(path, before, game, counts, objectives, start, files, "all")
     positions = sum(layer.positions for layer in layers[0])
-    return Solution(game, tuple(objectives), tuple(layers), start, positions)
+    return Solution(
+        game, tuple(objectives), tuple(layers), start, positions, _by_board(game, objectives, by_board)
+    )
 
 
 def _check_closed(game: Game) -> None:
@@ -263,13 +268,41 @@ def _check_closed(game: Game) -> None:
         )
 
 
-def _start_values(path: Path, game: Game, objectives: Sequence[Objective]) -> StartValues:
-    """The value of the start under each objective, by probing."""
+def _start_values(
+    path: Path, game: Game, objectives: Sequence[Objective]
+) -> tuple[StartValues, dict[str, StartValues]]:
+    """The value of the start under each objective, by probing, and of each of several start boards."""
     prober = Prober(Folder(path), game, objectives)
     try:
-        return StartValues(objectives, [one.value(prober.start(one)) for one in objectives])
+        start = StartValues(objectives, [one.value(prober.start(one)) for one in objectives])
+        by_board = [_values_after(game, one, partial(prober.state, objective=one)) for one in objectives]
     finally:
         prober.close()
+    return start, _by_board(game, objectives, by_board)
+
+
+def _values_after(game: Game, objective: Objective, state: Callable[[Cells], Number]) -> list[Value]:
+    """The values of the start boards after a slide; the value of the start is their mean, least or largest.
+
+    `state` gives the value of a board with the player to move.
+    """
+    folded = (
+        objective.over_spawns((state(board), p) for board, p in game.spawns(after))
+        for after in game.start_afters
+    )
+    return [objective.value(number) for number in folded]
+
+
+def _by_board(
+    game: Game, objectives: Sequence[Objective], values: Sequence[Sequence[Value]]
+) -> dict[str, StartValues]:
+    """The values of the start boards by their text, from those by objective; empty for a single board."""
+    if len(game.start_afters) < 2 or len(values) < len(objectives):
+        return {}
+    return {
+        game.format(after): StartValues(objectives, [under[at] for under in values])
+        for at, after in enumerate(game.start_afters)
+    }
 
 
 def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:

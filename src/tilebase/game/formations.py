@@ -1,0 +1,416 @@
+"""Formations: where the large tiles of an endgame stand, by name, and the games that are played with them.
+
+Nobody can solve 4x4 to 2048, so players solve its endgames.  Some large tiles x stay in a corner, and the
+other cells make the next goal.  A formation says
+
+* on which cells the x may stand after each slide (`masks`; see `game.masks`);
+* on which cells the goal wins (`goal_cells`);
+* on which boards, after a slide, play starts (`starts`);
+* how long play may take.  As in the source, there are ``goal // 2 + extra`` *steps*: layers of the sums
+  start, start + 2, start + 4 and so on.
+
+Of its last two layers the source keeps the won boards only.  So a board after a slide that is not won and
+has the sum ``start + 2 * (steps - 2)`` or more is worth 0.  This sum is the horizon of the game.
+
+`formations.tsv` holds the formations that players name, with their source.  Your own are written as TOML::
+
+    masks = ["..../..../..xx/xxxx"]
+    goal_cells = "..../..../.x../...."
+    starts = ["2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"]
+    extra = 48
+
+Rows of a picture may also be lines of a longer text.  `masks` may be left out: then the x may be anywhere.
+So may `goal_cells`: then the goal wins on every cell.  A sum, `horizon`, may stand in place of `extra`.  With
+``fixed = true`` the x are walls.  The start boards give the shape, which need not be 4x4.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tilebase.errors import GameError, StorageError
+from tilebase.game.game import Game
+from tilebase.game.notation import count_of, integer_of
+from tilebase.runtime.documents import shown
+
+EXTRA = 48
+"""Steps beyond half of the goal, where a file names neither these nor a horizon."""
+MOST_BYTES = 1 << 16
+"""Bytes of a file with a formation; real ones have less than a thousand."""
+MOST_CELLS = 32
+"""Cells of a board, and rows of a text: a file may be hostile."""
+KEYS = ("name", "masks", "goal_cells", "starts", "extra", "horizon", "fixed")
+"""What a file may say."""
+
+
+@dataclass(frozen=True)
+class Formation:
+    """Where large tiles x stand, where the goal wins, and where play starts; `game` makes a game of it.
+
+    Parameters
+    ----------
+    name, category:
+        As players call it; ``"own"`` is the category of a formation from a file.
+    masks:
+        Pictures of the cells that must hold an x after each slide, ``"..../..../..xx/xxxx"``; one of them
+        is enough.  None: the x may be anywhere.
+    goal_cells:
+        A picture of the cells on which the goal wins.
+    starts:
+        Boards after a slide: ``"2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"``.  Each is as probable as the others.
+    extra:
+        There are ``goal // 2 + extra`` steps; None if the formation has a horizon or none.
+    fixed:
+        Whether the x are walls, which nothing moves.
+    horizon:
+        The sum at which play ends, whatever the goal is; None if `extra` says it.
+
+    Raises
+    ------
+    GameError
+        If the pictures and boards do not fit together.
+
+    >>> formation("442").game(128).horizon
+    228
+    """
+
+    name: str
+    category: str
+    masks: tuple[str, ...]
+    goal_cells: str
+    starts: tuple[str, ...]
+    extra: int | None = EXTRA
+    fixed: bool = False
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.starts:
+            raise GameError(f"the formation {self.name} has no start board: name at least one")
+        for what, pictures in (("mask", self.masks), ("picture of goal cells", (self.goal_cells,))):
+            for one in pictures:
+                _check_picture(one, what, self.shape)
+        if not self._playing_cells & self._goals:
+            raise GameError(
+                f"no goal cell of the formation {self.name} can hold a tile: name other goal cells"
+            )
+
+    # -- as a value ------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<Formation {self.name}: {self.picture}>"
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns.  Raises `GameError` if the start boards have no shape."""
+        rows = [row.split(",") for row in self.starts[0].split("/")]
+        if len({len(row) for row in rows}) > 1:
+            raise GameError(f"the rows of the start board {shown(self.starts[0])} differ in length")
+        return len(rows), len(rows[0])
+
+    @cached_property
+    def x_cells(self) -> tuple[int, ...]:
+        """The cells of the x on the first start board."""
+        return tuple(cell for cell, word in enumerate(_words(self.starts[0])) if word == "x")
+
+    @property
+    def free_cells(self) -> int:
+        """How many cells the x leave to other tiles."""
+        return self.shape[0] * self.shape[1] - len(self.x_cells)
+
+    @cached_property
+    def start_sum(self) -> int:
+        """The largest sum of the start boards, from which steps are counted."""
+        return max(sum(int(word) for word in _words(board) if word.isdecimal()) for board in self.starts)
+
+    @cached_property
+    def _goals(self) -> frozenset[int]:
+        return frozenset(_cells(self.goal_cells))
+
+    @cached_property
+    def _playing_cells(self) -> frozenset[int]:
+        """The cells that do not hold an x on every board."""
+        held = [frozenset(self.x_cells)] if self.fixed else [frozenset(_cells(mask)) for mask in self.masks]
+        every = frozenset(range(self.shape[0] * self.shape[1]))
+        return every - frozenset.intersection(*held) if held else every
+
+    @property
+    def wins_anywhere(self) -> bool:
+        """Whether the goal wins on every cell that a tile can stand on."""
+        return self._playing_cells <= self._goals
+
+    @property
+    def picture(self) -> str:
+        """Where the x stand at the first start, and the goal cells as ``o`` if these are not all cells."""
+        words = [
+            "x" if cell in self.x_cells
+            else "o" if cell in self._goals and not self.wins_anywhere
+            else "."
+            for cell in range(self.shape[0] * self.shape[1])
+        ]  # fmt: skip
+        return _by_rows(words, self.shape[1])
+
+    # -- games -----------------------------------------------------------------------------------
+
+    @property
+    def least_goal(self) -> int:
+        """The least goal for which the formation says how long play takes."""
+        largest = max([int(w) for board in self.starts for w in _words(board) if w.isdecimal()], default=0)
+        goal = max(8, 2 * largest)
+        while self.extra is not None and 2 * (goal // 2 + self.extra - 2) <= 0:
+            goal *= 2
+        return goal
+
+    @cached_property
+    def largest_goal(self) -> int:
+        """The largest goal that the free cells can make, or that the horizon leaves time for."""
+        largest = max([4, *(int(w) for board in self.starts for w in _words(board) if w.isdecimal())])
+        most = largest << self.free_cells - 1
+        if self.horizon is not None:
+            most = min(most, 1 << (self.horizon + 2).bit_length() - 1)
+        return min(most, 1 << 14) if self.x_cells else most
+
+    def game(
+        self,
+        goal: int | None = None,
+        *,
+        four: Fraction | float | str | int = "1/10",
+        horizon: int | None = None,
+        steps: int | None = None,
+        goal_sum: int | None = None,
+        at_least: bool = False,
+    ) -> Game:
+        """The game that makes a goal in this formation.
+
+        Parameters
+        ----------
+        goal:
+            The tile that wins on a goal cell after a slide; None with `goal_sum`.
+        four:
+            The probability of a spawned 4.
+        horizon, steps:
+            The sum at which play ends, or the number of layers that the source would have, in place of what
+            the formation says.  ``horizon = start_sum + 2 * (steps - 2)``.
+        goal_sum:
+            Play is won as soon as a spawn makes this sum; there is no goal tile, and no horizon unless named.
+        at_least:
+            A tile larger than the goal wins on the goal cells, too.
+
+        Raises
+        ------
+        GameError
+            If the formation cannot make the goal, or horizon, steps and goal do not go together.
+
+        >>> formation("l3").game(64)
+        Game('4x4', 64, start='after 2,0,0,0/0,0,0,0/2,x,x,x/4,x,x,x|0,0,0,0/0,0,0,2/4,x,x,x/2,x,x,x', \
+unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
+        """
+        if (goal is None) == (goal_sum is None):
+            raise GameError(f"the formation {self.name} needs a goal or a goal sum: name one of the two")
+        if horizon is not None and steps is not None:
+            raise GameError("the horizon is a sum or a number of steps: name one of the two")
+        if steps is not None:
+            horizon = self.start_sum + 2 * (integer_of(steps, "number of steps") - 2)
+        common: dict[str, Any] = {
+            "four": four, "start": f"after {'|'.join(self.starts)}", "fixed": self.fixed,
+            "masks": self.masks, "unmergeable": self.x_cells,
+        }  # fmt: skip
+        if goal is None:
+            if at_least:
+                raise GameError(
+                    "at least is for a goal tile: a goal sum is always reached by that much or more"
+                )
+            return Game(self.shape, goal_sum=goal_sum, horizon=horizon, **common)
+        common["horizon"] = self._horizon_for(goal, horizon)
+        if self.wins_anywhere:
+            return Game(self.shape, goal, **common)
+        found = Game(self.shape, pattern=self._pattern([goal]), **common)
+        larger = [goal << n for n in range(15) if goal << n <= 1 << max(found.tops)]
+        return found.changed(pattern=self._pattern(larger)) if at_least else found
+
+    def _horizon_for(self, goal: int, horizon: int | None) -> int | None:
+        """The sum at which play to a goal ends.  Raises `GameError` if the goal cannot be made until then."""
+        least, most = self.least_goal, self.largest_goal
+        tile = integer_of(goal, "goal")
+        if tile < 2 or tile & (tile - 1):
+            raise GameError(f"goal {tile} is not a power of two above 1: write 128, 256 and so on")
+        if horizon is not None:
+            least = min(least, tile)
+        if not least <= tile <= most:
+            free = count_of(self.free_cells, "free cell")
+            raise GameError(
+                f"the formation {self.name} has {free}: choose a goal from {least} to {most}, not {tile}"
+            )
+        if horizon is None:
+            steps = None if self.extra is None else tile // 2 + self.extra
+            horizon = self.horizon if steps is None else self.start_sum + 2 * (steps - 2)
+        elif tile > horizon + 2:
+            raise GameError(f"the tile {tile} cannot be made below the horizon {horizon}: give a larger one")
+        return horizon
+
+    def _pattern(self, tiles: list[int]) -> str:
+        count = self.shape[0] * self.shape[1]
+        return "|".join(
+            _by_rows(["*"] * cell + [str(tile)] + ["*"] * (count - cell - 1), self.shape[1], ",")
+            for tile in tiles
+            for cell in sorted(self._goals & self._playing_cells)
+        )
+
+
+# -- the catalogue ---------------------------------------------------------------------------------
+
+
+@cache
+def formations() -> tuple[Formation, ...]:
+    """All formations that have a name, in the order of the source.
+
+    >>> len(formations())
+    26
+    """
+    text = files("tilebase.game").joinpath("formations.tsv").read_text("utf-8")
+    rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
+    return tuple(_listed(dict(zip(rows[0], row, strict=True))) for row in rows[1:])
+
+
+def _listed(row: dict[str, str]) -> Formation:
+    return Formation(
+        row["name"], row["category"], tuple(row["masks"].split("|")) if row["masks"] else (),
+        row["goal_cells"], tuple(row["starts"].split("|")), int(row["extra"]),
+        fixed=row["category"] == "variant",
+    )  # fmt: skip
+
+
+def formation(name_or_path: str | Path) -> Formation:
+    """The formation of a name, in upper or lower case, or of a TOML file (see the module).
+
+    Raises `GameError` if no formation has this name or the file holds none, and `StorageError` if
+    the file cannot be read.
+
+    >>> formation("ll").name
+    'LL'
+    """
+    if isinstance(name_or_path, Path) or name_or_path.lower().endswith(".toml"):
+        return _read(Path(name_or_path))
+    known = {one.name.lower(): one for one in formations()}
+    wanted = name_or_path.strip().lower()
+    if wanted in known:
+        return known[wanted]
+    near = [known[name].name for name in difflib.get_close_matches(wanted, known, 4, 0.5)]
+    hint = f"did you mean {' or '.join(near)}?" if near else "tilebase formations lists them"
+    raise GameError(f"no formation is called {shown(name_or_path, 40)!r}; {hint} (a file ends in .toml)")
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _read(path: Path) -> Formation:
+    """The formation of a file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise StorageError(
+            f"cannot read {shown(path)}: {getattr(error, 'strerror', None) or error}"
+        ) from error
+    if len(data) > MOST_BYTES:
+        raise GameError(f"{path} has more than {MOST_BYTES} bytes: a formation is a few lines")
+    try:
+        values = tomllib.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise GameError(f"{path} is not a formation in TOML: {shown(error)}") from error
+    try:
+        return _own(values, path.stem)
+    except GameError as error:
+        raise GameError(f"{path}: {error}") from error
+
+
+def _own(values: dict[str, Any], stem: str) -> Formation:
+    """The formation that the values of a file describe."""
+    for key in values:
+        if key not in KEYS:
+            raise GameError(f"{shown(key, 40)!r} is not a key of a formation: write {', '.join(KEYS)}")
+    if "extra" in values and "horizon" in values:
+        raise GameError("extra steps and a horizon contradict each other: leave one of the two out")
+    starts = tuple(_board(text) for text in _texts(values, "starts"))
+    if not starts:
+        raise GameError("starts are missing: list at least one board after a slide")
+    goals = _texts(values, "goal_cells")
+    masks = tuple(_rows(text) for text in _texts(values, "masks"))
+    every = re.sub("[^/,]+", "x", starts[0]).replace(",", "")
+    name = values.get("name", stem)
+    if not isinstance(name, str) or not 0 < len(name) <= 80 or not name.isprintable():
+        raise GameError("name must be a text of at most 80 characters on one line")
+    fixed = values.get("fixed", False)
+    if not isinstance(fixed, bool):
+        raise GameError(f"fixed is {shown(repr(fixed), 40)}, but must be true or false")
+    extra = None if "horizon" in values else _number(values.get("extra", EXTRA), "extra")
+    horizon = _number(values["horizon"], "horizon") if "horizon" in values else None
+    if len(goals) > 1:
+        raise GameError("goal_cells must be one picture: mark all cells in it")
+    found = Formation(name, "own", masks, _rows(goals[0]) if goals else every, starts, extra, fixed, horizon)
+    found.game(
+        goal_sum=found.start_sum + 4
+    )  # raises GameError if masks, starts and walls do not fit together
+    return found
+
+
+def _texts(values: dict[str, Any], key: str) -> list[str]:
+    """The texts of a key: one with | between them, or a list."""
+    value = values.get(key, [])
+    found = value.split("|") if isinstance(value, str) else value
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise GameError(f"{key} must be texts, not {shown(repr(value), 40)}")
+    return [one for one in found if one.strip()]
+
+
+def _number(value: Any, what: str) -> int:
+    if type(value) is not int or abs(value) > 1 << 20:
+        raise GameError(f"{what} is {shown(repr(value), 40)}, but must be a whole number")
+    return value
+
+
+def _rows(text: str) -> str:
+    """A picture with its rows apart by ``/``; lines are rows."""
+    return "/".join(word.lower() for word in re.split(r"[\s/]+", text.strip(" \t\r\n/")))
+
+
+def _board(text: str) -> str:
+    """A board with its rows apart by ``/`` and its cells by commas; lines are rows."""
+    rows = [row for row in re.split(r"[/\n]+", text.strip(" \t\r\n/")) if row.strip()]
+    words = [[word.lower() for word in re.split(r"[\s,]+", row.strip(" \t\r,"))] for row in rows]
+    for word in (word for row in words for word in row):
+        if not re.fullmatch(r"x|[._-]|\d{1,5}", word):
+            raise GameError(f"{shown(word, 20)!r} is not a tile of a start board: write 2, 4, 8, x, or 0")
+    if sum(map(len, words)) > MOST_CELLS:
+        raise GameError(f"a start board has {sum(map(len, words))} cells; a board has at most {MOST_CELLS}")
+    return "/".join(",".join("0" if word in "._-" else word for word in row) for row in words)
+
+
+def _check_picture(text: str, what: str, shape: tuple[int, int]) -> None:
+    rows = text.split("/")
+    if set(text) - set("x./"):
+        raise GameError(f"{shown(text, 60)!r} is not a {what}: write x and . by rows, as ..x/.xx")
+    if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
+        raise GameError(
+            f"the {what} {shown(text, 60)} is not {shape[0]}x{shape[1]}, as the first start board is: "
+            "draw all cells of it"
+        )
+
+
+def _cells(picture: str) -> list[int]:
+    return [cell for cell, word in enumerate(picture.replace("/", "")) if word == "x"]
+
+
+def _words(board: str) -> list[str]:
+    return board.replace("/", ",").split(",")
+
+
+def _by_rows(words: list[str], width: int, between: str = "") -> str:
+    return "/".join(between.join(words[at : at + width]) for at in range(0, len(words), width))
