@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from tilebase.questions.policies import evaluate as evaluate
     from tilebase.questions.prove import ProvedBound as ProvedBound
     from tilebase.questions.prove import prove as prove
+    from tilebase.questions.pruning import Pruned as Pruned
+    from tilebase.questions.pruning import prune as prune
     from tilebase.questions.simulation import Simulation as Simulation
     from tilebase.questions.simulation import simulate as simulate
     from tilebase.questions.solve import solve as solve
@@ -241,6 +243,10 @@ _HOMES = {
     "questions.prove": (
         "ProvedBound",
         "prove",
+    ),
+    "questions.pruning": (
+        "Pruned",
+        "prune",
     ),
     "questions.simulation": (
         "Simulation",

@@ -171,7 +171,7 @@ def _play(
         over, won = slot == NONE, slot == WON
         slides = slides + ~over
         payoffs = payoffs + _worth(objective, links, choice, every, over, won) * discount**slides
-        done = over | won
+        done = over | won | game.ended(total)  # at the horizon no tile is spawned any more
         tally.end(total, slides[done], payoffs[done], int(won.sum()))
         afters = links.afters[choice, every][~done]
         _spawn(reader, afters, slides[~done], payoffs[~done], total, rng, waiting)
