@@ -129,7 +129,7 @@ class Manifest:
         )
         thinned = values.get("thinned")
         if thinned is not None:
-            _check_least(mapping(thinned, "thinned"), labels)
+            _check_least(mapping(thinned, "thinned"), objectives)
         program = text(values["program"], "program")
         return cls(
             game=game, counts=counts, objectives=objectives, starts=starts, layers=layers, thinned=thinned,
@@ -170,12 +170,12 @@ def _start(objective: Objective, value: Value) -> Value:
     return value
 
 
-def _check_least(thinned: Mapping[str, Any], labels: Mapping[str, Any]) -> None:
+def _check_least(thinned: Mapping[str, Any], objectives: Sequence[Objective]) -> None:
     """Raise `CorruptError` unless the least value, if there is one, goes with an objective of the table."""
     if LEAST not in thinned:
         return
-    if thinned.get("objective") not in labels:
-        raise CorruptError("the least value of its boards belongs to no objective of the table")
+    if thinned.get("objective") not in [one.label for one in objectives if one.is_win]:
+        raise CorruptError("the least value of its boards belongs to no objective with values from 0 to 1")
     bound = thinned[LEAST]
     if type(bound) not in (int, float) or not 0 < bound <= 1:
         raise CorruptError(

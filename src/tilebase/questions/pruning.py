@@ -41,7 +41,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.thinning import unfinished
-from tilebase.runtime.documents import whole
+from tilebase.runtime.documents import understood, whole
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import storage_errors, sync_files, write_whole
 from tilebase.tables.probe import Table, open_table
@@ -180,7 +180,8 @@ def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
         return None
     if any(manifest.thinned.get(name) != value for name, value in query.items()):
         return None
-    return Pruned(**manifest.thinned)
+    with understood(f"{target}/manifest.json"):
+        return Pruned(**manifest.thinned)
 
 
 def _manifest(target: Path) -> Manifest | None:
@@ -233,7 +234,9 @@ class Pruning:
         if not same or any(thinned.get(name) != value for name, value in self._query.items()):
             raise WrongGameError(f"{self.target} holds another table: choose a new folder")
         starts = StartValues(self.objectives, [manifest.starts[label] for label in self.labels])
-        return Solution(self.game, self.objectives, tuple(() for _ in self.labels), starts, thinned["before"])
+        with understood(f"{self.target}/manifest.json"):
+            before = whole(thinned["before"], "the afterstates of the whole table")
+        return Solution(self.game, self.objectives, tuple(() for _ in self.labels), starts, before)
 
     def stored(self) -> list[StoredValues]:
         """The whole values in the folder of the run.  The last ones prune a layer when all have it."""

@@ -120,7 +120,8 @@ class LargeTiles:
     def readings(self, tiles: Cells) -> list[Reading]:
         """All readings of a real board, given by its exponents, that are boards of the game.
 
-        Raises `NoReadingError` if there is none, with the reason in one sentence.
+        Raises `NoReadingError` if there is none, with the reason in one sentence, or if the board is won
+        in one of them.
         """
         error: NoReadingError | None = None
         found: dict[Cells, Reading] = {}
@@ -130,6 +131,10 @@ class LargeTiles:
                 marked[cell] = self.game.x
             for orientation in self._standing(frozenset(large)):
                 cells = orientation.image(marked)
+                if _was_won(self.game, cells):
+                    raise NoReadingError(
+                        "the goal stands on one of its cells: the board is won already", OVER
+                    )
                 problem = self._problem(cells)
                 if problem is None:
                     found.setdefault(cells, Reading(orientation, large, cells))
@@ -179,8 +184,6 @@ class LargeTiles:
             return NoReadingError(
                 f"the sum of the tiles that are not large is {total}: the board is won already", OVER
             )
-        if _was_won(game, cells):
-            return NoReadingError("the goal stands on one of its cells: the board is won already", OVER)
         if game.horizon is not None and total > game.last_sum:
             return NoReadingError(
                 f"the sum of the tiles that are not large is {total}, and the table ends at {game.horizon}",
@@ -223,18 +226,18 @@ def _was_won(game: Game, cells: Cells) -> bool:
 
 
 def _orientations(game: Game) -> tuple[Orientation, ...]:
-    """The images of the shape that keep the walls, one of those that the game's symmetries make equal."""
-    identity = tuple(range(game.cells))
+    """The images of the shape that keep the walls, one of those that the game's symmetries make equal.
+
+    The given board comes first, then rotations, then mirror images.
+    """
     own = symmetries(game)
     seen: set[Cells] = set()
     found = []
-    for sources in sorted(box_symmetries(game.shape), key=lambda p: (p != identity, p)):
+    for name, sources in _images(game):
         if sources in seen or {sources[cell] for cell in game.walls} != set(game.walls):
             continue
         seen |= {tuple(sources[cell] for cell in symmetry) for symmetry in own}
-        found.append(
-            Orientation(_name(game, sources), sources, _directions(game, sources), permuter(sources))
-        )
+        found.append(Orientation(name, sources, _directions(game, sources), permuter(sources)))
     return tuple(found)
 
 
@@ -247,28 +250,38 @@ def _directions(game: Game, sources: Cells) -> dict[str, str]:
     return found
 
 
-def _name(game: Game, sources: Cells) -> str:
-    """What makes the image of the given board, in words."""
-    if sources == tuple(range(game.cells)):
-        return "as given"
+def _images(game: Game) -> list[tuple[str, Cells]]:
+    """All images of the shape: what makes them of the given board, in words, and their cells there."""
+    cells = tuple(range(game.cells))
     if len(game.shape) != 2:
-        return f"with its cells in the order {' '.join(map(str, sources))}"
+        others = sorted(box_symmetries(game.shape) - {cells})
+        return [("as given", cells)] + [
+            (f"with its cells in the order {' '.join(map(str, p))}", p) for p in others
+        ]
     rows, columns = game.shape
     last, end = rows - 1, columns - 1
-    makers: tuple[tuple[str, Callable[[int, int], tuple[int, int]]], ...] = (
-        ("mirrored left to right", lambda r, c: (r, end - c)),
-        ("mirrored top to bottom", lambda r, c: (last - r, c)),
+    sources: tuple[tuple[str, Callable[[int, int], tuple[int, int]]], ...] = (
+        ("as given", lambda r, c: (r, c)),
         ("rotated by 180 degrees", lambda r, c: (last - r, end - c)),
         ("rotated by 90 degrees clockwise", lambda r, c: (last - c, r)),
         ("rotated by 90 degrees counterclockwise", lambda r, c: (c, end - r)),
+        ("mirrored left to right", lambda r, c: (r, end - c)),
+        ("mirrored top to bottom", lambda r, c: (last - r, c)),
         ("mirrored at the diagonal from the top left", lambda r, c: (c, r)),
         ("mirrored at the diagonal from the top right", lambda r, c: (last - c, end - r)),
     )
-    for name, source in makers:
-        cells = [source(*divmod(cell, columns)) for cell in range(game.cells)]
-        if tuple(row * columns + column for row, column in cells) == sources:
-            return name
-    raise AssertionError(f"{sources} is no symmetry of a rectangle")
+    found = [
+        (
+            name,
+            tuple(
+                row * columns + column for row, column in (source(*divmod(cell, columns)) for cell in cells)
+            ),
+        )
+        for name, source in sources
+        if rows == columns or not ("90" in name or "diagonal" in name)
+    ]
+    assert {image for _, image in found} == box_symmetries(game.shape)
+    return found
 
 
 # -- reading ---------------------------------------------------------------------------------------
