@@ -150,7 +150,8 @@ class RealAnswer:
     def how(self) -> str:
         """How the board was read, in words."""
         words = ", ".join(map(str, sorted(self.large_tiles)))
-        return f"read {self.reading.orientation.name}, with the large tiles {words}"
+        tiles = "the large tile" if len(self.large_tiles) == 1 else "the large tiles"
+        return f"read {self.reading.orientation.name}, with {tiles} {words}"
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
