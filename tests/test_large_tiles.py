@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import cached_oracle as oracle
+from judging import agrees
 from tilebase import Table, open_table, open_tables
 from tilebase.cli import main
 from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
@@ -23,7 +24,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import box_symmetries, canonical
 from tilebase.objectives.values import sort_key
 from tilebase.tables.large_tiles import LargeTiles, read_tiles
-from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any
+from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_after, probe_any
 
 CORNER = Game("2x3", 16, masks="..x/..x", start="after 0,2,x/2,0,x")
 ONE = Game("2x3", 16, masks="..x/...", start="after 0,0,x/2,0,0|2,0,x/0,0,0")
@@ -453,6 +454,34 @@ def test_the_command_with_a_folder(
         ["probe", str(tables), "2,2,0/0,0,4/2,128,256"], 1, "the nearest is big: the board has 2 large tiles"
     )
     refused(["probe", str(tables / "notes"), "2,2/0,0"], 1, "holds no finished table")
+
+
+def test_boards_after_a_slide(
+    solved: Callable[..., Path], capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
+) -> None:
+    table, rng = solved(BIG), random.Random(4)
+    exact = oracle.values(BIG).afterstates
+    with open_table(table) as opened:
+        for after in rng.sample(sorted(exact), 40):
+            assert agrees(opened.probe_after(Board(BIG, after)), exact[after])
+            for source in rng.sample(sorted(box_symmetries(BIG.shape)), 3):
+                text = rows(BIG, realise(BIG, after, source, rng))
+                assert agrees(probe_after(opened, text).value, exact[after])
+        with pytest.raises(MissingBoardError, match="no play of"):
+            opened.probe_after("0,2,0/0,0,x/0,x,x")
+    with open_table(solved(Game("2x2", 32), "lower,upper")) as opened:
+        for after, value in oracle.values(Game("2x2", 32)).afterstates.items():
+            assert agrees(opened.probe_after(Board(opened.game, after)), value)
+    start = exact[BIG.start_afters[0]]
+    assert main(["probe", str(table), "256,64,2/128,0,0/0,0,2", "--after"]) == 0
+    out = capsys.readouterr().out
+    assert "read rotated by 180 degrees, with the large tiles 64, 128, 256\n" in out
+    assert out.endswith(f"probability to win: {float(start):.12g}\n")
+    assert main(["probe", str(table), "2,0,0/0,0,x/2,x,x", "--after", "-f", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["after a slide"], data["value"]["value"]) == (True, pytest.approx(float(start)))
+    refused(["probe", str(table), "--after"], 2, "--after needs the board after a slide")
+    refused(["probe", str(table), "0,2,0/0,0,64/0,128,256", "--after"], 1, "its large tiles fit, but no play")
 
 
 def test_play_from_a_real_board(

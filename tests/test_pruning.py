@@ -164,6 +164,13 @@ def test_real_boards_in_pruned_tables(solved: Callable[..., Path], tmp_path: Pat
         found = table.probe_real("64,128,16/256,8,16/16,2,2")
         assert {slide.direction: str(slide.value) for slide in found.slides}["left"] == "below 0.7"
         assert found.best == ("up", "down")
+        for board, value in oracle.values(MASKED).afterstates.items():
+            after = table.probe_after(Board(MASKED, board))
+            assert (
+                agrees(after, value)
+                if value >= Fraction(7, 10)
+                else str(after) == ("below 0.7, or not reachable")
+            )
 
 
 # -- what cannot be pruned, and what takes no pruned table ------------------------------------------

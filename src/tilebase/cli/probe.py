@@ -39,6 +39,9 @@ def probe(
         ),
     ] = None,
     *,
+    after: Annotated[
+        bool, Parameter(negative=(), help="The board is one after a slide, and a spawn comes next.")
+    ] = False,
     objective: LabelOption = None,
     form: Annotated[str, Parameter(name=["--format", "-f"], help="table or json.")] = "table",
 ) -> int:
@@ -55,7 +58,7 @@ def probe(
     """
     if form not in ("table", "json"):
         raise UsageError(f"format {form!r} does not exist: choose one of table, json")
-    document, text = _ask(table, board, objective)
+    document, text = _ask_after(table, board, objective) if after else _ask(table, board, objective)
     if form == "json":
         write_document(document, None)
     else:
@@ -79,6 +82,19 @@ def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str
             value = opened.value if objective is None else opened.start[objective]
             return value.as_dict(), _start_text(opened, value)
         return _ask_table(opened, board, objective)
+
+
+def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
+    """What a table says of a board after a slide."""
+    from tilebase.tables.probe import open_table
+    from tilebase.tables.real_boards import probe_after
+
+    if board is None:
+        raise UsageError("--after needs the board after a slide")
+    with open_table(table) as opened:
+        found = probe_after(opened, board, objective)
+    lines = [found.board.unicode(), *([found.how] if found.how else []), f"{found.meaning}: {found.value}"]
+    return found.as_dict(), "\n".join(lines) + "\n"
 
 
 def _ask_table(table: Table, board: str, objective: str | None) -> tuple[dict[str, Any], str]:

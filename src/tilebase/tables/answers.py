@@ -10,6 +10,9 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.values import Found, join_bounds
 
+INTERVAL = "probability to win, proved"
+"""What an interval of two bounds means."""
+
 
 @dataclass(frozen=True)
 class SlideAnswer:
@@ -107,4 +110,4 @@ def interval_answer(low: Answer, high: Answer) -> Answer:
     proved = max((value.low for value in values), default=Fraction(0))
     best = tuple(slide.direction for slide, value in zip(slides, values, strict=True) if value.high >= proved)
     value = join_bounds(low.value, high.value)
-    return Answer(low.board, "probability to win, proved", value, slides, best)
+    return Answer(low.board, INTERVAL, value, slides, best)

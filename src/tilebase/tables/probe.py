@@ -27,9 +27,9 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues
 from tilebase.objectives.values import Below, Found, Number, Value, join_bounds, number_text
+from tilebase.tables.answers import INTERVAL, interval_answer
 from tilebase.tables.answers import Answer as Answer
 from tilebase.tables.answers import SlideAnswer as SlideAnswer
-from tilebase.tables.answers import interval_answer
 from tilebase.tables.large_tiles import LargeTiles
 from tilebase.tables.slides import Slider
 
@@ -398,6 +398,23 @@ class Table:
             raise self.prober.missing(state.cells) from error
         return answers[0] if len(answers) == 1 else interval_answer(*answers)
 
+    def probe_after(self, board: Board | str | int | npt.ArrayLike, objective: str | None = None) -> Found:
+        """The value of a board after a slide, before the next spawn; `Below` if it was left out.
+
+        Arguments and errors are those of `probe`.
+        """
+        cells = self.read(board).cells
+        values = [self._value_after(cells, one) for one in self._choose(objective)]
+        if len(values) == 1 or isinstance(values[0], Below):
+            return values[0]
+        return join_bounds(*values)
+
+    def _value_after(self, cells: Cells, objective: Objective) -> Found:
+        least = self.prober.least
+        if least is not None and self._bounds(objective) and self.prober.find(cells) is None:
+            return Below(least.bound, reached=False)
+        return objective.value(self.prober.afterstate(cells, objective))
+
     def get(self, board: Any, default: Any = None, objective: str | None = None) -> Any:
         """As `probe`, but `default` where the table does not hold the board."""
         try:
@@ -433,6 +450,11 @@ class Table:
     def objective(self, label: str | None = None) -> Objective:
         """The objective of a label or name; the first if there is none.  Raises `UsageError`."""
         return self.objectives[0] if label is None else self._choose(label)[0]
+
+    def meaning(self, label: str | None = None) -> str:
+        """What the values mean that `probe` returns for this label, in words."""
+        chosen = self._choose(label)
+        return chosen[0].text if len(chosen) == 1 else INTERVAL
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:

@@ -7,6 +7,7 @@ the player decides which tiles stand for x.  So the result is the reading with t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -149,9 +150,7 @@ class RealAnswer:
     @property
     def how(self) -> str:
         """How the board was read, in words."""
-        words = ", ".join(map(str, sorted(self.large_tiles)))
-        tiles = "the large tile" if len(self.large_tiles) == 1 else "the large tiles"
-        return f"read {self.reading.orientation.name}, with {tiles} {words}"
+        return _how(self.board, self.reading)
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -167,6 +166,12 @@ class RealAnswer:
             "other readings": [value.as_dict() for value in self.others],
             "notes": list(self.notes),
         }
+
+
+def _how(board: RealBoard, reading: Reading) -> str:
+    words = ", ".join(tile_text(e) for e in sorted(board.tiles[cell] for cell in reading.large))
+    tiles = "the large tile" if len(reading.large) == 1 else "the large tiles"
+    return f"read {reading.orientation.name}, with {tiles} {words}"
 
 
 def _slide_dict(slide: RealSlide) -> dict[str, Any]:
@@ -221,11 +226,61 @@ def _probe_tiles(
     reading, answer = found[0]
     board = RealBoard(table.game, tiles)
     slides = tuple(_slides(board, reading, answer))
-    directions = reading.orientation.directions
     others = tuple(one.value for _, one in found[1:])
-    best = tuple(directions[name] for name in answer.best)
+    best = {reading.orientation.directions[name] for name in answer.best}
+    ordered = tuple(name for name in table.game.directions if name in best)
     notes = tuple(_notes(board, reading, answer, slides, others))
-    return RealAnswer(board, reading, answer, _in_order(table.game, slides), best, others, notes)
+    return RealAnswer(board, reading, answer, _in_order(table.game, slides), ordered, others, notes)
+
+
+@dataclass(frozen=True)
+class AfterAnswer:
+    """The value of a board after a slide, before the next spawn.
+
+    Attributes
+    ----------
+    board, how:
+        The board as given, and how it was read if it has real tiles; empty if not.
+    meaning, value:
+        What values mean, and the value.  A bound is one of a table with both bounds only if no interval is
+        known.
+    """
+
+    board: Board | RealBoard
+    how: str
+    meaning: str
+    value: Found
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "board": self.board.text,
+            "after a slide": True,
+            "read": self.how,
+            "meaning": self.meaning,
+            "value": self.value.as_dict(),
+        }
+
+
+def probe_after(table: Table, board: Any, objective: str | None = None) -> AfterAnswer:
+    """The value of a board after a slide: one of the table's game, or a real board as for `probe_any`.
+
+    Raises the errors of `Table.probe_after` and `Table.probe_real`.
+    """
+    game, meaning = table.game, table.meaning(objective)
+    tiles = read_tiles(game, board) if game.unmergeable and not game.fixed else None
+    if tiles is None:
+        own = table.read(board)
+        return AfterAnswer(own, "", meaning, table.probe_after(own, objective))
+    real = RealBoard(game, tiles)
+    found: list[AfterAnswer] = []
+    for reading in table.large_tiles.readings(tiles):
+        with suppress(MissingBoardError):
+            value = table.probe_after(Board(game, reading.cells), objective)
+            found.append(AfterAnswer(real, _how(real, reading), meaning, value))
+    if not found:
+        raise _not_held(table, real)
+    return max(found, key=lambda one: sort_key(one.value))
 
 
 def _not_held(table: Table, board: RealBoard) -> MissingBoardError:
