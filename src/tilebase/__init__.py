@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tilebase.objectives.results import LayerSummary as LayerSummary
     from tilebase.objectives.results import Solution as Solution
     from tilebase.objectives.results import StartValues as StartValues
+    from tilebase.objectives.values import Below as Below
     from tilebase.objectives.values import Exact as Exact
     from tilebase.objectives.values import Interval as Interval
     from tilebase.objectives.values import Lower as Lower
@@ -93,6 +94,8 @@ if TYPE_CHECKING:
     from tilebase.questions.policies import evaluate as evaluate
     from tilebase.questions.prove import ProvedBound as ProvedBound
     from tilebase.questions.prove import prove as prove
+    from tilebase.questions.pruning import Pruned as Pruned
+    from tilebase.questions.pruning import prune as prune
     from tilebase.questions.simulation import Simulation as Simulation
     from tilebase.questions.simulation import simulate as simulate
     from tilebase.questions.solve import solve as solve
@@ -106,10 +109,17 @@ if TYPE_CHECKING:
     from tilebase.small.mdp import MDP as MDP
     from tilebase.small.mdp import to_mdp as to_mdp
     from tilebase.sparse.forward import Work as Work
+    from tilebase.tables.folders import FolderAnswer as FolderAnswer
+    from tilebase.tables.folders import TableAnswer as TableAnswer
+    from tilebase.tables.folders import TableFolder as TableFolder
+    from tilebase.tables.folders import open_tables as open_tables
     from tilebase.tables.probe import Answer as Answer
     from tilebase.tables.probe import SlideAnswer as SlideAnswer
     from tilebase.tables.probe import Table as Table
     from tilebase.tables.probe import open_table as open_table
+    from tilebase.tables.real_boards import RealAnswer as RealAnswer
+    from tilebase.tables.real_boards import RealBoard as RealBoard
+    from tilebase.tables.real_boards import RealSlide as RealSlide
     from tilebase.tables.sums import compare_sums as compare_sums
     from tilebase.tables.sums import read_sums as read_sums
     from tilebase.tables.sums import table_sums as table_sums
@@ -178,6 +188,7 @@ _HOMES = {
         "StartValues",
     ),
     "objectives.values": (
+        "Below",
         "Exact",
         "Interval",
         "Lower",
@@ -249,6 +260,10 @@ _HOMES = {
         "ProvedBound",
         "prove",
     ),
+    "questions.pruning": (
+        "Pruned",
+        "prune",
+    ),
     "questions.simulation": (
         "Simulation",
         "simulate",
@@ -270,11 +285,22 @@ _HOMES = {
         "to_mdp",
     ),
     "sparse.forward": ("Work",),
+    "tables.folders": (
+        "FolderAnswer",
+        "TableAnswer",
+        "TableFolder",
+        "open_tables",
+    ),
     "tables.probe": (
         "Answer",
         "SlideAnswer",
         "Table",
         "open_table",
+    ),
+    "tables.real_boards": (
+        "RealAnswer",
+        "RealBoard",
+        "RealSlide",
     ),
     "tables.sums": (
         "compare_sums",

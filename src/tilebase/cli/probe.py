@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -11,7 +13,9 @@ from tilebase.errors import UsageError
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Value
-    from tilebase.tables.probe import Answer
+    from tilebase.tables.folders import FolderAnswer, TableFolder
+    from tilebase.tables.probe import Answer, Table
+    from tilebase.tables.real_boards import RealAnswer
     from tilebase.tables.winning import Unknown, WinningAnswer, WinningSet
 
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
@@ -23,7 +27,10 @@ LabelOption = Annotated[
 
 
 def probe(
-    table: Annotated[str, Parameter(help="Folder, zip file or URL of a table or a winning set.")],
+    table: Annotated[
+        str,
+        Parameter(help="Folder, zip file or URL of a table or a winning set, or a folder of tables."),
+    ],
     board: Annotated[
         str | None,
         Parameter(
@@ -32,34 +39,92 @@ def probe(
         ),
     ] = None,
     *,
+    after: Annotated[
+        bool, Parameter(negative=(), help="The board is one after a slide, and a spawn comes next.")
+    ] = False,
     objective: LabelOption = None,
     form: Annotated[str, Parameter(name=["--format", "-f"], help="table or json.")] = "table",
 ) -> int:
     """Look a position up in a table: its value, the value of every slide, and the best ones.
 
-    In a winning set that tilebase symbolic wrote: whether one side wins, and after which slides.
+    If the game of the table has x that move, give the board that you play: the command finds which tiles
+    are large, and how the board is rotated or mirrored. In a folder that holds tables in subfolders, all
+    tables that fit the board answer. In a winning set that tilebase symbolic wrote: whether one side wins,
+    and after which slides.
 
     tilebase probe 3x3-512/ "2,0,0/4,8,2/16,32,64"
-    """
-    from tilebase.tables.winning import WinningSet, open_solved
 
+    tilebase probe 442-512/ "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"
+    """
     if form not in ("table", "json"):
         raise UsageError(f"format {form!r} does not exist: choose one of table, json")
-    with open_solved(table) as opened:
-        found: Value | Unknown | Answer | WinningAnswer
-        if isinstance(opened, WinningSet):
-            found, text = _look_up(opened, board, objective)
-        elif board is None:
-            found = opened.value if objective is None else opened.start[objective]
-            text = f"start of {opened.game}: {found}\n"
-        else:
-            answer = opened.probe(board, objective)
-            found, text = answer, describe(answer)
+    document, text = _ask_after(table, board, objective) if after else _ask(table, board, objective)
     if form == "json":
-        write_document(found.as_dict(), None)
+        write_document(document, None)
     else:
         write_text(text, None)
     return 0
+
+
+def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
+    """What a table, a winning set or a folder of tables says of a board or the start: as data and as text."""
+    from tilebase.tables.folders import holds_tables, open_tables
+    from tilebase.tables.winning import WinningSet, open_solved
+
+    if Path(table).is_dir() and holds_tables(Path(table)):
+        with open_tables(table) as tables:
+            return _ask_folder(tables, board, objective)
+    with open_solved(table) as opened:
+        if isinstance(opened, WinningSet):
+            found, text = _look_up(opened, board, objective)
+            return found.as_dict(), text
+        if board is None:
+            value = opened.value if objective is None else opened.start[objective]
+            return value.as_dict(), _start_text(opened, value)
+        return _ask_table(opened, board, objective)
+
+
+def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
+    """What a table says of a board after a slide."""
+    from tilebase.tables.probe import open_table
+    from tilebase.tables.real_boards import probe_after
+
+    if board is None:
+        raise UsageError("--after needs the board after a slide")
+    with open_table(table) as opened:
+        found = probe_after(opened, board, objective)
+    lines = [found.board.unicode(), *([found.how] if found.how else []), f"{found.meaning}: {found.value}"]
+    return found.as_dict(), "\n".join(lines) + "\n"
+
+
+def _ask_table(table: Table, board: str, objective: str | None) -> tuple[dict[str, Any], str]:
+    from tilebase.tables.real_boards import probe_any
+
+    answer = probe_any(table, board, objective)
+    return answer.as_dict(), describe(answer)
+
+
+def _start_text(table: Table, value: Value) -> str:
+    return f"start of {table.game}: {value}\n"
+
+
+def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
+    """What a folder of tables says; its tables and their starts without a board."""
+    if board is not None:
+        found = tables.probe(board, objective)
+        _name_unreadable(found.unreadable)
+        return found.as_dict(), _describe_folder(found)
+    _name_unreadable(tables.unreadable)
+    values = {
+        name: one.value if objective is None else one.start[objective] for name, one in tables.tables.items()
+    }
+    text = "".join(f"{name}: {_start_text(tables.tables[name], value)}" for name, value in values.items())
+    return {name: value.as_dict() for name, value in values.items()}, text
+
+
+def _name_unreadable(unreadable: dict[str, str]) -> None:
+    for name, why in unreadable.items():
+        print(f"{name} was left out: {why}", file=sys.stderr)
 
 
 def _look_up(
@@ -76,9 +141,27 @@ def _look_up(
     return answer, describe(answer)
 
 
-def describe(answer: Answer | WinningAnswer) -> str:
-    """The result as text."""
-    lines = [answer.board.unicode(), f"{answer.meaning}: {answer.value}"]
+def describe(answer: Answer | RealAnswer | WinningAnswer) -> str:
+    """The result as text: the board, its value, and the slides."""
+    return f"{answer.board.unicode()}\n{_describe_values(answer)}"
+
+
+def _describe_folder(found: FolderAnswer) -> str:
+    """The results of several tables as text: the board once, then each table by its name and game."""
+    parts = [f"{found.answers[0].answer.board.unicode()}\n"]
+    parts += [f"{one.name}: {one.game}\n{_describe_values(one.answer)}" for one in found.answers]
+    if found.others:
+        many = "1 other table does" if len(found.others) == 1 else f"{len(found.others)} other tables do"
+        parts.append(f"{many} not fit: {', '.join(found.others)}\n")
+    return "".join(parts)
+
+
+def _describe_values(answer: Answer | RealAnswer | WinningAnswer) -> str:
+    """The value of a board, and its slides."""
+    lines = []
+    if how := getattr(answer, "how", ""):
+        lines.append(how)
+    lines.append(f"{answer.meaning}: {answer.value}")
     if not answer.slides:
         lines.append("no slide is allowed: the game is over")
     width = max((len(slide.direction) for slide in answer.slides), default=0)
@@ -86,4 +169,5 @@ def describe(answer: Answer | WinningAnswer) -> str:
         mark = "*" if slide.direction in answer.best else " "
         note = "wins" if slide.wins else f"then {len(slide.spawns())} spawns"
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
+    lines += getattr(answer, "notes", ())
     return "\n".join(lines) + "\n"

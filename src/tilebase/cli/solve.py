@@ -65,6 +65,13 @@ def solve(
         ),
     ] = None,
     by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,
+    above: Annotated[
+        float | None,
+        Parameter(
+            help="Leave boards out of the table whose value under the first objective is less, as 0.5; "
+            "probes then say that it is below."
+        ),
+    ] = None,
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
     memory: MemoryOption = None,
     lean: Annotated[
@@ -112,14 +119,17 @@ def solve(
             solution = engine.solve(
                 question, objectives, table=table, folder=None if table else work.path,
                 memory=parse_bytes(memory), threads=threads, lean=lean, down_to=down_to, space=space,
-                anyway=anyway, progress=progress,
+                anyway=anyway, above=above, progress=progress,
             )  # fmt: skip
         if by:
             rows = list(solution.rows())
         elif chosen in ("csv", "parquet"):
             rows = _values(solution)
         else:
-            rows = _totals(solution, title_of(question, game))
+            title = title_of(question, game)
+            rows = _totals(solution, title)
+            if above is not None and solution.complete:
+                rows.insert(1, _kept(table, title, above))
         write_rows(rows, solution.as_dict(), chosen, save)
         if solution.complete:
             work.finish()
@@ -141,6 +151,15 @@ def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
         for board, values in solution.starts_by_board.items():
             rows.append({"": f"  from {board}", title: str(values[one.label])})
     return rows
+
+
+def _kept(table: Path | None, title: str, above: float) -> dict[str, Any]:
+    """The row with the number of boards that a pruned table holds."""
+    from tilebase.tables.probe import open_table
+
+    with open_table(str(table)) as opened:
+        kept = (opened.manifest.thinned or {})["afterstates"]
+    return {"": f"kept: {above:g} and more", title: f"{kept:,}"}
 
 
 def _values(solution: Solution) -> list[dict[str, Any]]:

@@ -12,6 +12,8 @@ from tilebase.cli.probe import describe
 from tilebase.errors import BoardError, MissingBoardError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells
+from tilebase.objectives.values import sort_key
+from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.probe import Answer, Table
 
 WORDS = {
@@ -50,13 +52,14 @@ class Seat:
         self._start = start
         self.history: list[Board] = []
         self.last = ""  # how the last slide ended the game: won, or at the horizon
+        self.how = ""  # how the start board was read
         self.board = self.begin()
 
     def begin(self) -> Board:
         """A new game."""
         self.history, self.last = [], ""
         if self._start is not None:
-            self.board = self.table.read(self._start)
+            self.board, self.how = _first_board(self.table, self._start, self.objective)
         else:
             self.board = self._choose(self.table.game.starts())
         return self.board
@@ -76,7 +79,7 @@ class Seat:
         if board.won:
             return float("inf")
         answer: Answer | None = self.table.get(board, None, self.objective)
-        return float("inf") if answer is None else float(answer.value)
+        return float("inf") if answer is None else sort_key(answer.value)
 
     def answer(self) -> Answer | None:
         """The result of probing the position; None if the table does not hold it."""
@@ -140,6 +143,14 @@ class Seat:
         return "" if self.slides else f"no slide is left after {slides}"
 
 
+def _first_board(table: Table, start: str, objective: str | None) -> tuple[Board, str]:
+    """The board to begin with, and how it was read if it is one with real tiles."""
+    if not table.game.unmergeable or table.game.fixed or read_tiles(table.game, start) is None:
+        return table.read(start), ""
+    found = table.probe_real(start, objective)
+    return found.answer.board, f"your board was {found.how}, which are written x\n"
+
+
 class Screen:
     """The dialogue with the player."""
 
@@ -178,7 +189,7 @@ class Screen:
 
     def converse(self, delay: float) -> None:
         """Read commands until the end of input or ``q``."""
-        sys.stdout.write(HELP)
+        sys.stdout.write(HELP + self.seat.how)
         self.show()
         while True:
             sys.stdout.write("> ")
@@ -196,7 +207,7 @@ class Screen:
 
     def converse_as_adversary(self) -> None:
         """Let the table slide and read what the user spawns, until the end of input or ``q``."""
-        sys.stdout.write(SPAWN_HELP)
+        sys.stdout.write(SPAWN_HELP + self.seat.how)
         self.show()
         while True:
             after, chosen = self._slide_of_the_table()

@@ -12,26 +12,42 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
+from tilebase.errors import UsageError
 
 
 def thin(
     table: LocalTableArgument,
     *,
-    above: Annotated[float, Parameter(help="Keep states visited with at least this probability: 1e-7.")],
     output: Annotated[Path, Parameter(name=["--output", "-o"], help="A new folder for the smaller table.")],
+    above: Annotated[
+        float | None, Parameter(help="Keep states visited with at least this probability: 1e-7.")
+    ] = None,
+    least_value: Annotated[
+        float | None, Parameter(help="Keep boards of at least this value instead, whoever visits them: 0.5.")
+    ] = None,
     objective: LabelOption = None,
     form: FormatOption = None,
     quiet: QuietOption = False,
 ) -> int:
-    """Write a smaller table of the states that optimal play visits, and say what is left out.
+    """Write a smaller table, and say what is left out.
 
-    The probability of a visit is computed exactly, forward over the layers. Probing a state that
-    was kept says all that the whole table says.
+    With --above: the states that optimal play visits. The probability of a visit is computed exactly,
+    forward over the layers. Probing a state that was kept says all that the whole table says.
+
+    With --least-value: the boards that are worth at least so much. Probing another board says that its
+    value is below. tilebase solve --above writes such a table at once.
 
     tilebase thin 3x3-512/ --above 1e-7 -o 3x3-512-thin/
+
+    tilebase thin 3x3-512/ --least-value 0.5 -o 3x3-512-half/
     """
+    if (above is None) == (least_value is None):
+        raise UsageError("say what to keep: give --above or --least-value, one of the two")
     chosen = choose_format(form, None)
     prepare_kernels()
+    if least_value is not None:
+        return _prune(table, output, least_value, objective, chosen, quiet)
+    assert above is not None
     from tilebase.questions import thinning
 
     with counting_progress(quiet=quiet) as progress:
@@ -46,4 +62,19 @@ def thin(
     ]
     data = found.as_dict()
     write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None)
+    return 0
+
+
+def _prune(table: str, output: Path, bound: float, objective: str | None, form: str, quiet: bool) -> int:
+    from tilebase.questions.pruning import prune
+
+    with counting_progress(quiet=quiet) as progress:
+        found = prune(table, output, above=bound, objective=objective, progress=progress)
+    title = f"{found.objective} {bound:g} and more"
+    rows: list[dict[str, Any]] = [
+        {"": "afterstates kept", title: f"{found.afterstates:,}"},
+        {"": "afterstates before", title: f"{found.before:,}"},
+    ]
+    data = found.as_dict()
+    write_rows([data] if form in ("csv", "parquet") else rows, data, form, None)
     return 0

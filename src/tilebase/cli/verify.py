@@ -130,7 +130,7 @@ def _verify_table(
         unread += more.unread
     sound = f"sound, {found.layers} layers, {found.values:,} values derived again"
     if found.skipped:
-        sound += f", {found.skipped:,} left out because the table was thinned"
+        sound += f", {found.skipped:,} not checked, since boards that follow were left out of the table"
     return _say(location, wrong, unread, sound)
 
 

@@ -15,11 +15,29 @@ from tilebase.errors import CorruptError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Lower, Upper, Value, value_from_dict
-from tilebase.runtime.documents import checked_json, mapping, parse_checked, text, understood, whole
+from tilebase.runtime.documents import checked_json, mapping, parse_checked, shown, text, understood, whole
 
 FORMAT, VERSION = "tilebase table", 1
+LEAST = "least_value"
+"""The member of `Manifest.thinned` that holds the least value of the afterstates."""
 MOST_COUNT = 10**30
 """Largest count of boards; counts without symmetry may need more than 64 bits."""
+
+
+@dataclass(frozen=True)
+class LeastValue:
+    """The least value of the afterstates of a table that leaves out the others.
+
+    Attributes
+    ----------
+    label:
+        The label of the objective.
+    bound:
+        The least value, above 0 and at most 1.
+    """
+
+    label: str
+    bound: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +55,7 @@ class Manifest:
     layers:
         ``layers[s]``: checksums of the files of sum s by folder: ``afterstates``, then labels.
     thinned:
-        Which boards or values were left out; None for a full table.
+        Which boards or values were left out; None for a full table.  See `least`.
     space:
         ``"reachable"``: the reachable afterstates, with files of keys; ``"all"``: all boards within
         the limits, in the order of the perfect index, without files of keys.
@@ -111,12 +129,19 @@ class Manifest:
         )
         thinned = values.get("thinned")
         if thinned is not None:
-            mapping(thinned, "thinned")
+            _check_least(mapping(thinned, "thinned"), objectives)
         program = text(values["program"], "program")
         return cls(
             game=game, counts=counts, objectives=objectives, starts=starts, layers=layers, thinned=thinned,
             version=program, space=space,
         )  # fmt: skip
+
+    @property
+    def least(self) -> LeastValue | None:
+        """The least value of the afterstates, if the others were left out."""
+        if self.thinned is None or LEAST not in self.thinned:
+            return None
+        return LeastValue(self.thinned["objective"], self.thinned[LEAST])
 
     @property
     def labels(self) -> Sequence[str]:
@@ -143,6 +168,19 @@ def _start(objective: Objective, value: Value) -> Value:
     if isinstance(value, Lower | Upper) and not 0 <= value.bound <= 1:
         raise CorruptError(f"the value of the start under {objective.label} must be from 0 to 1")
     return value
+
+
+def _check_least(thinned: Mapping[str, Any], objectives: Sequence[Objective]) -> None:
+    """Raise `CorruptError` unless the least value, if there is one, goes with an objective of the table."""
+    if LEAST not in thinned:
+        return
+    if thinned.get("objective") not in [one.label for one in objectives if one.is_win]:
+        raise CorruptError("the least value of its boards belongs to no objective with values from 0 to 1")
+    bound = thinned[LEAST]
+    if type(bound) not in (int, float) or not 0 < bound <= 1:
+        raise CorruptError(
+            f"the least value of its boards must be above 0 and at most 1, not {shown(repr(bound), 40)}"
+        )
 
 
 def _layer(total: str, checks: Any, files: Sequence[str]) -> tuple[int, dict[str, str]]:

@@ -152,7 +152,7 @@ class Board:
         size = rows * columns
         width = max(3, *map(len, words))
         planes = [words[i : i + size] for i in range(0, len(words), size)]
-        return "\n".join(_picture(plane, columns, width) for plane in planes)
+        return "\n".join(draw(plane, columns, width) for plane in planes)
 
     def svg(self, size: float = 240) -> str:
         """A standalone SVG picture whose longer side has `size` pixels; planes are side by side.
@@ -252,7 +252,8 @@ def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
 # -- pictures ------------------------------------------------------------------------------------
 
 
-def _picture(words: list[str], columns: int, width: int) -> str:
+def draw(words: list[str], columns: int, width: int) -> str:
+    """A plane of words in box-drawing characters."""
     rows = [words[i : i + columns] for i in range(0, len(words), columns)]
     lines = ["│" + "│".join(f" {word:>{width}} " for word in row) + "│" for row in rows]
     bar = ["─" * (width + 2)] * columns

@@ -19,7 +19,7 @@ from tilebase.game.game import Cells, Game
 @lru_cache(maxsize=256)
 def symmetries(game: Game) -> tuple[Cells, ...]:
     """The symmetry group of a game, the identity first; each symmetry is a tuple of source cells."""
-    found = {p for p in _box_symmetries(game.shape) if _keeps(game, p)}
+    found = {p for p in box_symmetries(game.shape) if _keeps(game, p)}
     identity = tuple(range(game.cells))
     return (identity, *sorted(found - {identity}))
 
@@ -49,7 +49,8 @@ def _keeps(game: Game, permutation: Cells) -> bool:
     )
 
 
-def _box_symmetries(shape: tuple[int, ...]) -> set[Cells]:
+def box_symmetries(shape: tuple[int, ...]) -> set[Cells]:
+    """All rotations and mirror images of a shape, whatever the rules of a game are."""
     axes = range(len(shape))
     coordinates = list(itertools.product(*(range(size) for size in shape)))
     index = {coordinate: cell for cell, coordinate in enumerate(coordinates)}

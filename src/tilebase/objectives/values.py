@@ -112,7 +112,37 @@ class Interval:
         }
 
 
+@dataclass(frozen=True)
+class Below:
+    """The value of a board that a table leaves out, since it is less than a bound.  It is no number.
+
+    If `reached` is false, the table does not show that play makes the board.  Then it is either worth less
+    than the bound, or not reachable.
+    """
+
+    bound: float
+    reached: bool = True
+    kind = "below"
+
+    def __repr__(self) -> str:
+        return f"<Below: {self}>"
+
+    def __str__(self) -> str:
+        return f"below {number_text(self.bound)}" + ("" if self.reached else ", or not reachable")
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"kind": self.kind, "bound": self.bound, "reached": self.reached}
+
+
 Value: TypeAlias = Exact | Lower | Upper | Interval
+Found: TypeAlias = Value | Below
+"""What a probe finds: a value, or that it is below the bound of the table."""
+
+
+def sort_key(found: Found) -> float:
+    """A number that sorts what probes find; what is below a bound comes before all values."""
+    return float("-inf") if isinstance(found, Below) else float(found)
 
 
 def value_from_dict(values: Any) -> Value:
@@ -129,7 +159,7 @@ def value_from_dict(values: Any) -> Value:
     raise ValueError(f"a value is exact, lower, upper or interval, not {kind!r}")
 
 
-def join_bounds(low: Value, high: Value) -> Interval:
+def join_bounds(low: Found, high: Found) -> Interval:
     """The interval between two bounds."""
     assert isinstance(low, Lower)
     assert isinstance(high, Upper)

@@ -13,6 +13,7 @@ Modules, those that the others import first:
     policies     the value of a policy
     simulation   games played by a table's policy
     thinning     the part of a table that optimal play visits
+    pruning      the part of a table that is worth at least a bound
     reproduce    published numbers, computed again
     plots        pictures of counts and codecs
     codecs       size and speed of compressed layers

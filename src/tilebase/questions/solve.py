@@ -24,6 +24,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.values import Number, Value
+from tilebase.questions.pruning import Pruning
 from tilebase.questions.spaces import SPACES, choose_space, expected
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
@@ -46,6 +47,7 @@ def solve(
     down_to: int | None = None,
     space: str | None = None,
     anyway: bool = False,
+    above: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """Solve a game: compute the value of every reachable position, exactly or as proved bounds.
@@ -84,6 +86,10 @@ def solve(
     anyway:
         Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more memory
         or disk than there is.
+    above:
+        Leave the boards out of the table whose value under the first objective is less than this, above 0 and
+        at most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
+        (`questions.pruning`).
     progress:
         Called with a `Progress` several times a second.
 
@@ -111,32 +117,43 @@ def solve(
         raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
+    if above is not None and (table is None or space == "all"):
+        raise UsageError("above leaves boards out of a table of reachable positions: name its folder")
     if table is None and folder is None:
         with temporary_folder() as temporary:
             return solve(
                 game, objectives, folder=temporary / "run", memory=memory, threads=threads, lean=lean,
                 down_to=down_to, space=space, anyway=anyway, progress=progress,
             )  # fmt: skip
-    path = Path(table if table is not None else folder)  # type: ignore[arg-type]
+    pruning = None if above is None else Pruning(Path(table or ""), game, objectives, above)
+    if pruning is not None and (done := pruning.finished()) is not None:
+        pruning.clean()
+        return done
+    path = pruning.work if pruning is not None else Path(table if table is not None else folder)  # type: ignore[arg-type]
+    keep = table is not None and pruning is None  # the whole values of all layers
     memory, threads = check_resources(memory, threads)
+    if pruning is not None:
+        space = "reachable"
     space = choose_space(
-        space, game, objectives, path, keep=table is not None, memory=memory, threads=threads, down_to=down_to
+        space, game, objectives, path, keep=keep, memory=memory, threads=threads, down_to=down_to
     )
-    check_solving(game, objectives, path, space, table is not None, memory, threads, lean, down_to, anyway)
+    check_solving(game, objectives, path, space, keep, memory, threads, lean, down_to, anyway)
     if space == "all":
-        return _solve_all(game, objectives, path, table is not None, memory, threads, down_to, progress)
+        return _solve_all(game, objectives, path, keep, memory, threads, down_to, progress)
     with RunFolder(path, Question(game, keep="afterstates")) as run:
         before = read_before(path, game, "reachable")
-        stored = [StoredValues(path / "values" / one.label, game, one) for one in objectives]
+        stored = _stored(path, game, objectives) if pruning is None else pruning.stored()
         counts = count_in(run, memory=memory, threads=threads, progress=progress)
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
         }
         here = Reachable(path, sizes, game)
-        missing = [values for values in stored if not _is_done(values, here, threads, table is not None)]
+        if pruning is not None:
+            pruning.begin(stored, here)
+        missing = [values for values in stored if not _is_done(values, here, threads, keep)]
         if missing:
             backward_pass = BackwardPass(
-                path, game, missing, memory=memory, threads=threads, lean=lean, release=table is None,
+                path, game, missing, memory=memory, threads=threads, lean=lean, release=not keep,
                 progress=progress,
             )  # fmt: skip
             try:
@@ -145,15 +162,25 @@ def solve(
                 backward_pass.close()
         complete = down_to is None or down_to <= min(sizes, default=down_to)
         starts, boards = _start_values(path, game, objectives) if complete else (StartValues((), ()), {})
-        if complete and table is not None:
+        if complete and pruning is not None:
+            pruning.finish(counts.totals, starts, sum(sizes.values()))
+        elif complete and keep:
             files = _checksums(run, stored)
             write_manifest(path, before, game, counts.totals, objectives, starts, files)
+    if pruning is not None:
+        pruning.close()
+        if complete:
+            pruning.clean()
     least = 0 if down_to is None else down_to
     summaries = tuple(
         tuple(layer for total, layer in sorted(values.layers.items()) if total >= least) for values in stored
     )
     positions = sum(layer.positions for layer in summaries[0])
     return Solution(game, objectives, summaries, starts, positions, boards)
+
+
+def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:
+    return [StoredValues(path / "values" / one.label, game, one) for one in objectives]
 
 
 def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:

@@ -13,7 +13,7 @@ import dataclasses
 import json
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,17 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import StorageError, UsageError, WrongGameError
-from tilebase.files.format import (
-    CHUNK_KEYS,
-    VALUE_HEADER,
-    LayerFile,
-    LayerWriter,
-    ValueFile,
-    compress,
-    encode_values,
-)
-from tilebase.files.keys import decode, encode
 from tilebase.files.manifest import file_name
+from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
@@ -150,10 +141,7 @@ def thin(
     found = _finished(target, query)
     if found is not None:
         return found
-    with _unfinished(target, json.dumps(query)):
-        with storage_errors(target, "use"):
-            for folder in ("afterstates", *(f"values/{label}" for label in old.labels)):
-                (target / folder).mkdir(parents=True)
+    with unfinished(target, json.dumps(query), old.labels):
         thinning, checks = _run(opened, reader, chosen, target, query, sizes, progress)
         sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
         manifest = dataclasses.replace(old, layers=checks, thinned=thinning.as_dict())
@@ -174,8 +162,8 @@ def _finished(target: Path, query: Mapping[str, Any]) -> Thinning | None:
 
 
 @contextmanager
-def _unfinished(target: Path, query: str) -> Iterator[None]:
-    """Mark a folder as unfinished inside the block.
+def unfinished(target: Path, query: str, labels: Sequence[str]) -> Iterator[None]:
+    """Mark a folder as unfinished inside the block, with folders for a table.
 
     An error empties the folder.  After a kill, a call with the same arguments takes the folder over.
 
@@ -185,6 +173,8 @@ def _unfinished(target: Path, query: str) -> Iterator[None]:
         lock = _claim(target, query)
         try:
             _empty(target)  # delete what a killed call left
+            for folder in ("afterstates", *(f"values/{label}" for label in labels)):
+                (target / folder).mkdir(parents=True)
             yield
         except BaseException:
             _empty(target)
@@ -306,24 +296,11 @@ def _advance(
 
 def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, str]:
     """Write the chosen afterstates of a layer and their values; return the files' checksums."""
-    path, name = local_folder(table), f"{total:06d}"
     positions = slots - FIRST
-    checks = {}
-    with LayerFile(path / "afterstates" / f"{name}.tbl") as file:
-        keys = np.concatenate([file.keys(chunk, decode) for chunk in range(file.chunks)])[positions]
-        with LayerWriter(target / "afterstates" / f"{name}.tbl") as writer:
-            for chunk in encode(keys):
-                writer.add(chunk)
-            writer.finish(file.meta, durable=False)
-        checks["afterstates"] = writer.checksum
-    for label in table.manifest.labels:
-        with ValueFile(path / "values" / label / f"{name}.val") as stored:
-            values = np.concatenate([stored.values(chunk) for chunk in range(stored.chunks)])[positions]
-            bits, meta = stored.dtype == "bit", stored.meta
-        with LayerWriter(target / "values" / label / f"{name}.val", VALUE_HEADER) as writer:
-            for at in range(0, len(values), CHUNK_KEYS):
-                piece = values[at : at + CHUNK_KEYS]
-                writer.add(compress(int(keys[at]), len(piece), encode_values(piece, bits)))
-            writer.finish(meta, durable=False)
-        checks[label] = writer.checksum
-    return checks
+
+    def choose(first: int, columns: Columns) -> Array:
+        begin, end = np.searchsorted(positions, (first, first + len(columns[KEYS])))
+        chosen: Array = positions[begin:end] - first
+        return chosen
+
+    return write_subset(local_folder(table), target, total, table.manifest.labels, choose)[1]

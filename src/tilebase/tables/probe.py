@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,15 +19,22 @@ import numpy.typing as npt
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, UsageError
 from tilebase.files.format import LayerFile, ValueFile
-from tilebase.files.manifest import Manifest
+from tilebase.files.manifest import LeastValue, Manifest
 from tilebase.files.recent import Recent
 from tilebase.files.source import Location, open_location, read_document
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues
-from tilebase.objectives.values import Number, Value, join_bounds
+from tilebase.objectives.values import Below, Found, Number, Value, join_bounds, number_text
+from tilebase.tables.answers import INTERVAL, interval_answer
+from tilebase.tables.answers import Answer as Answer
+from tilebase.tables.answers import SlideAnswer as SlideAnswer
+from tilebase.tables.large_tiles import LargeTiles
 from tilebase.tables.slides import Slider
+
+if TYPE_CHECKING:
+    from tilebase.tables.real_boards import RealAnswer
 
 CACHED_LAYERS = 4096
 """Layers whose indexes a table keeps in memory; no file stays open."""
@@ -135,12 +141,14 @@ class Prober:
         layers: dict[int, dict[str, str]] | None = None,
         *,
         thinned: bool = False,
+        least: LeastValue | None = None,
     ) -> None:
         self.location, self.game, self.objectives = location, game, tuple(objectives)
         self.slider = Slider(game)
         self._checks = layers
-        self._thinned = thinned
+        self._thinned, self.least = thinned, least
         self._dense = False
+        self._starts: frozenset[Cells] | None = None
         self._layers = Recent(CACHED_LAYERS)
         self._keys = Recent(CACHED_BYTES, _nbytes)
         self._values = Recent(CACHED_BYTES, _nbytes)
@@ -202,7 +210,10 @@ class Prober:
     def missing(self, board: Cells) -> MissingBoardError:
         """The error for a board that the table does not hold, with the reason."""
         why = f"no play of {self.game} makes it"
-        if self._thinned:
+        if self.least is not None:
+            bound = number_text(self.least.bound)
+            why += f", or boards after it were left out, whose value ({self.least.label}) is below {bound}"
+        elif self._thinned:
             why += ", or it was thinned out"
         return MissingBoardError(f"{self.game.format(board)} is not in {self.location.name}: {why}")
 
@@ -232,6 +243,31 @@ class Prober:
             worth = objective.slide_value(earned, None if wins else self.afterstate(after, objective))
             found.append((direction, after, wins, objective.discounted(worth)))
         return found
+
+    def known_slides(
+        self, board: Cells, objective: Objective
+    ) -> list[tuple[str, Cells, bool, Number | None]]:
+        """As `slides`, but with the value None where the table leaves out an afterstate for its low value."""
+        found: list[tuple[str, Cells, bool, Number | None]] = []
+        for direction, after, wins in self.slider.slides(board):
+            earned = self.slider.earned(objective, board, after)
+            if wins or self.find(after) is not None:
+                follows = None if wins else self.afterstate(after, objective)
+                worth = objective.discounted(objective.slide_value(earned, follows))
+                found.append((direction, after, wins, worth))
+            else:
+                found.append((direction, after, wins, None))
+        return found
+
+    def is_reached(self, board: Cells) -> bool:
+        """Whether the table shows that play makes a state: as a start, or by a spawn on one of its boards."""
+        if self._starts is None:
+            self._starts = frozenset(self.slider.canonical(start) for start, _ in self.game.starts())
+        if self.slider.canonical(board) in self._starts:
+            return True
+        spawned = [cell for cell, e in enumerate(board) if e in self.game.spawn_exponents]
+        before = (board[:cell] + (0,) + board[cell + 1 :] for cell in spawned)
+        return any(not self.game.ended(self.game.sum(one)) and self.find(one) is not None for one in before)
 
     def state(self, board: Cells, objective: Objective) -> Number:
         """The value of a state.  Raises `MissingBoardError`."""
@@ -291,89 +327,6 @@ class DenseProber(Prober):
         return self._index.unrank(total, position)
 
 
-@dataclass(frozen=True)
-class SlideAnswer:
-    """One slide of a position.
-
-    Attributes
-    ----------
-    direction, cells:
-        The direction of the slide, and the exponents after it; `after` is the same as a `Board`.
-    value:
-        The value of the position if this slide is made and play is optimal after it.
-    wins:
-        Whether the slide wins.
-    """
-
-    game: Game
-    direction: str
-    cells: Cells
-    value: Value
-    wins: bool
-
-    def __repr__(self) -> str:
-        return f"<SlideAnswer {self.direction} to {self.after.text}: {self.value}>"
-
-    @property
-    def after(self) -> Board:
-        """The afterstate."""
-        return Board(self.game, self.cells)
-
-    def spawns(self) -> list[tuple[Board, Fraction]]:
-        """The states that the next spawn can lead to, with probabilities; empty after a win."""
-        if self.wins:
-            return []
-        return [(Board(self.game, cells), p) for cells, p in self.game.spawns(self.cells)]
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The result of probing a table: the value of a position and of its slides.
-
-    Attributes
-    ----------
-    board, meaning:
-        The state, and what values mean, in words.
-    value:
-        The value of the state under optimal play.  A lost position (no slide) has the value 0.
-    slides:
-        All allowed slides, in the order of the game's directions.
-    best:
-        The directions of the optimal slides, ties included: their values differ from the best by at most
-        `Table.slack`.  For an interval, the slides that may be optimal; for a bound, those with the best
-        bound.
-    """
-
-    board: Board
-    meaning: str
-    value: Value
-    slides: tuple[SlideAnswer, ...]
-    best: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        best = f", best {' or '.join(self.best)}" if self.best else ""
-        return f"<Answer for {self.board.text}: {self.meaning}, {self.value}{best}>"
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "board": self.board.text,
-            "key": f"{self.board.key:#x}",
-            "meaning": self.meaning,
-            "value": self.value.as_dict(),
-            "best": list(self.best),
-            "slides": {
-                slide.direction: {
-                    "after": slide.after.text,
-                    "value": slide.value.as_dict(),
-                    "wins": slide.wins,
-                    "spawns": {state.text: str(p) for state, p in slide.spawns()},
-                }
-                for slide in self.slides
-            },
-        }
-
-
 class Table:
     """A solved game that can be probed.  `open_table` makes it.
 
@@ -390,7 +343,11 @@ class Table:
         self._slacks = {one.dtype: _slack(manifest.game, one.dtype) for one in manifest.objectives}
         thinned = manifest.thinned is not None
         arguments = (location, manifest.game, manifest.objectives, checks)
-        self.prober = DenseProber(*arguments) if self.dense else Prober(*arguments, thinned=thinned)
+        self.prober = (
+            DenseProber(*arguments)
+            if self.dense
+            else Prober(*arguments, thinned=thinned, least=manifest.least)
+        )
 
     def __repr__(self) -> str:
         return f"<Table {self.location.name} of {self.game}: {', '.join(self.manifest.labels)}>"
@@ -447,10 +404,27 @@ class Table:
         if not self.game.sum(state.cells) and self.game.start_board is None:
             raise self.prober.missing(state.cells)  # a spawn comes first: this is not a state
         try:
-            answers = [self._answer(state, one) for one in chosen]
+            answers = self._answers(state, chosen)
         except MissingBoardError as error:  # the error names an afterstate, so it is raised for the state
             raise self.prober.missing(state.cells) from error
-        return answers[0] if len(answers) == 1 else _interval(*answers)
+        return answers[0] if len(answers) == 1 else interval_answer(*answers)
+
+    def probe_after(self, board: Board | str | int | npt.ArrayLike, objective: str | None = None) -> Found:
+        """The value of a board after a slide, before the next spawn; `Below` if it was left out.
+
+        Arguments and errors are those of `probe`.
+        """
+        cells = self.read(board).cells
+        values = [self._value_after(cells, one) for one in self._choose(objective)]
+        if len(values) == 1 or isinstance(values[0], Below):
+            return values[0]
+        return join_bounds(*values)
+
+    def _value_after(self, cells: Cells, objective: Objective) -> Found:
+        least = self.prober.least
+        if least is not None and self._bounds(objective) and self.prober.find(cells) is None:
+            return Below(least.bound, reached=False)
+        return objective.value(self.prober.afterstate(cells, objective))
 
     def get(self, board: Any, default: Any = None, objective: str | None = None) -> Any:
         """As `probe`, but `default` where the table does not hold the board."""
@@ -488,6 +462,11 @@ class Table:
         """The objective of a label or name; the first if there is none.  Raises `UsageError`."""
         return self.objectives[0] if label is None else self._choose(label)[0]
 
+    def meaning(self, label: str | None = None) -> str:
+        """What the values mean that `probe` returns for this label, in words."""
+        chosen = self._choose(label)
+        return chosen[0].text if len(chosen) == 1 else INTERVAL
+
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:
             if not isinstance(label, str):
@@ -504,18 +483,81 @@ class Table:
                     return low, high
         return self.objectives[:1]
 
+    def _answers(self, board: Board, objectives: Sequence[Objective]) -> list[Answer]:
+        """The results under some objectives.
+
+        Of an interval, only the bound that decides what a table leaves out may be known.
+        """
+        try:
+            return [self._answer(board, one) for one in objectives]
+        except MissingBoardError:
+            known = [one for one in objectives if self._bounds(one)]
+            if not known or len(objectives) == 1:
+                raise
+            return [self._answer(board, one) for one in known]
+
+    def _bounds(self, objective: Objective) -> bool:
+        """Whether the values of this objective decide which boards the table leaves out."""
+        return self.prober.least is not None and self.prober.least.label == objective.label
+
     def _answer(self, board: Board, objective: Objective) -> Answer:
-        found = self.prober.slides(board.cells, objective)
+        find = self.prober.known_slides if self._bounds(objective) else self.prober.slides
+        found = find(board.cells, objective)
+        worths = [worth for *_, worth in found if worth is not None]
+        below: Found | None = None if len(worths) == len(found) else self._below(board)
+        values = [below if worth is None else objective.value(worth) for *_, worth in found]
         slides = tuple(
-            SlideAnswer(self.game, direction, after, objective.value(worth), wins)
-            for direction, after, wins, worth in found
+            SlideAnswer(self.game, direction, after, value, wins)
+            for (direction, after, wins, _), value in zip(found, values, strict=True)
+            if value is not None
         )
-        most = max((worth for *_, worth in found), default=None)
+        if not worths:
+            return Answer(board, objective.text, below or objective.value(objective.number(0)), slides, ())
+        most = max(worths)
         slack = self.slack(objective)
-        least = most - slack * abs(float(most)) if slack and most is not None else most
-        best = tuple(direction for direction, _, _, worth in found if least is not None and worth >= least)
-        value = objective.value(objective.number(0) if most is None else most)
-        return Answer(board, objective.text, value, slides, best)
+        least = most - slack * abs(float(most)) if slack else most
+        best = tuple(direction for direction, *_, worth in found if worth is not None and worth >= least)
+        return Answer(board, objective.text, objective.value(most), slides, best)
+
+    def _below(self, board: Board) -> Below:
+        """What is said of the slides of a state that lead to boards that the table leaves out."""
+        assert self.prober.least is not None
+        return Below(self.prober.least.bound, self.prober.is_reached(board.cells))
+
+    # -- real boards -------------------------------------------------------------------------
+
+    @cached_property
+    def large_tiles(self) -> LargeTiles:
+        """What reads real boards as boards of this game.  Raises `BoardError` if no x of it can move."""
+        return LargeTiles(self.game)
+
+    def probe_real(self, board: str | npt.ArrayLike, objective: str | None = None) -> RealAnswer:
+        """The value of a real board, on which large tiles stand for the x of the game, and of its slides.
+
+        The board may be rotated or mirrored.  The result has the directions and the boards of the board as
+        given.  `tables.large_tiles` says which tiles are large.  If the board can be read in several ways,
+        the result is the reading with the best value, which the player can choose to play by.
+
+        Parameters
+        ----------
+        board:
+            Tiles by rows as text, JSON or hexadecimal digits of exponents, or an array of tiles.
+        objective:
+            As for `probe`.
+
+        Raises
+        ------
+        BoardError
+            If the board has another shape, another number of large tiles, or large tiles that do not stand
+            on a mask; if it is won already or beyond the horizon; or if the game has no movable x.
+        MissingBoardError
+            If the table does not hold the board: no play from the start makes it, or it was thinned out.
+        CorruptError
+            If a file is damaged.
+        """
+        from tilebase.tables.real_boards import probe_real
+
+        return probe_real(self, board, objective)
 
 
 def _slack(game: Game, dtype: str) -> float:
@@ -523,20 +565,6 @@ def _slack(game: Game, dtype: str) -> float:
         return 0.0
     layers = sum(2**top for top in game.tops if top) // 2
     return 2 * math.sqrt(layers) * float(np.finfo(dtype).eps)
-
-
-def _interval(low: Answer, high: Answer) -> Answer:
-    """Two results with bounds as one result with intervals."""
-
-    values = [join_bounds(a.value, b.value) for a, b in zip(low.slides, high.slides, strict=True)]
-    slides = tuple(
-        SlideAnswer(slide.game, slide.direction, slide.cells, value, slide.wins)
-        for slide, value in zip(low.slides, values, strict=True)
-    )
-    proved = max((value.low for value in values), default=Fraction(0))
-    best = tuple(slide.direction for slide, value in zip(slides, values, strict=True) if value.high >= proved)
-    value = join_bounds(low.value, high.value)
-    return Answer(low.board, "probability to win, proved", value, slides, best)
 
 
 def open_table(location: Path | str) -> Table:

@@ -258,11 +258,16 @@ def _best(table: Table, board: Cells, objective: Objective) -> Number:
     """The value of a state from the stored values of its slides."""
     game = table.game
     x = game.x if game.unmergeable else -1
-    found = [
-        objective.slide_value(
-            objective.earned(board, after, x),
-            None if game.wins(after) else table.prober.afterstate(after, objective),
-        )
-        for after in game.slides(board).values()
-    ]
+    found, missing = [], None
+    for after in game.slides(board).values():
+        try:
+            follows = None if game.wins(after) else table.prober.afterstate(after, objective)
+        except MissingBoardError as error:
+            missing = error
+            continue
+        found.append(objective.slide_value(objective.earned(board, after, x), follows))
+    # A slide to a board that was left out for its low value is worse than one to a board that is there.
+    least = table.prober.least
+    if missing is not None and (not found or least is None or least.label != objective.label):
+        raise missing
     return max(found, default=objective.number(0))

@@ -1,0 +1,315 @@
+"""Pruned tables: the boards that are worth at least a bound under one objective.
+
+Boards after a slide whose value is less than the bound are left out, with all their values.  The manifest
+says so.  A probe of such a board says that its value is below the bound, and never gives a number.  The
+values of the start stay in the manifest, whatever they are.
+
+A finished table is pruned by `prune`.  `Pruning` prunes while a game is solved: a layer is pruned as soon as
+it is solved, and the whole values of a layer are deleted when the layers below no longer need them.
+
+    above.jsonl    one line per pruned layer: its files and their checksums
+    work/          the folder of the run: all keys, and whole values of the last layers
+    afterstates/, values/    the pruned layers
+
+When the start is solved, the manifest is written, and the work folder is deleted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from tilebase.errors import MissingLayerError, UsageError, WrongGameError
+from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files.manifest import LEAST, Manifest, file_name
+from tilebase.files.reachable import Reachable
+from tilebase.files.run import Journal, delete_run, sound_checksum
+from tilebase.files.solved import StoredValues
+from tilebase.files.source import read_file
+from tilebase.files.subsets import KEYS, Columns, write_subset
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import as_floats
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import LayerSummary, Solution, StartValues
+from tilebase.questions.policies import afterstate_counts, local_folder
+from tilebase.questions.thinning import unfinished
+from tilebase.runtime.documents import understood, whole
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.storage import storage_errors, sync_files, write_whole
+from tilebase.tables.probe import Table, open_table
+
+JOURNAL, WORK = "above.jsonl", "work"
+"""Names in the folder of a table that is pruned while it is solved."""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What a pruned table holds.
+
+    Attributes
+    ----------
+    least_value:
+        The least value of its afterstates.
+    objective:
+        The label of the objective of that value.
+    afterstates, before:
+        Afterstates that it holds, and those of the whole table.
+    table:
+        A checksum of the manifest of the whole table; empty if there was none.
+    """
+
+    least_value: float
+    objective: str
+    afterstates: int
+    before: int
+    table: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Pruned to {self.objective} {self.least_value:g} and more: {self.afterstates:,} of "
+            f"{self.before:,} afterstates>"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return dict(self.__dict__)
+
+
+def check_bound(objective: Objective, above: float) -> float:
+    """The least value as a float.  Raises `UsageError` unless it is one of an objective from 0 to 1."""
+    if not objective.is_win:
+        raise UsageError(
+            f"only values from 0 to 1 can be compared with {above}: {objective.label} is none of win, lower, "
+            "upper and guaranteed"
+        )
+    try:
+        bound = float(above)
+    except (TypeError, ValueError):
+        bound = 0.0
+    if not 0 < bound <= 1:
+        raise UsageError(f"the least value must be above 0 and at most 1, as 0.5, not {above}")
+    return bound
+
+
+def prune(
+    table: Table | Path | str,
+    output: Path | str,
+    *,
+    above: float,
+    objective: str | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Pruned:
+    """Write the boards of a table that are worth at least a bound, with all their values.
+
+    Parameters
+    ----------
+    table:
+        A whole table in a folder on this machine.
+    output:
+        A new folder, or one in which an earlier call was stopped.  If an earlier call was finished, the
+        folder is not changed.
+    above:
+        Afterstates of this value or more are kept; above 0 and at most 1.
+    objective:
+        The objective of this value, one whose values are from 0 to 1; None for the first.  The values of all
+        objectives are kept.
+
+    Raises
+    ------
+    UsageError
+        If `above` or the objective are not as said, or the table is not whole.
+    WrongGameError, StorageError
+        If the output holds files or cannot be written.
+    """
+    opened = table if isinstance(table, Table) else open_table(table)
+    chosen = opened.objective(objective)
+    bound = check_bound(chosen, above)
+    source, sizes, old = local_folder(opened), afterstate_counts(opened), opened.manifest
+    whole_table = f"{zlib.crc32(old.text.encode()):08x}"
+    query = {LEAST: bound, "objective": chosen.label, "table": whole_table}
+    target = Path(output)
+    done = _finished(target, query)
+    if done is not None:
+        return done
+    with unfinished(target, json.dumps(query), old.labels):
+        checks: dict[int, dict[str, str]] = {}
+        kept, pace, most = 0, Pace(progress, "afterstates"), sum(sizes.values())
+        seen = 0
+        for total in sorted(sizes):
+            count, files = write_subset(source, target, total, old.labels, _at_least(chosen, bound))
+            kept, seen = kept + count, seen + sizes[total]
+            if count:
+                checks[total] = files
+            if pace.due() or seen == most:
+                pace.report(total, "prune", seen, seen / most)
+        found = Pruned(bound, chosen.label, kept, most, whole_table)
+        _write_manifest(target, dataclasses.replace(old, layers=checks, thinned=found.as_dict()))
+    return found
+
+
+def _at_least(objective: Objective, bound: float) -> Callable[[int, Columns], npt.NDArray[Any]]:
+    """What chooses the boards of a chunk for `write_subset`."""
+
+    def choose(_: int, columns: Columns) -> npt.NDArray[Any]:
+        chosen: npt.NDArray[Any] = as_floats(objective, columns[objective.label]) >= bound
+        return chosen
+
+    return choose
+
+
+def _write_manifest(target: Path, manifest: Manifest) -> None:
+    """Flush all files of a table, and write its manifest."""
+    sync_files(
+        target / file_name(label, total) for total, names in manifest.layers.items() for label in names
+    )
+    write_whole(target / "manifest.json", manifest.text)
+
+
+def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
+    """What a finished table holds that answers a query; None if there is none."""
+    manifest = _manifest(target)
+    if manifest is None or manifest.thinned is None:
+        return None
+    if any(manifest.thinned.get(name) != value for name, value in query.items()):
+        return None
+    with understood(f"{target}/manifest.json"):
+        return Pruned(**manifest.thinned)
+
+
+def _manifest(target: Path) -> Manifest | None:
+    """The manifest of a table; None if it is not finished."""
+    try:
+        return Manifest.parse(read_file(target / "manifest.json"), str(target / "manifest.json"))
+    except MissingLayerError:
+        return None
+
+
+# -- while a game is solved ------------------------------------------------------------------------
+
+
+class Pruning:
+    """The folder of a table that is pruned while it is solved.  The run in `work` holds the lock.
+
+    Raises `UsageError` as `prune`, `WrongGameError` if the folder holds other files.
+    """
+
+    def __init__(self, target: Path, game: Game, objectives: Sequence[Objective], above: float) -> None:
+        self.target, self.game, self.objectives = target, game, tuple(objectives)
+        self.bound = check_bound(objectives[0], above)
+        self.work = target / WORK
+        self._query = {LEAST: self.bound, "objective": objectives[0].label, "table": ""}
+        identity = {"game": game.identity, "objectives": [one.identity for one in objectives]}
+        self._journal = Journal(target / JOURNAL, identity | self._query)
+        self._lines: dict[int, dict[str, Any]] = {}
+        self._refuse_others()
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels of the objectives."""
+        return [one.label for one in self.objectives]
+
+    def _refuse_others(self) -> None:
+        with storage_errors(self.target, "use"):
+            names = {entry.name for entry in self.target.iterdir()} if self.target.exists() else set()
+        known = {WORK, JOURNAL, KEYS, "values", "manifest.json"}
+        begun = WORK in names or self.finished() is not None
+        if names and (not begun or not names <= known):
+            raise WrongGameError(f"{self.target} holds files: choose a new folder")
+
+    def finished(self) -> Solution | None:
+        """The result of an earlier call with the same arguments, without layers; None if there is none."""
+        manifest = _manifest(self.target)
+        if manifest is None:
+            return None
+        thinned = manifest.thinned or {}
+        same = manifest.game == self.game and manifest.objectives == self.objectives
+        if not same or any(thinned.get(name) != value for name, value in self._query.items()):
+            raise WrongGameError(f"{self.target} holds another table: choose a new folder")
+        starts = StartValues(self.objectives, [manifest.starts[label] for label in self.labels])
+        with understood(f"{self.target}/manifest.json"):
+            before = whole(thinned["before"], "the afterstates of the whole table")
+        return Solution(self.game, self.objectives, tuple(() for _ in self.labels), starts, before)
+
+    def stored(self) -> list[StoredValues]:
+        """The whole values in the folder of the run.  The last ones prune a layer when all have it."""
+        folders = [self.work / "values" / label for label in self.labels]
+        *first, last = zip(folders, self.objectives, strict=True)
+        found = [StoredValues(folder, self.game, objective) for folder, objective in first]
+        return [*found, _PruningValues(last[0], self.game, last[1], self._prune)]
+
+    def begin(self, stored: Sequence[StoredValues], space: Reachable) -> None:
+        """Continue with the pruned layers of an earlier call; begin anew unless all are there and sound."""
+        for label in (KEYS, *(f"values/{label}" for label in self.labels)):
+            with storage_errors(self.target, "use"):
+                (self.target / label).mkdir(parents=True, exist_ok=True)
+        lines = {whole(line["sum"], "a sum"): line for line in self._journal.read()}
+        solved = set.intersection(*(set(one.layers) for one in stored))
+        if all(total in lines and self._is_sound(lines[total], space) for total in solved):
+            self._lines = {total: lines[total] for total in solved}
+            return
+        for one in stored:
+            one.layers.clear()
+
+    def _is_sound(self, line: Mapping[str, Any], space: Reachable) -> bool:
+        """Whether the files of a pruned layer are there and undamaged."""
+        meta = space.meta(line["sum"])
+        expected = {KEYS: meta} | {one.label: meta | {"objective": one.identity} for one in self.objectives}
+        return all(
+            sound_checksum(
+                self.target / file_name(label, line["sum"]), LayerFile if label == KEYS else ValueFile,
+                expected[label], line["kept"], checksum,
+            ) is not None
+            for label, checksum in line["files"].items()
+        )  # fmt: skip
+
+    def _prune(self, total: int, durable: bool) -> None:
+        """Write the part of a solved layer that is kept, and a line in the journal."""
+        choose = _at_least(self.objectives[0], self.bound)
+        kept, files = write_subset(self.work, self.target, total, self.labels, choose, durable=durable)
+        self._lines[total] = {"sum": total, "kept": kept, "files": files}
+        self._journal.append(self._lines[total], durable=durable)
+
+    def finish(self, counts: Mapping[str, int], starts: StartValues, before: int) -> None:
+        """Write the manifest, which makes the table complete."""
+        kept = sum(line["kept"] for line in self._lines.values())
+        pruned = Pruned(self.bound, self.objectives[0].label, kept, before)
+        layers = {total: line["files"] for total, line in self._lines.items() if line["kept"]}
+        manifest = Manifest(
+            game=self.game, counts=counts, objectives=self.objectives, starts=dict(starts), layers=layers,
+            thinned=pruned.as_dict(),
+        )  # fmt: skip
+        _write_manifest(self.target, manifest)
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
+
+    def clean(self) -> None:
+        """Delete the work folder of a finished table, after the run in it was closed."""
+        if self.work.exists():
+            delete_run(self.work)
+        with suppress(FileNotFoundError):
+            (self.target / JOURNAL).unlink()
+
+
+class _PruningValues(StoredValues):
+    """Values that call a function for each layer, before the journal says that it is solved."""
+
+    def __init__(
+        self, folder: Path, game: Game, objective: Objective, each: Callable[[int, bool], None]
+    ) -> None:
+        super().__init__(folder, game, objective)
+        self._each = each
+
+    def add(self, summary: LayerSummary, checksum: str, *, durable: bool) -> None:
+        """Call the function, then add the layer to the journal."""
+        self._each(summary.sum, durable)
+        super().add(summary, checksum, durable=durable)

@@ -1,0 +1,234 @@
+"""Folders of tables: which of them fit a board, and what each says of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tilebase.errors import (
+    BoardError,
+    CorruptError,
+    MissingBoardError,
+    MissingLayerError,
+    StorageError,
+    TilebaseError,
+    UsageError,
+)
+from tilebase.game.game import Game
+from tilebase.objectives.values import sort_key
+from tilebase.tables.answers import Answer
+from tilebase.tables.large_tiles import OVER, SHAPE, TILE
+from tilebase.tables.probe import Table, open_table
+from tilebase.tables.real_boards import RealAnswer, probe_any
+
+MOST_DEPTH = 3
+"""How deep below the folder tables may be."""
+MOST_FOLDERS = 10_000
+"""Most folders that are looked through."""
+MISSING = OVER + 1
+"""The stage of a board that fits a table which does not hold it; see `large_tiles.NoReadingError`."""
+
+
+@dataclass(frozen=True)
+class TableAnswer:
+    """What one table of a folder says of a board.
+
+    Attributes
+    ----------
+    name, game:
+        The table's folder, as a path in the folder of tables, and its game.
+    answer:
+        Its result.
+    """
+
+    name: str
+    game: Game
+    answer: Answer | RealAnswer
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"table": self.name, "game": self.game.identity} | self.answer.as_dict()
+
+
+@dataclass(frozen=True)
+class FolderAnswer:
+    """The result of probing a folder of tables.
+
+    Attributes
+    ----------
+    answers:
+        What the tables that fit say.  Those with the same objective are neighbours, the best value first.
+    others:
+        ``others[name]``: why another table does not fit, in one sentence.
+    unreadable:
+        ``unreadable[name]``: why a table could not be read.
+    """
+
+    answers: tuple[TableAnswer, ...]
+    others: dict[str, str]
+    unreadable: dict[str, str]
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.name for one in self.answers)
+        return f"<FolderAnswer of {names}; {len(self.others)} others do not fit>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "answers": [one.as_dict() for one in self.answers],
+            "others": dict(self.others),
+            "unreadable": dict(self.unreadable),
+        }
+
+
+class TableFolder:
+    """The tables in the subfolders of a folder.  `open_tables` makes it.
+
+    Attributes
+    ----------
+    path:
+        The folder.
+    tables:
+        ``tables[name]``: the table in a subfolder, by its path in the folder.
+    unreadable:
+        ``unreadable[name]``: why a subfolder could not be read, in one sentence.
+    """
+
+    def __init__(self, path: Path, tables: dict[str, Table], unreadable: dict[str, str]) -> None:
+        self.path, self.tables, self.unreadable = path, tables, unreadable
+
+    def __repr__(self) -> str:
+        return f"<TableFolder {self.path}: {', '.join(self.tables)}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release files and memory."""
+        for table in self.tables.values():
+            table.close()
+
+    def probe(self, board: Any, objective: str | None = None) -> FolderAnswer:
+        """What each table that fits says of a board.
+
+        Parameters
+        ----------
+        board:
+            A real board for tables of games with movable x, as for `Table.probe_real`; otherwise as for
+            `Table.probe`.
+        objective:
+            As for `Table.probe`.  A table without this objective does not fit.
+
+        Raises
+        ------
+        MissingBoardError
+            If no table fits: the sentence says why the nearest does not.
+        BoardError
+            If this is no board at all.
+        """
+        answers: list[TableAnswer] = []
+        others: dict[str, tuple[int, str]] = {}
+        unreadable = dict(self.unreadable)
+        for name, table in self.tables.items():
+            try:
+                answers.append(TableAnswer(name, table.game, probe_any(table, board, objective)))
+            except (CorruptError, StorageError, MissingLayerError) as error:
+                unreadable[name] = str(error)
+            except (UsageError, MissingBoardError) as error:
+                others[name] = (_stage(table, error), str(error))
+        if not answers:
+            raise self._none(others, unreadable)
+        order = list(dict.fromkeys(one.answer.meaning for one in answers))
+        answers.sort(key=lambda one: (order.index(one.answer.meaning), -sort_key(one.answer.value)))
+        return FolderAnswer(tuple(answers), {name: why for name, (_, why) in others.items()}, unreadable)
+
+    def _none(self, others: dict[str, tuple[int, str]], unreadable: dict[str, str]) -> TilebaseError:
+        """The error for a board that fits no table."""
+        if not others:
+            name, why = next(iter(unreadable.items()))
+            return MissingBoardError(f"no table in {self.path} can be read: {name}: {why}")
+        name, (_, why) = max(others.items(), key=lambda item: item[1][0])
+        count = f"the only table in {self.path}" if len(others) == 1 else f"any of the {len(others)} tables"
+        where = "" if len(others) == 1 else f" in {self.path}; the nearest is"
+        return MissingBoardError(f"the board does not fit {count}{where} {name}: {why}")
+
+
+def _stage(table: Table, error: TilebaseError) -> int:
+    """How near a board came to a table; the nearest has the largest number."""
+    if isinstance(error, MissingBoardError):
+        return MISSING
+    if not isinstance(error, BoardError):
+        return SHAPE - 1  # the table has no such objective
+    stage: int = getattr(
+        error, "stage", SHAPE if "cell" in str(error) and not table.game.unmergeable else TILE
+    )
+    return stage
+
+
+def open_tables(path: Path | str) -> TableFolder:
+    """Open all tables in the subfolders of a folder on this machine, up to three levels deep.
+
+    A subfolder that cannot be read is no error: `TableFolder.unreadable` names it.
+
+    Raises
+    ------
+    MissingLayerError
+        If there is no such folder, or no table in it.
+    UsageError
+        If it has more than 10,000 subfolders.
+
+    >>> open_tables("nowhere")
+    Traceback (most recent call last):
+        ...
+    tilebase.errors.MissingLayerError: nowhere is no folder: name one that holds tables in subfolders
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise MissingLayerError(f"{folder} is no folder: name one that holds tables in subfolders")
+    tables: dict[str, Table] = {}
+    unreadable: dict[str, str] = {}
+    for place, problem in _places(folder):
+        name = place.relative_to(folder).as_posix()
+        if problem:
+            unreadable[name] = problem
+            continue
+        try:
+            tables[name] = open_table(place)
+        except TilebaseError as error:
+            unreadable[name] = str(error)
+    if not tables and not unreadable:
+        raise MissingLayerError(f"{folder} holds no table: make one with tilebase solve ... -o {folder}/NAME")
+    return TableFolder(folder, tables, unreadable)
+
+
+def holds_tables(path: Path) -> bool:
+    """Whether a folder is no table itself, and has one in a subfolder."""
+    return not (path / "manifest.json").exists() and any(not problem for _, problem in _places(path))
+
+
+def _places(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The subfolders with a manifest, and an empty text; or one that cannot be read, and why."""
+    waiting, seen = [(folder, 0)], 0
+    while waiting:
+        place, depth = waiting.pop(0)
+        seen += 1
+        if seen > MOST_FOLDERS:
+            raise UsageError(f"{folder} has more than {MOST_FOLDERS:,} subfolders: name a smaller one")
+        try:
+            names = sorted(entry.name for entry in os.scandir(place) if entry.is_dir())
+        except OSError as error:
+            yield place, f"cannot read {place}: {error.strerror or error}"
+            continue
+        if depth and (place / "manifest.json").exists():
+            yield place, ""
+        elif depth < MOST_DEPTH:
+            waiting += [(place / name, depth + 1) for name in names]

@@ -1,0 +1,371 @@
+"""Real boards: which tiles stand for x, and which images of the board fit the masks of a game.
+
+A game with x describes many real boards.  On a real board each x is a large tile, as 1024 or 4096, and the
+corner with the large tiles may be any.  A *reading* of a real board says which tiles are large, and how the
+board is rotated or mirrored.  It turns the real board into a board of the game.
+
+The rules:
+
+* A large tile is at least the goal.  So it never merges with a tile of a board that is not won.  In a game
+  without a goal tile, it is larger than every tile on the boards of the game.
+* A board has exactly as many large tiles as the game has x.  A tile that no board of the game holds is
+  large.  If goal cells let other tiles be as large as the goal, each choice of the large tiles is a reading.
+* Every rotation and mirror image of the shape is tried, except those that move walls.  Images that the
+  symmetries of the game make equal are one reading.
+
+Two equal large tiles could merge on the real board.  The game does not know such a slide.
+
+This is plain Python: it loads neither NumPy nor Numba.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from operator import index
+from typing import Any
+
+from tilebase.errors import BoardError, GameError
+from tilebase.game.game import Cells, Game
+from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
+from tilebase.game.symmetry import box_symmetries, permuter, symmetries
+
+X_NUMBER = -1
+"""What stands for x in a list of tiles."""
+MOST_DIGITS = 30
+"""Most digits of a tile that is read."""
+
+SHAPE, WALLS, COUNT, MASK, TILE, OVER = range(6)
+"""How far a board that has no reading came.  A larger number is nearer to a reading."""
+
+
+class NoReadingError(BoardError):
+    """A real board that is no board of a game.  `stage` says how far it came."""
+
+    def __init__(self, text: str, stage: int) -> None:
+        super().__init__(text)
+        self.stage = stage
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """One rotation or mirror image of the shape.
+
+    Attributes
+    ----------
+    name:
+        What is done with the given board, as ``rotated by 90 degrees clockwise``.
+    sources:
+        Cell i of the image is the cell ``sources[i]`` of the given board.
+    directions:
+        ``directions[d]``: the direction on the given board of the slide d of the image.
+    """
+
+    name: str
+    sources: Cells
+    directions: Mapping[str, str]
+    image: Callable[[Sequence[int]], Cells] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A real board as a board of a game.
+
+    Attributes
+    ----------
+    orientation:
+        How the given board is rotated or mirrored.
+    large:
+        The cells of the large tiles, on the given board, ascending.
+    cells:
+        The board of the game, with x for the large tiles.
+    """
+
+    orientation: Orientation
+    large: Cells
+    cells: Cells
+
+
+class LargeTiles:
+    """The readings of real boards as boards of one game with movable x.
+
+    Attributes
+    ----------
+    least:
+        The exponent of the smallest tile that can stand for x.
+    most:
+        The largest exponent on boards of the game.
+
+    Raises `NoReadingError` if the game has no x, or if its x are walls.
+    """
+
+    def __init__(self, game: Game) -> None:
+        if not game.unmergeable:
+            raise NoReadingError(f"{game} has no x: probe its boards as they are", WALLS)
+        if game.fixed:
+            raise NoReadingError(f"the x of {game} are walls, so no tile stands for them: write x", WALLS)
+        self.game = game
+        self.count = len(game.unmergeable)
+        self.most = min(max(game.highest), max(game.tops), game.max_code)
+        self.least = _least(game)
+        self.orientations = _orientations(game)
+        self._masks = [
+            [frozenset(one.sources[cell] for cell in mask) for mask in game.masks]
+            for one in self.orientations
+        ]
+
+    def readings(self, tiles: Cells) -> list[Reading]:
+        """All readings of a real board, given by its exponents, that are boards of the game.
+
+        Raises `NoReadingError` if there is none, with the reason in one sentence, or if the board is won
+        in one of them.
+        """
+        error: NoReadingError | None = None
+        found: dict[Cells, Reading] = {}
+        for large in self._choices(tiles):
+            marked = list(tiles)
+            for cell in large:
+                marked[cell] = self.game.x
+            for orientation in self._standing(frozenset(large)):
+                cells = orientation.image(marked)
+                if _was_won(self.game, cells):
+                    raise NoReadingError(
+                        "the goal stands on one of its cells: the board is won already", OVER
+                    )
+                problem = self._problem(cells)
+                if problem is None:
+                    found.setdefault(cells, Reading(orientation, large, cells))
+                elif error is None or problem.stage > error.stage:
+                    error = problem
+        if not found:
+            raise error or self._no_mask(tiles)
+        return list(found.values())
+
+    def _choices(self, tiles: Cells) -> Iterator[Cells]:
+        """The sets of cells whose tiles can be the large ones.  Raises `NoReadingError` if there is none."""
+        forced = [cell for cell, e in enumerate(tiles) if e > self.most]
+        able = [cell for cell, e in enumerate(tiles) if self.least <= e <= self.most]
+        small = [tiles[cell] for cell in forced if tiles[cell] < self.least]
+        more = self.count - len(forced)
+        if small:
+            raise NoReadingError(
+                f"the tile {tile_text(max(small))} is too small for a large tile of the table, which is "
+                f"{tile_text(self.least)} or more, and too large for its other tiles",
+                COUNT,
+            )
+        if not 0 <= more <= len(able):
+            raise self._wrong_count(len(forced), len(forced) + len(able))
+        return (tuple(sorted((*forced, *chosen))) for chosen in combinations(able, more))
+
+    def _wrong_count(self, least: int, there: int) -> NoReadingError:
+        tile = tile_text(self.least)
+        found = least if least > self.count else there
+        tiles = f"{count_of(found, 'large tile')} ({tile} or more)"
+        text = f"the board has {tiles}, but the table needs {self.count}"
+        if found < self.count:
+            return NoReadingError(f"{text}: perhaps two of them were merged by mistake", COUNT)
+        if found == self.count + 1 and self.game.goal is not None:
+            return NoReadingError(f"{text}: if one of them was just made, the board is won already", OVER)
+        return NoReadingError(f"{text}: it is no board of this table", COUNT)
+
+    def _standing(self, large: frozenset[int]) -> Iterator[Orientation]:
+        """The orientations in which large tiles on these cells cover a mask."""
+        for orientation, masks in zip(self.orientations, self._masks, strict=True):
+            if not masks or any(mask <= large for mask in masks):
+                yield orientation
+
+    def _problem(self, cells: Cells) -> NoReadingError | None:
+        """Why a board, whose x cover a mask, is no state of the game; None if it is one."""
+        game, total = self.game, self.game.sum(cells)
+        if game.has_goal_sum(cells):
+            return NoReadingError(
+                f"the sum of the tiles that are not large is {total}: the board is won already", OVER
+            )
+        if game.horizon is not None and total > game.last_sum:
+            return NoReadingError(
+                f"the sum of the tiles that are not large is {total}, and the table ends at {game.horizon}",
+                OVER,
+            )
+        try:
+            game.check(cells)
+        except BoardError as error:
+            return NoReadingError(str(error), TILE)
+        return None
+
+    def _no_mask(self, tiles: Cells) -> NoReadingError:
+        large = ", ".join(tile_text(e) for e in sorted(tiles, reverse=True)[: self.count])
+        where = "the mask" if len(self.game.masks) == 1 else f"any of the {len(self.game.masks)} masks"
+        return NoReadingError(
+            f"the large tiles ({large}) do not stand on {where} of the table, however the board is "
+            "rotated or mirrored",
+            MASK,
+        )
+
+
+def _least(game: Game) -> int:
+    """The exponent of the smallest tile that can stand for x."""
+    goals = [max(e or 0 for e in pattern) for pattern in game.patterns]
+    if game.goal_exponent is not None:
+        goals.append(game.goal_exponent)
+    return min(goals) if goals else max(game.tops) + 1
+
+
+def _was_won(game: Game, cells: Cells) -> bool:
+    """Whether the last slide made a pattern: the board holds it, and none of its tiles is a spawned one."""
+    spawned = max(game.spawn_exponents)
+    return any(
+        all(e is None or (e == found and e > spawned) for e, found in zip(pattern, cells, strict=True))
+        for pattern in game.patterns
+    )
+
+
+# -- orientations ----------------------------------------------------------------------------------
+
+
+def _orientations(game: Game) -> tuple[Orientation, ...]:
+    """The images of the shape that keep the walls, one of those that the game's symmetries make equal.
+
+    The given board comes first, then rotations, then mirror images.
+    """
+    own = symmetries(game)
+    seen: set[Cells] = set()
+    found = []
+    for name, sources in _images(game):
+        if sources in seen or {sources[cell] for cell in game.walls} != set(game.walls):
+            continue
+        seen |= {tuple(sources[cell] for cell in symmetry) for symmetry in own}
+        found.append(Orientation(name, sources, _directions(game, sources), permuter(sources)))
+    return tuple(found)
+
+
+def _directions(game: Game, sources: Cells) -> dict[str, str]:
+    """For each direction of the image, the direction on the given board."""
+    found = {}
+    for direction, lines in game.lines.items():
+        line = tuple(sources[cell] for cell in lines[0])
+        found[direction] = next(name for name, there in game.lines.items() if line in there)
+    return found
+
+
+def _images(game: Game) -> list[tuple[str, Cells]]:
+    """All images of the shape: what makes them of the given board, in words, and their cells there."""
+    cells = tuple(range(game.cells))
+    if len(game.shape) != 2:
+        others = sorted(box_symmetries(game.shape) - {cells})
+        return [("as given", cells)] + [
+            (f"with its cells in the order {' '.join(map(str, p))}", p) for p in others
+        ]
+    rows, columns = game.shape
+    last, end = rows - 1, columns - 1
+    sources: tuple[tuple[str, Callable[[int, int], tuple[int, int]]], ...] = (
+        ("as given", lambda r, c: (r, c)),
+        ("rotated by 180 degrees", lambda r, c: (last - r, end - c)),
+        ("rotated by 90 degrees clockwise", lambda r, c: (last - c, r)),
+        ("rotated by 90 degrees counterclockwise", lambda r, c: (c, end - r)),
+        ("mirrored left to right", lambda r, c: (r, end - c)),
+        ("mirrored top to bottom", lambda r, c: (last - r, c)),
+        ("mirrored at the diagonal from the top left", lambda r, c: (c, r)),
+        ("mirrored at the diagonal from the top right", lambda r, c: (last - c, end - r)),
+    )
+    found = [
+        (
+            name,
+            tuple(
+                row * columns + column for row, column in (source(*divmod(cell, columns)) for cell in cells)
+            ),
+        )
+        for name, source in sources
+        if rows == columns or not ("90" in name or "diagonal" in name)
+    ]
+    assert {image for _, image in found} == box_symmetries(game.shape)
+    return found
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_tiles(game: Game, board: object) -> Cells | None:
+    """The exponents of a real board; None if it is written with x, or as a key, as a board of the game.
+
+    `board` is text, tiles by rows, hexadecimal digits or JSON; or an array or a list of tiles.  Raises
+    `NoReadingError` if it has another shape, `BoardError` if it is not a board.
+    """
+    numbers = _numbers(game, board)
+    if numbers is None or X_NUMBER in numbers:
+        return None
+    if len(numbers) != game.cells:
+        raise NoReadingError(
+            f"the board has {count_of(len(numbers), 'cell')}; a {game.shape_text} board has {game.cells}",
+            SHAPE,
+        )
+    try:
+        return tuple(exponent_of(tile) if tile else 0 for tile in numbers)
+    except GameError as error:
+        raise BoardError(str(error)) from error
+
+
+def _numbers(game: Game, board: object) -> list[int] | None:
+    """The tiles of a board in any form, `X_NUMBER` for x; None for a key or a picture."""
+    if not isinstance(board, str):
+        return _flat(game, board) if isinstance(board, Iterable) else None
+    text = board.strip().lower()
+    if re.fullmatch(r"0x[0-9a-f]+", text) or "│" in text:
+        return None
+    if text[:1] in ("[", "{"):
+        return _flat(game, _of_json(text))
+    if re.fullmatch(rf"[0-9a-f]{{{game.cells}}}", text) and game.cells > 1:
+        return [X_NUMBER if (e := int(digit, 16)) == game.x else 2**e if e else 0 for digit in text]
+    rows = [split_cells(row) for row in text.split("/") if row.strip()]
+    if len(rows) > 1:
+        _check_rows(game, [len(row) for row in rows])
+    return [_number(word) for row in rows for word in row]
+
+
+def _check_rows(game: Game, lengths: Sequence[int]) -> None:
+    if set(lengths) != {game.shape[-1]}:
+        words = " and ".join(map(str, sorted(set(lengths))))
+        raise NoReadingError(
+            f"the board has rows of {words} cells; a {game.shape_text} board has rows of {game.shape[-1]}",
+            SHAPE,
+        )
+
+
+def _flat(game: Game, board: Any, depth: int = 0) -> list[int]:
+    """The numbers of nested lists, or of an array."""
+    rows = board.tolist() if hasattr(board, "tolist") else list(board)
+    nested = [isinstance(row, list | tuple) for row in rows]
+    if depth < len(game.shape) and nested and all(nested):
+        if len(game.shape) - depth == 2:
+            _check_rows(game, [len(row) for row in rows])
+        return [tile for row in rows for tile in _flat(game, row, depth + 1)]
+    try:
+        return [index(row) for row in rows]
+    except TypeError as error:
+        raise BoardError(f"{str(rows)[:99]} are not tiles: give 2, 4, 8, or 0 for an empty cell") from error
+
+
+def _of_json(text: str) -> list[Any]:
+    try:
+        found = json.loads(text)
+        rows = found["board"] if isinstance(found, dict) else found
+    except (ValueError, KeyError, RecursionError) as error:
+        raise BoardError(
+            f"{' '.join(text.split())[:99]} is not a board in JSON: write [[2, 4], [0, 8]]"
+        ) from error
+    if not isinstance(rows, list):
+        raise BoardError(f"{str(rows)[:99]} is not a board in JSON: write [[2, 4], [0, 8]]")
+    return rows
+
+
+def _number(word: str) -> int:
+    """The tile of one word."""
+    if word == "x":
+        return X_NUMBER
+    if word in (".", "-", "_", "#"):
+        return 0
+    if not (word.isascii() and word.isdecimal()) or len(word) > MOST_DIGITS:
+        raise BoardError(f"{word[:40]!r} is not a tile: write 2, 4, 8, or . for an empty cell")
+    return int(word)

@@ -1,0 +1,353 @@
+"""Probing real boards: the values of a table's game, with the directions and tiles of the board as given.
+
+`tables.large_tiles` finds the readings of a board.  Each reading that the table holds is a way to play on:
+the player decides which tiles stand for x.  So the result is the reading with the best value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from tilebase.errors import MissingBoardError
+from tilebase.game.board import Board, draw
+from tilebase.game.game import Cells, Game, merge_line
+from tilebase.game.notation import count_of, tile_text
+from tilebase.objectives.values import Found, sort_key
+from tilebase.tables.answers import Answer, SlideAnswer
+from tilebase.tables.large_tiles import COUNT, LargeTiles, NoReadingError, Reading, read_tiles
+from tilebase.tables.probe import Table
+
+UNIQUE = 100
+"""A large tile on cell c has the code ``UNIQUE + c`` while it slides, so it merges with no other tile."""
+
+
+@dataclass(frozen=True)
+class RealBoard:
+    """A board with real tiles, whatever their size.
+
+    Attributes
+    ----------
+    game, tiles:
+        The game of the table, which has the shape and the walls; the exponents, 0 for an empty cell.
+    """
+
+    game: Game
+    tiles: Cells
+
+    def __repr__(self) -> str:
+        return f"<RealBoard {self.text}>"
+
+    @property
+    def text(self) -> str:
+        """The board as ``2,4/0,8``."""
+        words, width = self._words("0"), self.game.shape[-1]
+        return "/".join(",".join(words[at : at + width]) for at in range(0, len(words), width))
+
+    def unicode(self) -> str:
+        """A picture in box-drawing characters, as `Board.unicode` draws it."""
+        words = self._words("")
+        rows, columns = self.game.shape[-2:]
+        width = max(3, *map(len, words))
+        planes = [words[at : at + rows * columns] for at in range(0, len(words), rows * columns)]
+        return "\n".join(draw(plane, columns, width) for plane in planes)
+
+    def _words(self, empty: str) -> list[str]:
+        walls = self.game.walls
+        return ["#" if cell in walls else tile_text(e) if e else empty for cell, e in enumerate(self.tiles)]
+
+
+@dataclass(frozen=True)
+class RealSlide:
+    """One slide of a real board.
+
+    Attributes
+    ----------
+    direction, after:
+        The direction on the board as given, and the board after it, without merges of large tiles.
+    value, wins:
+        As in `SlideAnswer`.
+    merges_large:
+        Whether the slide merges two equal large tiles on the real board.  The table does not know this: its
+        value is that of `after`.
+    """
+
+    direction: str
+    after: RealBoard
+    value: Found
+    wins: bool
+    merges_large: bool
+    _answer: SlideAnswer
+    _sources: Cells
+
+    def __repr__(self) -> str:
+        return f"<RealSlide {self.direction} to {self.after.text}: {self.value}>"
+
+    def spawns(self) -> list[tuple[RealBoard, Fraction]]:
+        """The boards that the next spawn can lead to, with probabilities; empty after a win."""
+        if self.wins:
+            return []
+        cells, game = self._answer.cells, self.after.game
+        return [(self._with_spawn(cells, board), p) for board, p in game.spawns(cells)]
+
+    def _with_spawn(self, cells: Cells, board: Cells) -> RealBoard:
+        new = next(cell for cell, e in enumerate(board) if e != cells[cell])
+        tiles = list(self.after.tiles)
+        tiles[self._sources[new]] = board[new]
+        return RealBoard(self.after.game, tuple(tiles))
+
+
+@dataclass(frozen=True)
+class RealAnswer:
+    """The result of probing a real board.
+
+    Attributes
+    ----------
+    board:
+        The board as given.
+    reading:
+        Which tiles are large, and how the board is rotated or mirrored to be a board of the table.
+    answer:
+        The result for that board of the table, with its own directions.
+    slides, best:
+        The slides and the best directions on the board as given.
+    others:
+        What the table says of the other readings of the board, the best first.
+    notes:
+        Sentences about what the table does not know, or what was chosen.
+    """
+
+    board: RealBoard
+    reading: Reading
+    answer: Answer
+    slides: tuple[RealSlide, ...]
+    best: tuple[str, ...]
+    others: tuple[Found, ...]
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        best = f", best {' or '.join(self.best)}" if self.best else ""
+        return f"<RealAnswer for {self.board.text}: {self.meaning}, {self.value}{best}>"
+
+    @property
+    def meaning(self) -> str:
+        """What values mean, in words."""
+        return self.answer.meaning
+
+    @property
+    def value(self) -> Found:
+        """The value of the board: see `Answer.value`."""
+        return self.answer.value
+
+    @property
+    def large_tiles(self) -> tuple[int, ...]:
+        """The large tiles, in the order of their cells."""
+        return tuple(1 << self.board.tiles[cell] for cell in self.reading.large)
+
+    @property
+    def how(self) -> str:
+        """How the board was read, in words."""
+        return _how(self.board, self.reading)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "board": self.board.text,
+            "orientation": self.reading.orientation.name,
+            "large tiles": list(self.large_tiles),
+            "table board": self.answer.board.text,
+            "meaning": self.meaning,
+            "value": self.value.as_dict(),
+            "best": list(self.best),
+            "slides": {slide.direction: _slide_dict(slide) for slide in self.slides},
+            "other readings": [value.as_dict() for value in self.others],
+            "notes": list(self.notes),
+        }
+
+
+def _how(board: RealBoard, reading: Reading) -> str:
+    words = ", ".join(tile_text(e) for e in sorted(board.tiles[cell] for cell in reading.large))
+    tiles = "the large tile" if len(reading.large) == 1 else "the large tiles"
+    return f"read {reading.orientation.name}, with {tiles} {words}"
+
+
+def _slide_dict(slide: RealSlide) -> dict[str, Any]:
+    return {
+        "after": slide.after.text,
+        "value": slide.value.as_dict(),
+        "wins": slide.wins,
+        "merges large tiles": slide.merges_large,
+        "spawns": {state.text: str(p) for state, p in slide.spawns()},
+    }
+
+
+# -- probing ---------------------------------------------------------------------------------------
+
+
+def probe_any(table: Table, board: Any, objective: str | None = None) -> Answer | RealAnswer:
+    """What a table says of a board of its game, or of a real board if its game has x and the board none.
+
+    Raises the errors of `Table.probe` and `Table.probe_real`.
+    """
+    if table.game.unmergeable and not table.game.fixed:
+        tiles = read_tiles(table.game, board)
+        if tiles is not None:
+            return _probe_tiles(table, tiles, objective)
+    return table.probe(board, objective)
+
+
+def probe_real(table: Table, board: Any, objective: str | None) -> RealAnswer:
+    """See `Table.probe_real`."""
+    large = table.large_tiles
+    tiles = read_tiles(table.game, board)
+    if tiles is None:
+        raise NoReadingError(
+            f"{str(board)[:99]} is no board of real tiles: write the large tiles, or ask with probe", COUNT
+        )
+    return _probe_tiles(table, tiles, objective, large)
+
+
+def _probe_tiles(
+    table: Table, tiles: Cells, objective: str | None, large: LargeTiles | None = None
+) -> RealAnswer:
+    found: list[tuple[Reading, Answer]] = []
+    missing: MissingBoardError | None = None
+    for reading in (large or table.large_tiles).readings(tiles):
+        try:
+            found.append((reading, table.probe(Board(table.game, reading.cells), objective)))
+        except MissingBoardError as error:
+            missing = error
+    if missing is not None and not found:
+        raise _not_held(table, RealBoard(table.game, tiles)) from missing
+    found.sort(key=lambda pair: sort_key(pair[1].value), reverse=True)  # stable: as given comes first
+    reading, answer = found[0]
+    board = RealBoard(table.game, tiles)
+    slides = tuple(_slides(board, reading, answer))
+    others = tuple(one.value for _, one in found[1:])
+    best = {reading.orientation.directions[name] for name in answer.best}
+    ordered = tuple(name for name in table.game.directions if name in best)
+    notes = tuple(_notes(board, reading, answer, slides, others))
+    return RealAnswer(board, reading, answer, _in_order(table.game, slides), ordered, others, notes)
+
+
+@dataclass(frozen=True)
+class AfterAnswer:
+    """The value of a board after a slide, before the next spawn.
+
+    Attributes
+    ----------
+    board, how:
+        The board as given, and how it was read if it has real tiles; empty if not.
+    meaning, value:
+        What values mean, and the value.  A bound is one of a table with both bounds only if no interval is
+        known.
+    """
+
+    board: Board | RealBoard
+    how: str
+    meaning: str
+    value: Found
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "board": self.board.text,
+            "after a slide": True,
+            "read": self.how,
+            "meaning": self.meaning,
+            "value": self.value.as_dict(),
+        }
+
+
+def probe_after(table: Table, board: Any, objective: str | None = None) -> AfterAnswer:
+    """The value of a board after a slide: one of the table's game, or a real board as for `probe_any`.
+
+    Raises the errors of `Table.probe_after` and `Table.probe_real`.
+    """
+    game, meaning = table.game, table.meaning(objective)
+    tiles = read_tiles(game, board) if game.unmergeable and not game.fixed else None
+    if tiles is None:
+        own = table.read(board)
+        return AfterAnswer(own, "", meaning, table.probe_after(own, objective))
+    real = RealBoard(game, tiles)
+    found: list[AfterAnswer] = []
+    for reading in table.large_tiles.readings(tiles):
+        with suppress(MissingBoardError):
+            value = table.probe_after(Board(game, reading.cells), objective)
+            found.append(AfterAnswer(real, _how(real, reading), meaning, value))
+    if not found:
+        raise _not_held(table, real)
+    return max(found, key=lambda one: sort_key(one.value))
+
+
+def _not_held(table: Table, board: RealBoard) -> MissingBoardError:
+    """The error for a board that has readings, none of which the table holds."""
+    why = "no play from its start makes it"
+    if table.manifest.thinned is not None:
+        why += ", or it was left out"
+    return MissingBoardError(f"{board.text} is not in {table.location.name}: its large tiles fit, but {why}")
+
+
+def _in_order(game: Game, slides: tuple[RealSlide, ...]) -> tuple[RealSlide, ...]:
+    return tuple(sorted(slides, key=lambda slide: game.directions.index(slide.direction)))
+
+
+def _slides(board: RealBoard, reading: Reading, answer: Answer) -> Iterator[RealSlide]:
+    """The slides of an answer, as slides of the board as given."""
+    orientation, equal = reading.orientation, _equal_tiles(board, reading)
+    coded = list(board.tiles)
+    for cell in reading.large:
+        coded[cell] = UNIQUE + cell
+    for slide in answer.slides:
+        direction = orientation.directions[slide.direction]
+        after = [
+            board.tiles[code - UNIQUE] if code >= UNIQUE else code
+            for code in _slid(board.game, coded, direction)
+        ]
+        merges = bool(equal) and _slid(board.game, board.tiles, direction) != after
+        yield RealSlide(
+            direction, RealBoard(board.game, tuple(after)), slide.value, slide.wins, merges, slide,
+            orientation.sources,
+        )  # fmt: skip
+
+
+def _slid(game: Game, codes: list[int] | Cells, direction: str) -> list[int]:
+    """The board after a slide, on which every tile merges with an equal one."""
+    after = [0] * game.cells
+    for segment in game.segments[direction]:
+        for cell, code in zip(segment, merge_line([codes[cell] for cell in segment]), strict=True):
+            after[cell] = code
+    return after
+
+
+def _equal_tiles(board: RealBoard, reading: Reading) -> Mapping[int, int]:
+    """The large tiles with an equal tile on the board, by exponent how many are equal."""
+    large = {board.tiles[cell] for cell in reading.large}
+    return {e: board.tiles.count(e) for e in large if board.tiles.count(e) > 1}
+
+
+def _notes(
+    board: RealBoard,
+    reading: Reading,
+    answer: Answer,
+    slides: tuple[RealSlide, ...],
+    others: tuple[Found, ...],
+) -> Iterator[str]:
+    """What the table does not know, or what was chosen: one sentence each."""
+    equal = _equal_tiles(board, reading)
+    if equal:
+        words = " and ".join(f"{count} of {tile_text(e)}" for e, count in sorted(equal.items()))
+        merging = [slide.direction for slide in slides if slide.merges_large]
+        text = f"large tiles are equal ({words}), and the table does not know that they can merge"
+        yield f"{text}: {' and '.join(merging)} would merge them" if merging else text
+    if others:
+        yield (
+            f"{count_of(len(others) + 1, 'reading')} of this board are in the table, and this is the one "
+            f"with the best value; the next is worth {others[0]}"
+        )
+    game = board.game
+    if game.horizon is not None and game.ended(game.sum(answer.board.cells)):
+        yield f"the table ends at the sum {game.horizon}: after the next slide nothing more is counted"

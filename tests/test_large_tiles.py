@@ -1,0 +1,508 @@
+"""Probing real boards: which tiles are large, which image fits, and whose directions the answer has."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cached_oracle as oracle
+from judging import agrees
+from tilebase import Table, open_table, open_tables
+from tilebase.cli import main
+from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import box_symmetries, canonical
+from tilebase.objectives.values import sort_key
+from tilebase.tables.large_tiles import LargeTiles, read_tiles
+from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_after, probe_any
+
+CORNER = Game("2x3", 16, masks="..x/..x", start="after 0,2,x/2,0,x")
+ONE = Game("2x3", 16, masks="..x/...", start="after 0,0,x/2,0,0|2,0,x/0,0,0")
+SEVERAL = Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0", horizon=30)
+BIG = Game("3x3", 32, masks=".../..x/.xx", start="after 2,0,0/0,0,x/2,x,x|0,0,0/0,2,x/2,x,x", horizon=60)
+FREE = Game("2x3", 16, unmergeable=[4])
+MORE = Game("2x3", 16, masks=".../..x", unmergeable=[1, 5], start="after 0,x,0/2,2,x")  # one x is free
+GOALS = Game(
+    "3x3", pattern="*,32,*/*,*,*/*,*,*", masks=".../.../xxx", start="after 2,2,4/0,0,2/x,x,x", horizon=60
+)
+CONTINUED = Game("2x3", masks="..x/...", start="after 0,0,x/2,0,0")
+WALLED = Game("2x3", 16, masks="..x/...", walls=[3], start="after 0,0,x/#,0,2")
+GAMES = (CORNER, ONE, SEVERAL, BIG, FREE, MORE, GOALS, CONTINUED, WALLED)
+
+
+def objectives(game: Game) -> str:
+    return "win" if game.can_win else "score"
+
+
+def rows(game: Game, tiles: list[int] | Cells) -> str:
+    """Tiles, not exponents, as text."""
+    width = game.shape[-1]
+    return "/".join(",".join(map(str, tiles[at : at + width])) for at in range(0, len(tiles), width))
+
+
+def realise(game: Game, board: Cells, source: Cells, rng: random.Random) -> list[int]:
+    """A real board whose image under `source` is a board of the game: different large tiles stand for x."""
+    large = iter(rng.sample(range(LargeTiles(game).most + 2, 18), len(game.unmergeable)))
+    tiles = [0] * game.cells
+    for cell, e in enumerate(board):
+        tiles[source[cell]] = 2 ** (next(large) if game.is_x(e) else e) if e else 0
+    return tiles
+
+
+def some_states(game: Game, rng: random.Random, most: int = 60) -> list[Cells]:
+    states = sorted(oracle.values(game, objectives(game)).states)
+    return rng.sample(states, min(most, len(states)))
+
+
+# -- against probes of the table's own boards ------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_a_real_board_is_worth_what_its_board_with_x_is(game: Game, solved: Callable[..., Path]) -> None:
+    rng = random.Random(str(game))
+    images = [p for p in sorted(box_symmetries(game.shape)) if {p[c] for c in game.walls} == set(game.walls)]
+    with open_table(solved(game, objectives(game))) as table:
+        for state in some_states(game, rng):
+            tiles = realise(game, state, rng.choice(images), rng)
+            found = table.probe_real(rows(game, tiles))
+            assert sort_key(found.value) >= sort_key(table.probe(Board(game, state)).value)
+            assert found.board.tiles == tuple(t.bit_length() - 1 if t else 0 for t in tiles)
+            check(table, tiles, found)
+
+
+def check(table: Table, tiles: list[int], found: RealAnswer) -> None:
+    """Slide the real board by the rules of a game without x, and compare each slide with the table's."""
+    game, sources = table.game, found.reading.orientation.sources
+    large = set(found.large_tiles)
+    assert [1 << found.board.tiles[cell] for cell in found.reading.large] == list(found.large_tiles)
+
+    def as_board(cells: Cells) -> Cells:
+        return tuple(game.x if 2 ** cells[s] in large else cells[s] for s in sources)
+
+    plain = Game(game.shape, walls=game.walls)
+    state = as_board(found.board.tiles)
+    assert found.answer.board.cells == state
+    known = {slide.cells: slide for slide in table.probe(Board(game, state)).slides}
+    afters = {name: plain.slide_any(found.board.tiles, name) for name in plain.directions}
+    assert {slide.direction for slide in found.slides} == {
+        name for name, after in afters.items() if after != found.board.tiles and as_board(after) in known
+    }
+    for slide in found.slides:
+        same = known[as_board(slide.after.tiles)]
+        assert slide.after.tiles == afters[slide.direction]
+        assert (slide.value, slide.wins, slide.merges_large) == (same.value, same.wins, False)
+        assert [(as_board(b.tiles), p) for b, p in slide.spawns()] == [(b.cells, p) for b, p in same.spawns()]
+    most = max((sort_key(slide.value) for slide in found.slides), default=0.0)
+    assert all(sort_key(s.value) == pytest.approx(most) for s in found.slides if s.direction in found.best)
+    assert bool(found.best) == bool(found.slides)
+
+
+def test_every_image_has_its_name(solved: Callable[..., Path]) -> None:
+    """The words, checked against turns of an array by NumPy."""
+    turns = {
+        "as given": lambda a: a,
+        "rotated by 90 degrees clockwise": lambda a: np.rot90(a, -1),
+        "rotated by 180 degrees": lambda a: np.rot90(a, 2),
+        "rotated by 90 degrees counterclockwise": np.rot90,
+        "mirrored left to right": np.fliplr,
+        "mirrored top to bottom": np.flipud,
+        "mirrored at the diagonal from the top left": np.transpose,
+        "mirrored at the diagonal from the top right": lambda a: np.rot90(np.transpose(a), 2),
+    }
+    game = Game("3x3", 32, masks=".../x../xxx", start="after 0,0,0/x,0,2/x,x,x")
+    found = {one.name: one.sources for one in LargeTiles(game).orientations}
+    numbers = np.arange(9).reshape(3, 3)
+    assert found == {name: tuple(turn(numbers).ravel().tolist()) for name, turn in turns.items()}
+    with open_table(solved(BIG)) as table:
+        answer = table.probe_real("64,128,2/256,0,2/2,0,0")
+        assert answer.reading.orientation.name == "rotated by 180 degrees"
+        assert answer.answer.board.text == "0,0,2/2,0,x/2,x,x"
+        assert {s.direction: s.after.text for s in answer.slides}["up"] == "64,128,4/256,0,0/2,0,0"
+
+
+def test_images_that_the_game_makes_equal_are_one() -> None:
+    assert len(LargeTiles(Game("3x3", 32, unmergeable=[0])).orientations) == 1
+    assert len(LargeTiles(CORNER).orientations) == 2
+    assert len(LargeTiles(Game("2x2x2", 8, unmergeable=[0])).orientations) == 1
+    box = LargeTiles(Game("2x2x2", 8, masks=[[7]], start="after 0,0,0,0,0,0,2,x"))
+    assert len(box.orientations) == 8
+    assert all(one.name == "as given" or "in the order" in one.name for one in box.orientations)
+
+
+def test_several_readings_give_the_best(solved: Callable[..., Path]) -> None:
+    """The mask is its own mirror image, and the goal cell is not."""
+    with open_table(solved(GOALS)) as table:
+        for state in some_states(GOALS, random.Random(5), 30):
+            mirrored = tuple(state[3 * (c // 3) + 2 - c % 3] for c in range(9))
+            texts = [
+                rows(GOALS, realise(GOALS, b, tuple(range(9)), random.Random(1))) for b in (state, mirrored)
+            ]
+            assert (
+                len({table.probe_real(text).value for text in texts}) == 1
+            )  # goal cells in the middle column
+    game = Game("2x3", pattern="16,*,*/*,*,*", masks=".../.x.", start="after 2,0,0/0,x,2", horizon=40)
+    seen = 0
+    with open_table(solved(game)) as table:
+        for state in some_states(game, random.Random(6)):
+            mirrored = tuple(state[3 * (c // 3) + 2 - c % 3] for c in range(6))
+            text = rows(game, realise(game, state, tuple(range(6)), random.Random(2)))
+            if mirrored[0] == 4:  # the goal stands on the goal cell of this reading
+                with pytest.raises(BoardError, match="won already"):
+                    table.probe_real(text)
+                continue
+            values = [sort_key(table.probe(Board(game, state)).value)]
+            other = table.get(Board(game, mirrored))
+            if other is not None and mirrored != state:
+                values.append(sort_key(other.value))
+            found = table.probe_real(text)
+            assert sort_key(found.value) == max(values)
+            assert [sort_key(one) for one in found.others] == sorted(values, reverse=True)[1:]
+            if len(values) > 1:
+                assert f"the next is worth {found.others[0]}" in " ".join(found.notes)
+                seen += 1
+    assert seen
+
+
+def test_a_tile_as_large_as_the_goal_may_be_either(solved: Callable[..., Path]) -> None:
+    """With goal cells, the goal tile elsewhere is no win.  So each choice of the large tiles is a reading."""
+    reader = LargeTiles(GOALS)
+    assert (reader.least, reader.most) == (5, 5)
+    tiles = read_tiles(GOALS, "2,4,32/0,0,2/32,64,128")
+    assert tiles is not None
+    assert [one.large for one in reader.readings(tiles)] == [(6, 7, 8)]
+    with pytest.raises(BoardError, match="stand on the mask"):
+        reader.readings(read_tiles(GOALS, "2,4,2/0,64,2/32,0,128") or ())
+    with pytest.raises(BoardError, match="the goal stands on one of its cells: the board is won already"):
+        reader.readings(read_tiles(GOALS, "2,32,2/0,4,2/32,64,128") or ())
+
+
+# -- what a player may write -----------------------------------------------------------------------
+
+
+def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
+    text = "2,2,0/0,0,64/2,128,256"
+    array = np.array([[2, 2, 0], [0, 0, 64], [2, 128, 256]])
+    with open_table(solved(BIG)) as table:
+        expected = table.probe_real(text)
+        forms = (
+            "2 2 . . . 64 2 128 256", "110006178", json.dumps(array.tolist()), array, array.tolist(),
+            json.dumps({"board": array.ravel().tolist()}), array.ravel(), " 2;2;-;_;0;64;2;128;256 ",
+        )  # fmt: skip
+        for form in forms:
+            assert table.probe_real(form) == expected
+        with_x = "2,2,0/0,0,x/2,x,x"
+        for form in (with_x, table.read(with_x), table.read(with_x).key, f"{table.read(with_x).key:#x}",
+                     "11000f1ff", table.read(with_x).unicode(), "[[2,2,0],[0,0,-1],[2,-1,-1]]"):  # fmt: skip
+            assert probe_any(table, form) == table.probe(with_x)
+            with pytest.raises(BoardError, match="no board of real tiles"):
+                table.probe_real(form)
+        assert probe_any(table, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("board", "sentence"),
+    [
+        ("2,2,0/0,0,3/2,128,256", "tile 3 is not a power of two"),
+        ("2,2,0/0,0,1/2,128,256", "tile 1 is not a power of two"),
+        ("2,2,0/0,0,-4/2,128,256", "'-4' is not a tile"),
+        ("2,2,0/0,0,a/2,128,256", "'a' is not a tile"),
+        ("2,2,0/0,0," + "9" * 5000, "is not a tile"),
+        ("2,2,0/0,0,64/2,128", "rows of 2 and 3 cells; a 3x3 board has rows of 3"),
+        ("2 2 0 0", "the board has 4 cells; a 3x3 board has 9"),
+        ("[[2,2],[0,0,64],[2,128,256]]", "rows of 2 and 3 cells"),
+        ("[[2,2,0],[0,0,0.5],[2,128,256]]", "are not tiles"),
+        ("[1", "is not a board in JSON"),
+        ('{"a": 1}', "is not a board in JSON"),
+        ('{"board": 1}', "is not a board in JSON"),
+        ("[" * 3000 + "]" * 3000, "is not a board in JSON"),
+        (
+            "2,2,0/0,0,64/2,16,256",
+            "has 2 large tiles (32 or more), but the table needs 3: perhaps two of them",
+        ),
+        ("2,2,0/0,4,8/2,16,16", "has 0 large tiles"),
+        (
+            "2,2,64/0,0,64/2,128,256",
+            "has 4 large tiles (32 or more), but the table needs 3: if one of them was",
+        ),
+        ("2,2,64/64,0,64/2,128,256", "has 5 large tiles (32 or more), but the table needs 3: it is no board"),
+        ("2,2,64/0,0,0/2,128,256", "the large tiles (256, 128, 64) do not stand on the mask of the table"),
+        (
+            "16,16,16/16,2,64/2,128,256",
+            "the sum of the tiles that are not large is 68, and the table ends at 60",
+        ),
+    ],
+)
+def test_boards_that_do_not_fit(board: str, sentence: str, solved: Callable[..., Path]) -> None:
+    with open_table(solved(BIG)) as table, pytest.raises(BoardError) as caught:
+        table.probe_real(board)
+    assert sentence in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_boards_that_are_over_or_not_reached(solved: Callable[..., Path]) -> None:
+    with open_table(solved(BIG)) as table:
+        with pytest.raises(
+            MissingBoardError, match="its large tiles fit, but no play from its start makes it"
+        ):
+            table.probe_real("2,0,0/0,0,64/0,128,256")
+        ended = next(s for s in sorted(oracle.values(BIG).states) if BIG.sum(s) >= 60)
+        tiles = realise(BIG, ended, tuple(range(9)), random.Random(1))
+        assert "the table ends at the sum 60" in table.probe_real(rows(BIG, tiles)).notes[-1]
+    by_sum = Game("2x3", goal_sum=24, masks="..x/...", start="after 0,0,x/2,0,0")
+    with open_table(solved(by_sum)) as table:
+        with pytest.raises(BoardError, match="that are not large is 24: the board is won already"):
+            table.probe_real("8,8,64/8,0,0")
+        assert table.probe_real("2,0,32/2,0,0").large_tiles == (32,)
+        with pytest.raises(BoardError, match=r"has 0 large tiles \(32 or more\)"):
+            table.probe_real("2,0,16/2,0,0")
+    limited = Game("2x3", 32, limits="8,8,8/8,8,8", masks="..x/...", start="after 0,0,x/2,0,0")
+    with open_table(solved(limited)) as table, pytest.raises(BoardError, match="16 is too small for a large"):
+        table.probe_real("2,16,64/0,0,2")
+
+
+def test_games_without_large_tiles(solved: Callable[..., Path]) -> None:
+    with open_table(solved(Game("2x2", 32))) as table:
+        with pytest.raises(BoardError, match="has no x: probe its boards as they are"):
+            table.probe_real("2,2/0,0")
+        assert probe_any(table, "2,4/0,8") == table.probe("2,4/0,8")
+    walls = Game("2x3", 16, unmergeable=[4], fixed=True)
+    with open_table(solved(walls)) as table:
+        with pytest.raises(BoardError, match="are walls, so no tile stands for them: write x"):
+            table.probe_real("2,2,0/0,64,0")
+        assert probe_any(table, "2,2,0/0,x,0") == table.probe("2,2,0/0,x,0")
+    with open_table(solved(BIG)) as table, pytest.raises(UsageError, match="has no values of score"):
+        table.probe_real("2,2,0/0,0,64/2,128,256", "score")
+
+
+def test_equal_large_tiles(solved: Callable[..., Path]) -> None:
+    with open_table(solved(BIG)) as table:
+        apart = table.probe_real("2,2,0/0,0,64/2,128,64")
+        equal = "large tiles are equal (2 of 64), and the table does not know that they can merge"
+        assert apart.notes == (f"{equal}: down would merge them",)
+        assert [slide.merges_large for slide in apart.slides] == [False, True]
+        assert apart.slides[1].after.text == "0,0,0/0,2,64/4,128,64"  # as if they did not merge
+        assert apart.value == table.probe("2,2,0/0,0,x/2,x,x").value
+        other = table.probe_real("2,2,0/0,0,64/2,64,128")
+        assert other.notes == (equal,)
+        assert table.probe_real("2,2,0/0,0,64/2,32,128").notes == ()
+
+
+# -- Python, speed ---------------------------------------------------------------------------------
+
+
+def test_matching_loads_neither_numpy_nor_numba() -> None:
+    code = (
+        "import sys; from tilebase.game.game import Game; "
+        "from tilebase.tables.large_tiles import LargeTiles, read_tiles; "
+        "game = Game('2x3', 16, masks='..x/...', start='after 0,0,x/2,0,0'); "
+        "assert len(LargeTiles(game).readings(read_tiles(game, '2,2,0/0,0,64'))) == 1; "
+        "sys.exit(', '.join({'numpy', 'numba'} & sys.modules.keys()) or 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_real_board_takes_at_most_four_times_an_ordinary_probe(solved: Callable[..., Path]) -> None:
+    rng = random.Random(3)
+    states = [BIG.format(state) for state in some_states(BIG, rng, 100)]
+    reals = [rows(BIG, realise(BIG, BIG.parse(text), rng.choice(sorted(box_symmetries(BIG.shape))), rng))
+             for text in states]  # fmt: skip
+
+    def seconds(ask: Callable[[str], object], boards: list[str]) -> float:
+        begin = time.process_time()
+        for board in boards:
+            ask(board)
+        return time.process_time() - begin
+
+    with open_table(solved(BIG)) as table:
+        ordinary = min(seconds(table.probe, states) for _ in range(7))
+        assert min(seconds(table.probe_real, reals) for _ in range(7)) < 4 * ordinary
+
+
+def test_reprs_and_pictures(solved: Callable[..., Path]) -> None:
+    with open_table(solved(BIG)) as table:
+        found = table.probe_real("2,2,0/0,0,64/2,128,256")
+        assert repr(found).startswith("<RealAnswer for 2,2,0/0,0,64/2,128,256: probability to win, 0.")
+        assert repr(found.slides[0]).startswith("<RealSlide right to 0,0,4/0,0,64/2,128,256: 0.")
+        assert "│ 128 │" in found.board.unicode()
+        assert repr(found.board) == "<RealBoard 2,2,0/0,0,64/2,128,256>"
+    assert RealBoard(WALLED, (1, 0, 0, 0, 0, 17)).text == "2,0,0/#,0,131072"
+
+
+# -- folders of tables -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tables(solved: Callable[..., Path], tmp_path: Path) -> Path:
+    folder = tmp_path / "tables"
+    for name, game in (("big", BIG), ("deep/down/corner", CORNER), ("one", ONE), ("plain", Game("2x2", 32))):
+        shutil.copytree(solved(game), folder / name)
+    (folder / "notes").mkdir()
+    (folder / "notes/letter.txt").write_text("mine")
+    (folder / "broken").mkdir()
+    (folder / "broken/manifest.json").write_text("{}")
+    return folder
+
+
+def test_a_folder_of_tables(tables: Path) -> None:
+    with open_tables(tables) as opened:
+        assert list(opened.tables) == ["big", "one", "plain", "deep/down/corner"]
+        assert list(opened.unreadable) == ["broken"]
+        found = opened.probe("2,2,0/0,0,64/2,128,256")
+        assert [one.name for one in found.answers] == ["big"]
+        assert found.answers[0].answer == opened.tables["big"].probe_real("2,2,0/0,0,64/2,128,256")
+        assert found.others.keys() == {"one", "plain", "deep/down/corner"}
+        assert [one.name for one in opened.probe("2,4/0,8").answers] == ["plain"]
+        assert [one.name for one in opened.probe("2,2,0/0,0,x/2,x,x").answers] == ["big"]
+        assert "BIG" not in repr(opened)
+        for board, sentence in (
+            ("2,2,0/0,0,8/2,128,256", "the nearest is big: the board has 2 large tiles"),
+            ("2,2,64/0,0,0/2,128,256", "the nearest is big: the large tiles (256, 128, 64) do not stand"),
+            ("2,0,0/0,0,64/0,128,256", "is not in"),
+            ("2,0,64/0,0,0", "the nearest is one: 2,0,64/0,0,0 is not in"),
+        ):
+            with pytest.raises(MissingBoardError) as caught:
+                opened.probe(board)
+            assert sentence in str(caught.value)
+
+
+def test_the_best_table_comes_first(solved: Callable[..., Path], tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    easier = Game("3x3", 16, masks=".../..x/.xx", start=BIG.start, horizon=60)
+    shutil.copytree(solved(BIG), folder / "a")
+    shutil.copytree(solved(easier, "score,win"), folder / "b")
+    with open_tables(folder) as opened:
+        found = opened.probe("2,2,0/0,0,64/2,128,256", "win")
+        values = [sort_key(one.answer.value) for one in found.answers]
+        assert ([one.name for one in found.answers], values) == (["b", "a"], sorted(values, reverse=True))
+        found = opened.probe("2,2,0/0,0,64/2,128,256")
+        assert [(one.name, one.answer.meaning) for one in found.answers] == [
+            ("a", "probability to win"),
+            ("b", "expected score"),
+        ]
+        assert [one.name for one in opened.probe("2,2,0/0,0,64/2,128,256", "score").answers] == ["b"]
+        with pytest.raises(MissingBoardError, match="does not fit any of the 2 tables"):
+            opened.probe("2,2,0/0,0,64/2,128,256", "moves")
+
+
+def test_damage_is_named_and_not_fatal(solved: Callable[..., Path], tmp_path: Path) -> None:
+    folder = tmp_path / "tables"
+    for name in ("a", "b"):
+        shutil.copytree(solved(BIG), folder / name)
+    for path in (folder / "a/values/win").iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    with open_tables(folder) as opened:
+        found = opened.probe("2,2,0/0,0,64/2,128,256")
+        assert ([one.name for one in found.answers], list(found.unreadable)) == (["b"], ["a"])
+    shutil.rmtree(folder / "b")
+    with (
+        open_tables(folder) as opened,
+        pytest.raises(MissingBoardError, match=r"no table in .* can be read: a:"),
+    ):
+        opened.probe("2,2,0/0,0,64/2,128,256")
+    with pytest.raises(MissingLayerError, match="holds no table"):
+        open_tables(tmp_path / "tables/a/values")
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+def test_the_command(solved: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
+    table = str(solved(BIG))
+    assert main(["probe", table, "64,128,2/64,0,2/2,0,0"]) == 0
+    out = capsys.readouterr().out
+    assert "│  64 │ 128 │   2 │" in out
+    assert "read rotated by 180 degrees, with the large tiles 64, 64, 128\n" in out
+    assert "up would merge them" in out
+    assert main(["probe", table, "64,128,2/256,0,2/2,0,0", "-f", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    with open_table(table) as opened:
+        found = opened.probe_real("64,128,2/256,0,2/2,0,0")
+    assert data == json.loads(json.dumps(found.as_dict() | {"version": data["version"]}))
+    assert data["large tiles"] == [64, 128, 256]
+    assert (data["orientation"], data["table board"]) == ("rotated by 180 degrees", "0,0,2/2,0,x/2,x,x")
+    assert data["slides"]["up"]["after"] == "64,128,4/256,0,0/2,0,0"
+    assert main(["probe", table, "2,2,0/0,0,x/2,x,x"]) == 0
+    assert "read" not in capsys.readouterr().out
+
+
+def test_the_command_with_a_folder(
+    tables: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
+) -> None:
+    assert main(["probe", str(tables), "2,2,0/0,0,64/2,128,256"]) == 0
+    printed = capsys.readouterr()
+    assert "broken was left out: " in printed.err
+    assert f"big: {BIG}\nread as given, with the large tiles 64, 128, 256\n" in printed.out
+    assert printed.out.endswith("3 other tables do not fit: one, plain, deep/down/corner\n")
+    assert main(["probe", str(tables), "2,2,0/0,0,64/2,128,256", "-f", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["answers"][0]["table"] == "big"
+    assert set(data["others"]) == {"one", "plain", "deep/down/corner"}
+    assert main(["probe", str(tables)]) == 0
+    assert f"plain: start of {Game('2x2', 32)}: 0.0828872890716\n" in capsys.readouterr().out
+    shutil.rmtree(tables / "broken")
+    refused(
+        ["probe", str(tables), "2,2,0/0,0,4/2,128,256"], 1, "the nearest is big: the board has 2 large tiles"
+    )
+    refused(["probe", str(tables / "notes"), "2,2/0,0"], 1, "holds no finished table")
+
+
+def test_boards_after_a_slide(
+    solved: Callable[..., Path], capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
+) -> None:
+    table, rng = solved(BIG), random.Random(4)
+    exact = oracle.values(BIG).afterstates
+    with open_table(table) as opened:
+        for after in rng.sample(sorted(exact), 40):
+            assert agrees(opened.probe_after(Board(BIG, after)), exact[after])
+            for source in rng.sample(sorted(box_symmetries(BIG.shape)), 3):
+                text = rows(BIG, realise(BIG, after, source, rng))
+                assert agrees(probe_after(opened, text).value, exact[after])
+        with pytest.raises(MissingBoardError, match="no play of"):
+            opened.probe_after("0,2,0/0,0,x/0,x,x")
+    with open_table(solved(Game("2x2", 32), "lower,upper")) as opened:
+        for after, value in oracle.values(Game("2x2", 32)).afterstates.items():
+            assert agrees(opened.probe_after(Board(opened.game, after)), value)
+    start = exact[BIG.start_afters[0]]
+    assert main(["probe", str(table), "256,64,2/128,0,0/0,0,2", "--after"]) == 0
+    out = capsys.readouterr().out
+    assert "read rotated by 180 degrees, with the large tiles 64, 128, 256\n" in out
+    assert out.endswith(f"probability to win: {float(start):.12g}\n")
+    assert main(["probe", str(table), "2,0,0/0,0,x/2,x,x", "--after", "-f", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["after a slide"], data["value"]["value"]) == (True, pytest.approx(float(start)))
+    refused(["probe", str(table), "--after"], 2, "--after needs the board after a slide")
+    refused(["probe", str(table), "0,2,0/0,0,64/0,128,256", "--after"], 1, "its large tiles fit, but no play")
+
+
+def test_play_from_a_real_board(
+    solved: Callable[..., Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    assert main(["play", str(solved(BIG)), "--start", "64,128,2/256,0,2/2,0,0"]) == 0
+    out = capsys.readouterr().out
+    assert "your board was read rotated by 180 degrees, with the large tiles 64, 128, 256" in out
+    assert "│   2 │   x │   x │" in out
+
+
+def test_canonical_boards_agree() -> None:
+    """A real board and its image have the same readings."""
+    rng = random.Random(8)
+    reader = LargeTiles(SEVERAL)
+    for state in some_states(SEVERAL, rng, 30):
+        found = set()
+        for source in sorted(box_symmetries(SEVERAL.shape)):
+            tiles = read_tiles(SEVERAL, rows(SEVERAL, realise(SEVERAL, state, source, random.Random(1))))
+            found.add(frozenset(canonical(SEVERAL, one.cells) for one in reader.readings(tiles or ())))
+        assert len(found) == 1

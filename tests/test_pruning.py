@@ -1,0 +1,375 @@
+"""Pruned tables: what is worth less than a bound is left out, and probes say so and give no number."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import zlib
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import cached_oracle as oracle
+from judging import agrees
+from tilebase import evaluate, open_table, prune, simulate, solve, thin, verify_table
+from tilebase.cli import main
+from tilebase.errors import (
+    CorruptError,
+    MissingBoardError,
+    UsageError,
+    WrongGameError,
+)
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.game.symmetry import canonical
+from tilebase.objectives.values import Below, Exact, Interval, Lower
+from tilebase.questions import pruning
+from tilebase.runtime.progress import Progress
+
+SMALL = Game("2x2", 32)
+WIDE = Game("2x3", 32)
+MASKED = Game("3x3", 32, masks=".../..x/.xx", start="after 2,0,0/0,0,x/2,x,x|0,0,0/0,2,x/2,x,x", horizon=60)
+GAMES = (SMALL, WIDE, MASKED, Game("2x2", goal_sum=20), Game("2x3", 16, masks="..x/...|x../...",
+         start="after x,0,0/0,2,0", horizon=30))  # fmt: skip
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+# -- what a pruned table holds and says ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+@pytest.mark.parametrize("above", [0.03, 0.5, 1])
+def test_pruned_tables(game: Game, above: float, solved: Callable[..., Path], tmp_path: Path) -> None:
+    exact = oracle.values(game, "win")
+    kept = {board for board, value in exact.afterstates.items() if value >= Fraction(above)}
+    found = prune(solved(game), tmp_path / "pruned", above=above)
+    assert (found.afterstates, found.before) == (len(kept), len(exact.afterstates))
+    with open_table(tmp_path / "pruned") as table, open_table(solved(game)) as whole:
+        assert table.manifest.thinned == found.as_dict()
+        assert table.start == whole.start
+        assert sum(table.prober.count(total) for total in table.manifest.layers) == len(kept)
+        for state in exact.states:
+            full, part = whole.probe(Board(game, state)), table.probe(Board(game, state))
+            check(game, above, kept, full, part)
+    assert verify_table(tmp_path / "pruned", sample=None).wrong == ()
+
+
+def check(game: Game, above: float, kept: set, full, part) -> None:
+    """A result of the pruned table against that of the whole one."""
+    assert [slide.cells for slide in part.slides] == [slide.cells for slide in full.slides]
+    for one, other in zip(part.slides, full.slides, strict=True):
+        if one.wins or canonical(game, one.cells) in kept:
+            assert one.value == other.value
+        else:
+            assert isinstance(one.value, Below)
+            assert float(other.value) < above
+    known = [slide for slide in part.slides if not isinstance(slide.value, Below)]
+    if known or not part.slides:
+        assert (part.value, part.best) == (full.value, full.best)
+    else:
+        assert isinstance(part.value, Below)
+        assert part.best == ()
+        assert float(full.value) < above
+
+
+@pytest.mark.parametrize("above", [0.03, 0.2])
+def test_a_board_is_called_reachable_only_if_it_is(
+    above: float, solved: Callable[..., Path], tmp_path: Path
+) -> None:
+    """All boards of 2x2: an unreachable one may be worth more than the bound, so the text says so."""
+    prune(solved(SMALL), tmp_path / "pruned", above=above)
+    states = oracle.values(SMALL).states
+    kinds = set()
+    with open_table(tmp_path / "pruned") as table:
+        for cells in itertools.product(range(5), repeat=4):
+            if not any(cells) or not SMALL.slides(cells):
+                continue
+            answer = table.probe(Board(SMALL, cells))
+            reached = canonical(SMALL, cells) in states
+            for slide in answer.slides:
+                if isinstance(slide.value, Below):
+                    assert reached or not slide.value.reached
+                    kinds.add((slide.value.reached, reached))
+                    assert str(slide.value) == f"below {above:g}" + (
+                        "" if slide.value.reached else ", or not reachable"
+                    )
+    assert {(True, True), (False, False)} <= kinds
+
+
+def test_a_value_that_is_left_out_is_no_number() -> None:
+    below = Below(0.5)
+    assert (str(below), repr(below), below.as_dict()) == (
+        "below 0.5", "<Below: below 0.5>", {"kind": "below", "bound": 0.5, "reached": True},
+    )  # fmt: skip
+    with pytest.raises(TypeError):
+        float(below)  # type: ignore[arg-type]
+    assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
+
+
+def test_several_objectives(solved: Callable[..., Path], tmp_path: Path) -> None:
+    """Values of other objectives are known where all slides are; else a probe is refused."""
+    folder = solved(WIDE, "lower:uint32,upper:uint32,score,guaranteed")
+    prune(folder, tmp_path / "pruned", above=0.6)
+    exact, score = oracle.values(WIDE, "win"), oracle.values(WIDE, "score")
+    seen = set()
+    with open_table(tmp_path / "pruned") as table, open_table(folder) as whole:
+        for state in exact.states:
+            board = Board(WIDE, state)
+            kept = [
+                WIDE.wins(after) or exact.afterstates[canonical(WIDE, after)] >= Fraction("0.6001")
+                for after in WIDE.slides(state).values()
+            ]
+            if all(kept):
+                assert agrees(table.probe(board, "score").value, score.states[state])
+                assert table.probe(board) == whole.probe(board)
+                assert isinstance(table.probe(board).value, Interval | Exact)
+            elif all(
+                WIDE.wins(after) or exact.afterstates[canonical(WIDE, after)] < Fraction("0.5999")
+                for after in WIDE.slides(state).values()
+            ):
+                with pytest.raises(MissingBoardError, match=r"whose value \(lower-uint32\) is below 0.6"):
+                    table.probe(board, "score")
+                assert isinstance(table.probe(board).value, Below | Lower)
+                assert table.get(board, "nothing", "guaranteed") == "nothing"
+            seen.add(all(kept))
+    assert seen == {True, False}
+    assert verify_table(tmp_path / "pruned", sample=None).wrong == ()
+    prune(folder, tmp_path / "forced", above=0.5, objective="guaranteed")
+    forced = oracle.values(WIDE, "guaranteed").afterstates
+    with open_table(tmp_path / "forced") as table:
+        assert sum(table.prober.count(s) for s in table.manifest.layers) == sum(
+            v == 1 for v in forced.values()
+        )
+    assert verify_table(tmp_path / "forced", sample=None).wrong == ()
+
+
+def test_a_discount_keeps_the_order(solved: Callable[..., Path], tmp_path: Path) -> None:
+    prune(solved(WIDE, "win", "0.9"), tmp_path / "pruned", above=0.3)
+    with open_table(tmp_path / "pruned") as table, open_table(solved(WIDE, "win", "0.9")) as whole:
+        for state in oracle.values(WIDE, "win", discount="0.9").states:
+            part, full = table.probe(Board(WIDE, state)), whole.probe(Board(WIDE, state))
+            if not isinstance(part.value, Below):
+                assert (part.value, part.best) == (full.value, full.best)
+
+
+def test_real_boards_in_pruned_tables(solved: Callable[..., Path], tmp_path: Path) -> None:
+    prune(solved(MASKED), tmp_path / "pruned", above=0.7)
+    with open_table(tmp_path / "pruned") as table:
+        found = table.probe_real("64,128,16/256,8,16/16,2,2")
+        assert {slide.direction: str(slide.value) for slide in found.slides}["left"] == "below 0.7"
+        assert found.best == ("up", "down")
+        for board, value in oracle.values(MASKED).afterstates.items():
+            after = table.probe_after(Board(MASKED, board))
+            assert (
+                agrees(after, value)
+                if value >= Fraction(7, 10)
+                else str(after) == ("below 0.7, or not reachable")
+            )
+
+
+# -- what cannot be pruned, and what takes no pruned table ------------------------------------------
+
+
+def test_what_cannot_be_pruned(solved: Callable[..., Path], tmp_path: Path) -> None:
+    folder, out = solved(SMALL, "win,score"), tmp_path / "pruned"
+    for above in (0, -1, 1.1, float("nan"), "x"):
+        with pytest.raises(UsageError, match=r"must be above 0 and at most 1, as 0\.5, not"):
+            prune(folder, out, above=above)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="score is none of win, lower, upper and guaranteed"):
+        prune(folder, out, above=0.5, objective="score")
+    with pytest.raises(UsageError, match="score is none of win"):
+        solve(SMALL, "score", above=0.5, table=out)
+    with pytest.raises(UsageError, match="name its folder"):
+        solve(SMALL, above=0.5)
+    with pytest.raises(UsageError, match="name its folder"):
+        solve(SMALL, above=0.5, table=out, space="all")
+    solve(SMALL, space="all", table=tmp_path / "all")
+    with pytest.raises(UsageError, match="holds all boards within limits"):
+        prune(tmp_path / "all", out, above=0.5)
+    with pytest.raises(WrongGameError, match="holds files"):
+        prune(folder, folder, above=0.5)
+    assert not out.exists()
+
+
+def test_what_takes_no_pruned_table(solved: Callable[..., Path], tmp_path: Path) -> None:
+    pruned = tmp_path / "pruned"
+    prune(solved(SMALL), pruned, above=0.05)
+    for use in (
+        lambda: simulate(pruned, 10),
+        lambda: evaluate(pruned, "random"),
+        lambda: evaluate(solved(SMALL), pruned),
+        lambda: thin(pruned, tmp_path / "new", above=0),
+        lambda: prune(pruned, tmp_path / "new", above=0.5),
+    ):
+        with pytest.raises(UsageError, match="was thinned: name the whole table"):
+            use()
+    before = contents(pruned)
+    with pytest.raises(WrongGameError):
+        solve(SMALL, table=pruned)
+    assert contents(pruned) == before
+
+
+def test_a_manifest_of_a_stranger(solved: Callable[..., Path], tmp_path: Path) -> None:
+    prune(solved(SMALL), tmp_path / "pruned", above=0.05)
+    path = tmp_path / "pruned/manifest.json"
+    good = json.loads(path.read_text())
+    good.pop("check")
+
+    def open_with(**values: object) -> None:
+        changed = good | {"thinned": good["thinned"] | values}
+        check = f"{zlib.crc32(json.dumps(changed, sort_keys=True).encode()):08x}"
+        path.write_text(json.dumps(changed | {"check": check}))
+        open_table(tmp_path / "pruned").close()
+
+    open_with()
+    for bad in ({"least_value": 2}, {"least_value": "1"}, {"least_value": None}, {"least_value": True},
+                {"objective": "score"}, {"objective": []}, {"objective": None}):  # fmt: skip
+        with pytest.raises(CorruptError):
+            open_with(**bad)
+
+
+# -- while a game is solved ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", [SMALL, WIDE, MASKED], ids=str)
+def test_solving_above_writes_what_pruning_does(
+    game: Game, solved: Callable[..., Path], tmp_path: Path
+) -> None:
+    prune(solved(game, "win,score"), tmp_path / "pruned", above=0.4)
+    solution = solve(game, "win,score", table=tmp_path / "above", above=0.4, threads=1)
+    expected = contents(tmp_path / "pruned")
+    found = contents(tmp_path / "above")
+    manifests = [json.loads(one.pop("manifest.json")) for one in (expected, found)]
+    assert found == expected
+    for manifest in manifests:
+        manifest["thinned"].pop("table")
+        manifest.pop("check")
+    assert manifests[0] == manifests[1]
+    with open_table(solved(game, "win,score")) as whole:
+        assert solution.start == whole.start
+    again = solve(game, "win,score", table=tmp_path / "above", above=0.4, threads=1)
+    assert (again.start, again.positions, again.complete) == (solution.start, solution.positions, True)
+
+
+@pytest.mark.parametrize("stop", range(0, 40, 3))
+def test_a_stopped_run_goes_on(stop: int, solved: Callable[..., Path], tmp_path: Path) -> None:
+    target, calls = tmp_path / "above", itertools.count()
+
+    def interrupt(_: Progress) -> None:
+        if next(calls) == stop:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tilebase.runtime.progress.Pace.due", lambda _: True)
+        with pytest.raises(KeyboardInterrupt):
+            solve(WIDE, "win", table=target, above=0.4, threads=1, progress=interrupt)
+    assert not (target / "manifest.json").exists()
+    with pytest.raises(WrongGameError):
+        solve(SMALL, "win", table=target, above=0.4, threads=1)
+    solve(WIDE, "win", table=target, above=0.4, threads=1)
+    prune(solved(WIDE), tmp_path / "pruned", above=0.4)
+    found, expected = contents(target), contents(tmp_path / "pruned")
+    assert {name: found[name] for name in found if name != "manifest.json"} == {
+        name: expected[name] for name in expected if name != "manifest.json"
+    }
+    assert {path.name for path in target.iterdir()} == {"manifest.json", "afterstates", "values"}
+
+
+def test_a_stopped_run_whose_files_are_damaged_begins_anew(
+    solved: Callable[..., Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "above"
+    solve(WIDE, "win", table=target, above=0.4, threads=1, down_to=30)
+    assert not (target / "manifest.json").exists()
+    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
+        solve(WIDE, "win", table=target, above=0.5, threads=1)
+    damaged = sorted((target / "values/win").iterdir())[3]
+    damaged.write_bytes(damaged.read_bytes()[:-3])
+    solve(WIDE, "win", table=target, above=0.4, threads=1)
+    assert verify_table(target, sample=None).wrong == ()
+    prune(solved(WIDE), tmp_path / "pruned", above=0.4)
+    assert (
+        contents(target)["values/win/" + damaged.name]
+        == contents(tmp_path / "pruned")["values/win/" + damaged.name]
+    )
+
+
+def test_a_run_holds_few_whole_values(tmp_path: Path) -> None:
+    """The whole values of at most the layers that are needed, and of the starts, are on disk at a time."""
+    target, most = tmp_path / "above", 0
+
+    def look(_: Progress) -> None:
+        nonlocal most
+        most = max(most, len(list((target / "work/values").glob("win/*.val"))))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tilebase.runtime.progress.Pace.due", lambda _: True)
+        solve(Game("2x3", 64), "win", table=target, above=0.5, threads=1, progress=look)
+    assert 0 < most <= 6
+    assert not (target / "work").exists()
+
+
+def test_other_folders_stay_as_they_are(solved: Callable[..., Path], tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/letter.txt").write_text("mine")
+    shutil.copytree(solved(SMALL), tmp_path / "whole")
+    prune(solved(SMALL), tmp_path / "pruned", above=0.05)
+    before = contents(tmp_path)
+    for name, objective, above in (
+        ("mine", "win", 0.5), ("whole", "win", 0.5), ("pruned", "win", 0.06), ("pruned", "lower", 0.05),
+    ):  # fmt: skip
+        with pytest.raises(WrongGameError, match="choose a new folder"):
+            solve(SMALL, objective, table=tmp_path / name, above=above)
+    with pytest.raises(WrongGameError, match="choose a new folder"):
+        prune(solved(SMALL), tmp_path / "pruned", above=0.06)
+    assert contents(tmp_path) == before
+    assert prune(solved(SMALL), tmp_path / "pruned", above=0.05).least_value == 0.05
+    assert contents(tmp_path) == before
+
+
+def test_a_stopped_pruning_leaves_nothing(solved: Callable[..., Path], tmp_path: Path) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning, "write_subset", stop)
+        with pytest.raises(KeyboardInterrupt):
+            prune(solved(SMALL), tmp_path / "pruned", above=0.05)
+    assert list((tmp_path / "pruned").iterdir()) == []
+    prune(solved(SMALL), tmp_path / "pruned", above=0.05)
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]) -> None:
+    assert main(["solve", "2x3", "32", "--above", "0.4", "-o", "above", "-q", "--threads", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "\nkept: 0.4 and more  " in out
+    assert main(["solve", "2x3", "32", "-o", "whole", "-q"]) == 0
+    assert main(["thin", "whole", "--least-value", "0.4", "-o", "pruned", "-q"]) == 0
+    out = capsys.readouterr().out
+    assert "win 0.4 and more\nafterstates kept" in out
+    assert main(["thin", "whole", "--least-value", "0.4", "-o", "pruned", "-q", "-f", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert (data["least_value"], data["objective"]) == (0.4, "win")
+    assert main(["probe", "above", "4,8,8/16,8,16"]) == 0
+    assert "below 0.4" in capsys.readouterr().out
+    assert main(["probe", "above", "4,8,8/16,8,16", "-f", "json"]) == 0
+    slides = json.loads(capsys.readouterr().out)["slides"].values()
+    assert {"kind": "below", "bound": 0.4, "reached": True} in [slide["value"] for slide in slides]
+    assert main(["verify", "above", "--all"]) == 0
+    assert "since boards that follow were left out of the table" in capsys.readouterr().out
+    assert main(["play", "above", "--auto", "--delay", "0", "--seed", "1"]) in (0, 1)
+    capsys.readouterr()
+    refused(["thin", "whole", "-o", "new"], 2, "give --above or --least-value, one of the two")
+    refused(["thin", "whole", "-o", "new", "--above", "0", "--least-value", "0.5"], 2, "one of the two")
+    refused(["solve", "2x3", "32", "--above", "0.4", "-q"], 2, "name its folder")
+    refused(["solve", "2x3", "--objective", "score", "--above", "0.4", "-o", "x", "-q"], 2, "is none of win")
+    refused(["simulate", "above"], 2, "was thinned: name the whole table")
