@@ -23,7 +23,9 @@ class Permutations(NamedTuple):
     """Permutations of cells: swaps of cells at a distance, or unions of ``rotl(key & mask, rotation)``."""
 
     masks: Words  # masks[j, t]: the cells that rotation t of permutation j moves, or those behind of swap t
-    rotations: Words  # rotations[j, t]: by how many bits to the left, or how far apart the cells of swap t are
+    rotations: (
+        Words  # rotations[j, t]: by how many bits to the left, or how far apart the cells of swap t are
+    )
     terms: Numbers  # terms[j]: how many rotations permutation j has; behind them are zeros up to fours
     swaps: Numbers  # swaps[j]: how many swaps it is, one after the other, 1 to 3; 0 if it is rotations
 

@@ -136,7 +136,7 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
 
 @scalar
 def _spawn_batch(keys, position, begin, shift, rules, states, out_spawns):
-    """A batch of states that spawns make of the afterstates from `position` on; where it ends, and how many."""
+    """A batch of states that spawns make of the afterstates from `position` on: where it ends, how many."""
     n = 0
     while position < len(keys) and n + 32 <= BATCH:
         key = keys[position]

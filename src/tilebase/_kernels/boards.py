@@ -108,7 +108,9 @@ def fold_images(n, symmetries, images, keys):
     here, there = images[0], images[1]
     for j in range(len(symmetries.terms)):
         if symmetries.swaps[j]:
-            _swap_images(here, n, symmetries.masks[j], symmetries.rotations[j], symmetries.swaps[j], there, keys)
+            _swap_images(
+                here, n, symmetries.masks[j], symmetries.rotations[j], symmetries.swaps[j], there, keys
+            )
         else:
             permute(here, n, symmetries, j, there)
             for i in range(n):
@@ -275,7 +277,7 @@ def _slide_rows(boards, n, axis, rules, scratch):
 
 @inlined
 def _keep_slid(slid, n, rows, flags, masks, kept, tag, keep, out, tags):
-    """Append to `out` the slides that are allowed and change a board, with their tags; return how many there are.
+    """Append to `out` the slides that are allowed and change a board, with their tags; return how many.
 
     First all are judged, which LLVM vectorises, then collected: twice as fast as both in one loop.
     """

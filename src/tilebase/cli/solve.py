@@ -60,8 +60,8 @@ def solve(
         str | None,
         Parameter(
             help="reachable: the positions that occur, counted first; all: every board within the limits, "
-            "by perfect index, without counting; auto: what takes less time, but reachable with -o. Left out: "
-            "auto with masks, else reachable."
+            "by perfect index, without counting; auto: what takes less time, but reachable with -o. Left "
+            "out: auto with masks, else reachable."
         ),
     ] = None,
     by: Annotated[str | None, Parameter(help="Rows by sum.")] = None,

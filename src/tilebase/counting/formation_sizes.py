@@ -205,7 +205,7 @@ def _halves(game: Game) -> float:
     """About how many fillings half a board has, which the engine tabulates."""
     held = len(game.unmergeable) if game.fixed else min(map(len, game.masks), default=0)
     codes = max(game.tops) + 1 + (held < len(game.unmergeable))
-    return float(codes) ** ((game.cells - held) / 2)
+    return float(codes ** ((game.cells - held) / 2))
 
 
 def _two_digits(number: int) -> int:

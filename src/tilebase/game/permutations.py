@@ -1,9 +1,9 @@
 """Permutations of the cells of packed keys, in the few operations that the kernels do them with.
 
-There are two ways to move the cells of a key.  Either each distance that cells travel is a *masked rotation*
-of the key, and the union of these is the result.  Or the key passes through *swaps*: a swap exchanges pairs of
-cells that are equally far apart, in six operations.  Reflections and transpositions need one or two swaps,
-where they would need three to seven rotations.
+There are two ways to move the cells of a key.  Either each distance that cells travel is a *masked
+rotation* of the key, and the union of these is the result.  Or the key passes through *swaps*: a swap
+exchanges pairs of cells that are equally far apart, in six operations.  Reflections and transpositions
+need one or two swaps, where they would need three to seven rotations.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def directory_bytes(ranks: int) -> int:
 
 
 def enter(directory: Directory, ranks: Array, position: int) -> Edge:
-    """Enter boards with ascending ranks, the first at `position`, but for the first group, which is returned."""
+    """Enter boards with ascending ranks, the first at `position`; return their first group instead."""
     edge = np.zeros(3, dtype=np.uint64)
     backward.index_keys(ranks, len(ranks), position, directory, edge)
     return int(edge[0]), int(edge[1]), int(edge[2])

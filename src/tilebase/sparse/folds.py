@@ -46,8 +46,8 @@ class Spawned(NamedTuple):
     spawns:
         ``spawns[a]``: how many spawns afterstate a has.
     best:
-        ``best[x]``: the largest value over slides, if it is known already (`Fold.best_type`); then there are no
-        slots and gains.
+        ``best[x]``: the largest value over slides, if it is known already (`Fold.best_type`); then there
+        are no slots and gains.
     """
 
     exponent: int
