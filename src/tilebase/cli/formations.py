@@ -181,7 +181,7 @@ def _described(one: Formation) -> str:
     role = "a wall" if one.fixed else "a large tile, which slides and never merges"
     lines = [f"{one.name}: {free}", "", *_drawn(one), "", f"x  {role}"]
     if not one.wins_anywhere:
-        lines.append("o  where the goal wins; where an x may stand too, after it has moved away")
+        lines.append("o  where the goal wins")
     if not one.masks and not one.fixed:
         lines.append("The x may stand anywhere.")
     elif len(one.masks) > 1:

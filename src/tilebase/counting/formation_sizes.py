@@ -142,7 +142,7 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
     sizes = boards_by_sum(game)
     boards, known = sum(sizes.values()), _known(formation)
     exact = known.get(goal)
-    share = _Shares(measured()).share(formation, goal) / len(symmetries(game))
+    share = _shares().share(formation, goal) / len(symmetries(game))
     positions = exact.positions if exact else round(share * boards)
     cpu = exact.cpu_seconds if exact else positions * _rate(known)
     disk = exact.disk if exact else round(positions * _bytes(goal))
@@ -205,7 +205,7 @@ def _halves(game: Game) -> float:
     """About how many fillings half a board has, which the engine tabulates."""
     held = len(game.unmergeable) if game.fixed else min(map(len, game.masks), default=0)
     codes = max(game.tops) + 1 + (held < len(game.unmergeable))
-    return float(codes ** ((game.cells - held) / 2))
+    return math.pow(codes, (game.cells - held) / 2)
 
 
 def _two_digits(number: int) -> int:
@@ -256,6 +256,12 @@ class _Shares:
             own[goal] for name, own in self._known.items() if goal in own and self._classes[name] == anywhere
         ]
         return _geometric(found or [0.1])
+
+
+@cache
+def _shares() -> _Shares:
+    """The shares of all measured tables."""
+    return _Shares(measured())
 
 
 def _geometric(numbers: list[float]) -> float:

@@ -218,22 +218,23 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
             raise GameError("the horizon is a sum or a number of steps: name one of the two")
         if steps is not None:
             horizon = self.start_sum + 2 * (integer_of(steps, "number of steps") - 2)
-        common: dict[str, Any] = {
-            "four": four, "start": f"after {'|'.join(self.starts)}", "fixed": self.fixed,
-            "masks": self.masks, "unmergeable": self.x_cells,
-        }  # fmt: skip
         if goal is None:
             if at_least:
-                raise GameError(
-                    "at least is for a goal tile: a goal sum is always reached by that much or more"
-                )
-            return Game(self.shape, goal_sum=goal_sum, horizon=horizon, **common)
-        common["horizon"] = self._horizon_for(goal, horizon)
+                raise GameError("at least is for a goal tile; a goal sum is always won by that sum or more")
+            return self._play(goal_sum=goal_sum, horizon=horizon, four=four)
+        horizon = self._horizon_for(goal, horizon)
         if self.wins_anywhere:
-            return Game(self.shape, goal, **common)
-        found = Game(self.shape, pattern=self._pattern([goal]), **common)
+            return self._play(goal=goal, horizon=horizon, four=four)
+        found = self._play(pattern=self._pattern([goal]), horizon=horizon, four=four)
         larger = [goal << n for n in range(15) if goal << n <= 1 << max(found.tops)]
         return found.changed(pattern=self._pattern(larger)) if at_least else found
+
+    def _play(self, **rules: Any) -> Game:
+        """The game with the x, masks and starts of the formation.  Raises `GameError`."""
+        return Game(
+            self.shape, start=f"after {'|'.join(self.starts)}", masks=self.masks, unmergeable=self.x_cells,
+            fixed=self.fixed, **rules,
+        )  # fmt: skip
 
     def _horizon_for(self, goal: int, horizon: int | None) -> int | None:
         """The sum at which play to a goal ends.  Raises `GameError` if the goal cannot be made until then."""
@@ -355,9 +356,7 @@ def _own(values: dict[str, Any], stem: str) -> Formation:
     if len(goals) > 1:
         raise GameError("goal_cells must be one picture: mark all cells in it")
     found = Formation(name, "own", masks, _rows(goals[0]) if goals else every, starts, extra, fixed, horizon)
-    found.game(
-        goal_sum=found.start_sum + 4
-    )  # raises GameError if masks, starts and walls do not fit together
+    found._play(horizon=found.start_sum + 2)  # raises GameError if masks, starts and walls contradict
     return found
 
 

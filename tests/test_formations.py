@@ -1,0 +1,457 @@
+"""Formations: the catalogue, the games that follow, files of one's own, sizes of tables, the command line."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from math import exp, log, sqrt
+
+import pytest
+
+from facts import facts
+from tilebase import (
+    Formation,
+    Game,
+    GameError,
+    StorageError,
+    TableSize,
+    formation,
+    formations,
+    open_table,
+    size_of_table,
+    solve,
+    tables_that_fit,
+)
+from tilebase.cli import main
+from tilebase.cli.formations import GOALS, brief
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.counting.formation_sizes import leave_out, measured, sizes_of
+from tilebase.game.formations import MOST_BYTES
+from tilebase.questions.reproduce import judge, read_facts
+from tilebase.small import oracle
+
+NAMES = [one.name for one in formations()]
+SMALL = """
+masks = [".../..x/.xx"]
+goal_cells = ".../.x./..."
+starts = ["2,0,0/0,0,x/0,x,x", "0,0,0/0,0,x/4,x,x"]
+extra = 12
+"""
+WIDE = """
+masks = "..../..../..xx|..../...x/...x"
+starts = '''
+2 . . .
+. . . .
+. . x x
+'''
+horizon = 40
+"""
+
+
+@pytest.fixture
+def own(tmp_path):
+    def write(text, name="own.toml"):
+        path = tmp_path / name
+        path.write_text(text, "utf-8")
+        return path
+
+    return write
+
+
+# -- the catalogue -----------------------------------------------------------------------------
+
+
+def test_the_catalogue_has_26_formations_with_different_names():
+    assert len(NAMES) == len({name.lower() for name in NAMES}) == 26
+    assert NAMES[:3] == ["L3", "L3f", "442"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_formation_is_a_game_whose_identity_is_read_back(name):
+    one = formation(name)
+    goal = max(128, one.least_goal)
+    for game in (one.game(goal), one.game(goal, at_least=True), one.game(goal_sum=one.start_sum + 60)):
+        assert Game.from_identity(game.identity) == game
+        assert len(game.start_afters) == len(one.starts)
+        assert game.free_cells == one.free_cells
+    assert one.game(goal).horizon == one.start_sum + 2 * (goal // 2 + one.extra - 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_masks_and_starts_are_consistent(name):
+    one = formation(name)
+    game = one.game(max(128, one.least_goal))
+    sums = {game.sum(after) for after in game.start_afters}
+    assert sums == {one.start_sum}
+    for after in game.start_afters:
+        assert game.stands(after)
+        assert after.count(game.x) == 16 - one.free_cells
+    for pattern in game.patterns:
+        (cell,) = [cell for cell, exponent in enumerate(pattern) if exponent]
+        assert cell not in game.held
+
+
+def test_some_formations_have_more_x_than_a_mask_has_cells():
+    assert [one.name for one in formations() if one.masks and len(one.x_cells) > one.masks[0].count("x")] == [
+        "4432f",
+        "4442ff",
+        "4442f",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_least_and_the_largest_goal_are_the_ends(name):
+    one = formation(name)
+    for goal in (one.least_goal, one.largest_goal):
+        assert one.game(goal).can_win
+    for goal in (one.least_goal // 2, one.largest_goal * 2):
+        with pytest.raises(GameError, match=f"from {one.least_goal} to {one.largest_goal}, not {goal}"):
+            one.game(goal)
+
+
+def test_names_are_found_in_any_case_and_near_names_are_proposed():
+    assert formation(" ll ") is formation("LL")
+    with pytest.raises(GameError, match=r"did you mean .*4432"):
+        formation("443")
+    with pytest.raises(GameError, match="tilebase formations lists them"):
+        formation("corner")
+
+
+# -- games ---------------------------------------------------------------------------------------
+
+
+def test_a_goal_on_every_cell_is_a_goal_and_one_on_some_cells_is_a_pattern():
+    assert formation("L3").game(128).goal == 128
+    game = formation("442").game(128)
+    assert game.goal is None
+    assert game.pattern == "*,*,*,*/*,*,*,*/*,128,*,*/*,*,*,*"
+
+
+def test_at_least_adds_the_larger_tiles_that_the_horizon_allows(own):
+    one = formation("LL")
+    assert len(one.game(128).patterns) == 4
+    assert len(one.game(128, horizon=1000, at_least=True).patterns) == 4 * 3  # 128, 256, 512
+    assert one.game(128, horizon=300, at_least=True).pattern.count("256") == 4
+    assert formation("L3").game(128, at_least=True) == formation("L3").game(128)
+    with pytest.raises(GameError, match="at least is for a goal tile"):
+        one.game(goal_sum=100, at_least=True)
+    small = formation(own(SMALL.replace(".../.x./...", "x../.../...").replace("extra = 12", "extra = 40")))
+    equal, more = (float(solve(small.game(8, at_least=more)).value) for more in (False, True))
+    assert 0 < equal < more < 1
+
+
+def test_steps_and_horizon_say_the_same():
+    one = formation("44")
+    assert one.game(32, steps=64) == one.game(32) == one.game(32, horizon=126)
+    with pytest.raises(GameError, match="name one of the two"):
+        one.game(32, steps=64, horizon=126)
+    with pytest.raises(GameError, match="cannot be made below the horizon 20"):
+        one.game(32, horizon=20)
+    with pytest.raises(GameError, match="needs a goal or a goal sum"):
+        one.game()
+    with pytest.raises(GameError, match="not a power of two"):
+        one.game(100)
+
+
+def test_a_goal_sum_has_no_goal_tile():
+    game = formation("442").game(goal_sum=64)
+    assert (game.goal, game.pattern, game.goal_sum, game.horizon) == (None, None, 64, None)
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+def test_the_published_value_of_44_to_32():
+    (fact,) = [one for one in read_facts("endgames") if one.columns["quantity"] == "value_of_the_start"]
+    assert judge(fact, 60.0).verdict == "within rounding"
+    (line,) = facts("formations.tsv", quantity="value_of_the_start")
+    solution = solve(formation(line["formation"]).game(int(line["goal"])))
+    assert abs(float(solution.value) - float(line["value"])) < 2e-15
+
+
+@pytest.mark.slow  # 35 seconds of plain rules
+def test_the_published_numbers_of_boards():
+    counted = [one for one in read_facts("endgames") if one.columns["quantity"] != "value_of_the_start"]
+    assert [judge(fact, 60.0).verdict for fact in counted] == ["agrees", "agrees"]
+
+
+def test_walls_are_another_rule_than_a_mask(own):
+    strict = 'masks = ".../.../.xx"\nstarts = "0,0,0/0,0,0/0,x,x"\nextra = 2000\n'
+    by_rule = solve(formation(own(strict)).game(32)).value
+    walls = solve(Game("3x3", 32, start="after 0,0,0/0,0,0/0,x,x", unmergeable=(7, 8), fixed=True)).value
+    assert float(by_rule) < 0.95 < 0.99999 < float(walls)
+
+
+@pytest.mark.parametrize("space", ["reachable", "all"])
+def test_the_value_of_each_start_board(tmp_path, space):
+    starts = "after 2,0,0/0,0,0|2,4,0/0,0,0"
+    game = Game("2x3", 64, start=starts)
+    solution = solve(game, "win,lower,guaranteed,score", table=tmp_path / "t", space=space)
+    values = {
+        text: float(oracle.values(Game("2x3", 64, start=f"after {text}")).start)
+        for text in ("2,0,0/0,0,0", "2,4,0/0,0,0")
+    }
+    assert list(solution.starts_by_board) == list(values)
+    for text, value in values.items():
+        found = solution.starts_by_board[text]
+        assert float(found["win"]) == pytest.approx(value, abs=1e-12)
+        assert value - 1e-12 < float(found["lower"]) <= value + 1e-15
+    mean = sum(float(found["win"]) for found in solution.starts_by_board.values()) / 2
+    assert float(solution.value) == pytest.approx(mean, abs=1e-15)
+    assert json.dumps(solution.as_dict())
+    hash(solution.start)
+    if space == "reachable":
+        with open_table(tmp_path / "t") as table:
+            after = game.start_afters[1]
+            stored = table.prober.afterstate(after, table.objectives[0])
+        assert float(stored) == pytest.approx(values["2,4,0/0,0,0"], abs=1e-12)
+
+
+def test_a_single_start_has_no_list_of_start_boards():
+    assert solve(Game("2x2", 16)).starts_by_board == {}
+    assert solve(Game("2x2", 16, start="after 2,0/0,0")).starts_by_board == {}
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def test_a_formation_of_ones_own(own):
+    small = formation(own(SMALL))
+    assert (small.name, small.shape, small.free_cells, small.category) == ("own", (3, 3), 6, "own")
+    game = small.game(16)
+    assert game.horizon == 4 + 2 * (8 + 12 - 2)
+    assert float(solve(game).value) == pytest.approx(float(oracle.values(game).start), abs=1e-12)
+    wide = formation(str(own(WIDE, "Wide.TOML")))
+    assert (wide.name, wide.shape, wide.masks[1], wide.wins_anywhere) == (
+        "Wide",
+        (3, 4),
+        "..../...x/...x",
+        True,
+    )
+    assert wide.game(16).horizon == 40
+    assert wide.largest_goal == 32
+    with pytest.raises(GameError, match="from 8 to 32, not 64"):
+        wide.game(64)
+
+
+def test_a_file_may_have_walls_and_x_anywhere(own):
+    walls = formation(own('starts = "2,0,0/0,0,0/0,x,x"\nfixed = true'))
+    assert walls.game(16).obstacles == {7, 8}
+    anywhere = formation(own('starts = "2,0,0/0,0,0/0,x,x"'))
+    assert anywhere.game(16).masks == ()
+    assert not anywhere.game(16).fixed
+
+
+BAD = {
+    "masks = [1]\nstarts = ['2,0/0,x']": "masks must be texts",
+    "masks = ['../.x']": "starts are missing",
+    "starts = ['2,0/0,x']\nmask = '../.x'": "'mask' is not a key of a formation",
+    "starts = ['2,0/0,x']\nmasks = ['.../..x']": "is not 2x2, as the first start board is",
+    "starts = ['2,0/0,x']\nmasks = ['../.y']": "is not a mask: write x and .",
+    "starts = ['2,0/0,x']\ngoal_cells = ['x./..', '../..']": "goal_cells must be one picture",
+    "starts = ['2,0/0,x']\nmasks = ['../.x']\ngoal_cells = '../.x'": "no goal cell",
+    "starts = ['2,0/0']": "differ in length",
+    "starts = ['2,0/0,y']": "'y' is not a tile",
+    "starts = ['2,0/0,3']": "not a power of two",
+    "starts = ['2,0/0,x', '2,0/x,x']": "unmergeable tile",
+    "starts = ['2,0/x,0']\nmasks = ['../.x']": "do not cover a mask",
+    "starts = ['2,0/0,x']\nextra = 'many'": "extra is 'many'",
+    "starts = ['2,0/0,x']\nextra = 10\nhorizon = 20": "contradict each other",
+    "starts = ['2,0/0,x']\nfixed = 1": "fixed is 1",
+    "starts = ['2,0/0,x']\nfixed = true\nmasks = ['../.x']": "fixed x never move",
+    "starts = ['2,0/0,x']\nname = ''": "name must be a text",
+    "starts = [": "is not a formation in TOML",
+    "a = " + "[" * 5000 + "]" * 5000: "is not a formation in TOML",
+    "a = " + "9" * 5000: "TOML|is not a key",
+    f"starts = ['{'0,' * 4000}x']": "at most 32",
+    "# " + "x" * MOST_BYTES: "a formation is a few lines",
+}
+
+
+@pytest.mark.parametrize("text", BAD, ids=[text[:40] for text in BAD])
+def test_bad_files_give_one_sentence(own, text):
+    with pytest.raises(GameError, match=BAD[text]) as caught:
+        formation(own(text))
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1200
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(StorageError, match="cannot read"):
+        formation(tmp_path / "missing.toml")
+    with pytest.raises(StorageError, match="cannot read"):
+        formation(tmp_path.with_suffix(".toml"))
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(GameError, match="is not a formation in TOML"):
+        formation(tmp_path / "bytes.toml")
+
+
+def test_a_formation_is_checked_without_a_file():
+    with pytest.raises(GameError, match="has no start board"):
+        Formation("x", "own", (), "xx/xx", ())
+
+
+# -- sizes ---------------------------------------------------------------------------------------
+
+
+def test_measured_tables_have_the_boards_of_their_games():
+    assert len(measured()) >= 30
+    for (name, goal), line in measured().items():
+        assert line.boards == sum(boards_by_sum(formation(name).game(goal)).values()), (name, goal)
+
+
+def test_a_measured_table_has_its_positions():
+    assert solve(formation("44").game(64)).positions == measured()["44", 64].positions
+    size = size_of_table(formation("44"), 64)
+    assert (size.measured, size.positions_text) == (True, "114,194")
+    assert size_of_table(formation("442"), 128).positions == 17_812_578
+
+
+def test_estimates_are_marked_and_grow_with_the_goal():
+    for one in formations():
+        sizes = list(sizes_of(one))
+        assert [size.positions for size in sizes] == sorted(size.positions for size in sizes)
+        assert [size.boards for size in sizes] == sorted(size.boards for size in sizes)
+        for size in sizes:
+            assert size.positions <= size.boards
+            assert size.positions_text.startswith("~") != size.measured
+
+
+@pytest.mark.parametrize(("further", "usual", "most"), [(1, 1.15, 1.35), (3, 1.4, 1.75), (None, 1.8, 2.6)])
+def test_expected_errors_of_estimates(further, usual, most):
+    errors = [abs(log(factor)) for factor in leave_out(further=further).values()]
+    assert len(errors) >= 8
+    assert exp(max(errors)) < most
+    assert exp(sqrt(sum(error**2 for error in errors) / len(errors))) < usual
+
+
+def test_what_fits_fits_and_the_next_goal_does_not():
+    memory, disk, seconds = 2e9, 5e9, 600.0
+    found = tables_that_fit(memory, disk, seconds, 2)
+    assert {"442", "L3", "3x3"} <= {size.formation.name for size in found}
+    for size in found:
+        assert size.fits(memory, disk, seconds, 2)
+        if size.goal < size.formation.largest_goal:
+            assert not size_of_table(size.formation, 2 * size.goal).fits(memory, disk, seconds, 2)
+    assert tables_that_fit(1e6, 1e6, 1.0, 1) == ()
+
+
+def test_the_engine_refuses_what_the_list_calls_refused():
+    size = size_of_table(formation("free12"), 1024)
+    assert isinstance(size, TableSize)
+    assert not size.possible
+    assert size.time_text(2) == "refused"
+
+
+def test_a_formation_of_a_file_is_never_measured(own):
+    text = 'name = "442"\nmasks = "..../..../..xx/xxxx"\nstarts = "2,0,0,0/0,0,0,0/4,2,x,x/x,x,x,x"\n'
+    assert not size_of_table(formation(own(text)), 128).measured
+
+
+# -- the command line ------------------------------------------------------------------------------
+
+
+def test_solve_prints_the_value_of_each_start_board(capsys):
+    assert main(["solve", "--formation", "l1", "32", "-q"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip() == "formation l1, to 32"
+    assert main(["solve", "--formation", "442", "--goal-sum", "30", "-q", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["starts_by_board"]) == list(formation("442").starts)
+    mean = sum(value[0]["value"] for value in found["starts_by_board"].values()) / 2
+    assert found["start"][0]["value"] == pytest.approx(mean, abs=1e-15)
+    assert main(["solve", "--formation", "442", "--goal-sum", "30", "-q"]) == 0
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()[3:]] == [
+        ["from", board] for board in formation("442").starts
+    ]
+
+
+def test_plain_games_take_masks_and_a_horizon(capsys):
+    options = ["--masks", ".../..x/.xx", "--horizon", "30", "-q"]
+    assert main(["solve", "3x3", "16", "--start", "after 2,0,0/0,0,x/0,x,x", *options]) == 0
+    game = Game("3x3", 16, start="after 2,0,0/0,0,x/0,x,x", masks=".../..x/.xx", horizon=30)
+    shown = capsys.readouterr().out.split()[-1]
+    assert float(shown) == pytest.approx(float(Fraction(oracle.values(game).start)), abs=1e-11)
+
+
+@pytest.mark.parametrize("command", ["count", "plan", "index", "solve"])
+def test_all_commands_with_a_game_take_a_formation(command, capsys):
+    quiet = [] if command in ("plan", "index") else ["-q"]
+    assert main([command, "--formation", "L1", "16", *quiet]) == 0
+    assert capsys.readouterr().out
+
+
+REFUSED = [
+    (["--formation", "442"], "needs a goal or a goal sum"),
+    (["--formation", "442", "100"], "not a power of two"),
+    (["--formation", "442", "4096"], "choose a goal from 8 to 2048, not 4096"),
+    (["--formation", "442", "4x4", "512"], "give the goal alone"),
+    (["--formation", "442", "4x4"], "give the goal alone"),
+    (["--formation", "442x", "512"], "no formation is called '442x'; did you mean 442"),
+    (["--formation", "442", "512", "--walls", "0"], "--walls and --formation contradict"),
+    (["--formation", "442", "512", "--start", "empty"], "--start and --formation contradict"),
+    (["--formation", "442", "512", "--masks", "..../..../..xx/xxxx"], "--masks and --formation contradict"),
+    (["--formation", "442", "512", "--fixed"], "--fixed and --formation contradict"),
+    (["--formation", "442", "512", "--steps", "50"], "cannot be made below the horizon 104"),
+    (["2x2", "16", "--steps", "9"], "--steps is for formations"),
+    (["2x2", "16", "--at-least"], "--at-least is for formations"),
+    ([], "a SHAPE is missing"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED, ids=str)
+def test_contradictions_are_one_sentence(arguments, words, capsys):
+    assert main(["solve", *arguments]) == 2
+    message = capsys.readouterr().err
+    assert words in message
+    assert message.count("\n") == 1
+
+
+def test_the_list_has_a_row_for_each_formation_and_a_column_for_each_goal(capsys):
+    assert main(["formations"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == NAMES
+    assert [word for word in head.split() if word.isdecimal()] == [str(goal) for goal in GOALS]
+
+
+def test_the_list_for_one_goal_and_its_forms(capsys):
+    assert main(["formations", "--goal", "512"]) == 0
+    assert "2,181,651,928" in capsys.readouterr().out
+    assert main(["formations", "--goal", "512", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["formation"] for one in found} == set(NAMES) - {"3x405"}
+    assert main(["formations", "-f", "csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 150
+    assert main(["formations", "--goal", "32768"]) == 2
+    assert "no formation makes 32768" in capsys.readouterr().err
+
+
+def test_one_formation_in_detail(capsys, own):
+    assert main(["formations", "442t"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[3].startswith(". o o .    . o o .    . o o .")
+    assert "must cover one of these masks" in shown
+    assert "ends at the sum goal + 100." in shown
+    assert main(["formations", str(own(WIDE))]) == 0
+    shown = capsys.readouterr().out
+    assert "ends at the sum 40." in shown
+    assert "32 " in shown
+
+
+def test_fit(capsys):
+    assert main(["formations", "--fit", "2GB", "5GB", "10min", "--threads", "2", "-f", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = {size.formation.name: size.goal for size in tables_that_fit(2e9, 5e9, 600.0, 2)}
+    assert {one["formation"]: one["goal"] for one in found} == expected
+    assert main(["formations", "--fit", "1MB", "5GB", "10min"]) == 2
+    assert "no formation fits" in capsys.readouterr().err
+    assert main(["formations", "--fit", "1MB", "5GB", "soon"]) == 2
+    assert "not a time" in capsys.readouterr().err
+    assert main(["formations", "442", "--goal", "512"]) == 2
+    assert "ask one of them" in capsys.readouterr().err
+
+
+def test_brief_times():
+    assert [brief(seconds) for seconds in (0.2, 80, 91, 5000, 90000, 1e9)] == [
+        "1 s", "80 s", "2 min", "83 min", "25 h", "32 y"
+    ]  # fmt: skip
