@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from math import exp, log, sqrt
+from pathlib import Path
 
 import pytest
 
@@ -115,6 +118,14 @@ def test_names_are_found_in_any_case_and_near_names_are_proposed():
         formation("443")
     with pytest.raises(GameError, match="tilebase formations lists them"):
         formation("corner")
+
+
+def test_the_pictures_are_those_of_the_catalogue():
+    script = [sys.executable, "scripts/make-formation-pictures", "--check"]
+    done = subprocess.run(script, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    page = (Path(__file__).parents[1] / "docs" / "formations.md").read_text("utf-8")
+    assert [name for name in NAMES if f"(img/formation-{name}.svg)" not in page] == []
 
 
 # -- games ---------------------------------------------------------------------------------------
