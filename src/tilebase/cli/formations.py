@@ -42,8 +42,8 @@ def formations(
     """List the formations of endgames by name, with what solving them takes on this machine.
 
     A formation says where large tiles (x) stand that never merge, where the goal wins (o, if not everywhere),
-    and where play starts. The list has the time to solve each goal. Numbers of boards are exact; numbers of
-    positions with ~ are estimates.
+    and where play starts. The list has the number of free cells and the time to solve each goal; "no" is
+    what the engine refuses. Numbers of boards are exact; numbers of positions with ~ are estimates.
 
     tilebase formations
 
@@ -72,9 +72,8 @@ def formations(
     elif name is None and goal is None and fit is None:
         write_rows(_times(sizes, used), document, chosen, output)
     else:
-        write_rows(
-            _rows(sizes, used, *(["picture", "goal"] if fit else ["picture"])), document, chosen, output
-        )
+        names = ("formation", "goal") if fit else ("formation",)
+        write_rows(_rows(sizes, used, *names), document, chosen, output)
     return 0
 
 
@@ -114,20 +113,20 @@ def _times(sizes: Sequence[TableSize], threads: int) -> list[dict[str, Any]]:
         one = size.formation
         row = rows.setdefault(
             one.name,
-            {"": one.name, "x, o": one.picture, "free cells": str(one.free_cells)}
-            | {f"to {goal}": "" for goal in GOALS},
+            {"": one.name, "x, o": one.picture, "free": str(one.free_cells)}
+            | {str(goal): "" for goal in GOALS},
         )
         if size.goal in GOALS:
-            row[f"to {size.goal}"] = "refused" if not size.possible else brief(size.seconds(threads))
+            row[str(size.goal)] = "no" if not size.possible else brief(size.seconds(threads))
     return list(rows.values())
 
 
-def _rows(sizes: Sequence[TableSize], threads: int, *more: str) -> list[dict[str, Any]]:
+def _rows(sizes: Sequence[TableSize], threads: int, *names: str) -> list[dict[str, Any]]:
+    """A row for each table; `names` says whether it is named by formation, goal or both."""
     return [
         {
-            **({} if more == ("goal",) else {"": size.formation.name}),
-            **({"x, o": size.formation.picture} if "picture" in more else {}),
-            **({"goal": str(size.goal)} if "goal" in more else {}),
+            **({"": size.formation.name} if "formation" in names else {}),
+            **({"goal": str(size.goal)} if "goal" in names else {}),
             "boards": f"{size.boards:,}",
             "positions": size.positions_text,
             "time": size.time_text(threads),

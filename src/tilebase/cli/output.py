@@ -165,4 +165,4 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
         raise MissingExtraError(PYARROW) from error
     table = pa.Table.from_pylist([dict(row) for row in rows])
     with atomic_file(file) as whole:
-        pq.table_text(table.replace_schema_metadata({"tilebase": __version__}), whole)
+        pq.write_table(table.replace_schema_metadata({"tilebase": __version__}), whole)
