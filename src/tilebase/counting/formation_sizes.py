@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -29,6 +30,7 @@ from statistics import median
 
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import DAY, duration
+from tilebase.errors import GameError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
@@ -171,11 +173,15 @@ def tables_that_fit(memory: float, disk: float, seconds: float, threads: int) ->
 
 
 def sizes_of(formation: Formation) -> Iterator[TableSize]:
-    """The tables of a formation by ascending goal, from 32 on."""
-    goal = max(32, formation.least_goal)
-    while goal <= formation.largest_goal:
-        yield size_of_table(formation, goal)
-        goal *= 2
+    """The tables of a formation by ascending goal, from 32 on, or only the largest goal if it is smaller.
+
+    Raises `GameError` if the formation can make no goal.
+    """
+    goal = max(formation.least_goal, min(32, formation.largest_goal))
+    yield size_of_table(formation, goal)
+    with suppress(GameError):  # tiles larger than the goal may not fit into a key
+        while (goal := 2 * goal) <= formation.largest_goal:
+            yield size_of_table(formation, goal)
 
 
 def _known(formation: Formation) -> dict[int, Measured]:
@@ -193,7 +199,8 @@ def _rate(known: dict[int, Measured]) -> float:
 
 def _bytes(goal: int) -> float:
     """Bytes on disk per position; for a larger goal fewer values are 1, and they take more bytes."""
-    largest = max(one.goal for one in _large() if one.goal <= goal)
+    goals = {one.goal for one in _large()}
+    largest = max((one for one in goals if one <= goal), default=min(goals))
     return float(median(one.disk / one.positions for one in _large() if one.goal == largest))
 
 
