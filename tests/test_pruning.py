@@ -187,7 +187,7 @@ def test_what_cannot_be_pruned(solved: Callable[..., Path], tmp_path: Path) -> N
         solve(SMALL, "score", above=0.5, table=out)
     with pytest.raises(UsageError, match="name its folder"):
         solve(SMALL, above=0.5)
-    with pytest.raises(UsageError, match="name its folder"):
+    with pytest.raises(UsageError, match="of reachable positions: choose that space"):
         solve(SMALL, above=0.5, table=out, space="all")
     solve(SMALL, space="all", table=tmp_path / "all")
     with pytest.raises(UsageError, match="holds all boards within limits"):
@@ -368,6 +368,8 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     assert "since boards that follow were left out of the table" in capsys.readouterr().out
     assert main(["play", "above", "--auto", "--delay", "0", "--seed", "1"]) in (0, 1)
     capsys.readouterr()
+    assert main(["thin", "whole", "--least-value", "0.9999999999999", "-o", "high", "-q"]) == 0
+    assert "win 0.9999999999999 and more" in capsys.readouterr().out
     refused(["thin", "whole", "-o", "new"], 2, "give --above or --least-value, one of the two")
     refused(["thin", "whole", "-o", "new", "--above", "0", "--least-value", "0.5"], 2, "one of the two")
     refused(["solve", "2x3", "32", "--above", "0.4", "-q"], 2, "name its folder")

@@ -14,11 +14,13 @@ from tilebase.errors import (
     CorruptError,
     MissingBoardError,
     MissingLayerError,
+    MissingObjectiveError,
     StorageError,
     TilebaseError,
     UsageError,
 )
 from tilebase.game.game import Game
+from tilebase.objectives.objective import find_objective
 from tilebase.objectives.values import sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import OVER, SHAPE, TILE
@@ -117,6 +119,17 @@ class TableFolder:
         for table in self.tables.values():
             table.close()
 
+    def with_objective(self, objective: str) -> dict[str, Table]:
+        """The tables that have values of an objective, by name; `MissingObjectiveError` if none has."""
+        found = {
+            name: table
+            for name, table in self.tables.items()
+            if find_objective(table.objectives, objective) is not None
+        }
+        if not found:
+            raise MissingObjectiveError(f"no table in {self.path} has values of {objective}: leave it out")
+        return found
+
     def probe(self, board: Any, objective: str | None = None) -> FolderAnswer:
         """What each table that fits says of a board.
 
@@ -132,9 +145,13 @@ class TableFolder:
         ------
         MissingBoardError
             If no table fits: the sentence says why the nearest does not.
+        MissingObjectiveError
+            If no table has values of the objective.
         BoardError
             If this is no board at all.
         """
+        if objective is not None:
+            self.with_objective(objective)
         answers: list[TableAnswer] = []
         others: dict[str, tuple[int, str]] = {}
         unreadable = dict(self.unreadable)
