@@ -271,9 +271,12 @@ class BackwardPass:
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
-        """The results of ``work(worker, span)`` for all spans, in order; this thread does a single span."""
-        if len(spans) == 1:
-            yield work(self._workers[0], spans[0])
+        """The results of ``work(worker, span)`` for all spans, in order.
+
+        This thread does a single span, and all of them if the run has no other: to hand them over takes time.
+        """
+        if min(len(spans), self.threads) <= 1:
+            yield from (work(self._workers[0], span) for span in spans)
             return
 
         def run(span: range) -> Any:
