@@ -28,6 +28,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Below, Exact, Interval, Lower
 from tilebase.questions import pruning
 from tilebase.runtime.progress import Progress
+from tilebase.tables.real_boards import probe_after
 
 SMALL = Game("2x2", 32)
 WIDE = Game("2x3", 32)
@@ -110,6 +111,21 @@ def test_a_value_that_is_left_out_is_no_number() -> None:
     with pytest.raises(TypeError):
         float(below)  # type: ignore[arg-type]
     assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
+
+
+def test_a_pruned_board_after_a_slide_is_below_under_its_objective(
+    solved: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A table of intervals knows only that the lower bound is below: the probability may not be."""
+    prune(solved(WIDE, "lower:uint32,upper:uint32"), tmp_path / "pruned", above=0.6)
+    exact = oracle.values(WIDE).afterstates
+    low = min(exact, key=lambda after: exact[after])
+    high = max(exact, key=lambda after: exact[after])
+    with open_table(tmp_path / "pruned") as table:
+        found = probe_after(table, Board(WIDE, low))
+        assert isinstance(found.value, Below)
+        assert found.meaning == table.meaning("lower-uint32") != table.meaning()
+        assert probe_after(table, Board(WIDE, high)).meaning == table.meaning()
 
 
 def test_several_objectives(solved: Callable[..., Path], tmp_path: Path) -> None:

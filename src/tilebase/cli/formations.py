@@ -56,7 +56,7 @@ def formations(
     """
     chosen, used = choose_format(form, output), check_threads(threads)
     if sum(one is not None for one in (name, goal, fit)) > 1:
-        raise UsageError("a name, --goal and --fit are three questions: ask one of them")
+        raise UsageError("a name, --goal and --fit contradict each other: ask one of them")
     if name is not None:
         one = formation(name)
         sizes = _sizes([one], None)

@@ -65,7 +65,7 @@ class TableSize:
     memory, disk:
         Bytes that the run needs at least, and bytes of the table.
     possible:
-        Whether the engine has tables for boards of this kind; if not, it refuses whatever memory there is.
+        Whether the engine has tables for such boards; if not, it refuses whatever memory there is.
     """
 
     formation: Formation
@@ -277,7 +277,7 @@ def _geometric(numbers: list[float]) -> float:
 
 
 def leave_out(*, further: int | None) -> dict[tuple[str, int], float]:
-    """Estimate divided by truth for each measured table, estimated from others only.
+    """Estimate divided by the measured number for each measured table, estimated from others only.
 
     `further`: from tables of its formation to goals smaller by 2 ** further or more, and all other
     formations; None: without its formation.
