@@ -497,5 +497,7 @@ def test_fit(capsys):
 
 def test_brief_times():
     assert [brief(seconds) for seconds in (0.2, 80, 91, 5000, 90000, 1e9)] == [
+        (["graph", "--formation", "44"], "needs a goal or a goal sum"),
+        (["index", "rank", "--formation", "44", "--board", "x"], "needs a goal or a goal sum"),
         "1 s", "80 s", "2 min", "83 min", "25 h", "32 y"
     ]  # fmt: skip

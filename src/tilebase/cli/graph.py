@@ -13,7 +13,7 @@ from tilebase.cli.options import (
     DiscountOption,
     GameOptions,
     GoalArgument,
-    ShapeArgument,
+    ShapeOrGoal,
     make_game,
 )
 from tilebase.cli.output import write_text
@@ -29,7 +29,7 @@ WRITTEN = 20_000
 
 
 def graph(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     game: GameOptions = DEFAULT_GAME,

@@ -12,7 +12,6 @@ from tilebase.cli.options import (
     GameOptions,
     GoalArgument,
     OutputOption,
-    ShapeArgument,
     ShapeOrGoal,
     make_game,
     title_of,
@@ -90,7 +89,7 @@ def _layers_line(boards: dict[int, int], memory: dict[str, int]) -> str:
 
 @index.command
 def rank(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     board: Annotated[str, Parameter(help="The board, as in tilebase probe.")],
@@ -111,7 +110,7 @@ def rank(
 
 @index.command
 def board(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
     total: Annotated[int, Parameter(name="--sum", help="The sum of the tiles.")],
