@@ -245,6 +245,36 @@ def test_a_formation_of_ones_own(own):
         wide.game(64)
 
 
+@pytest.mark.parametrize("text", ["extra = -1000", "horizon = 2"])
+def test_a_formation_without_time_for_a_goal(own, capsys, text):
+    path = own(f"starts = ['2,0/0,x']\n{text}")
+    with pytest.raises(GameError, match="can make no goal"):
+        formation(path).game(16)
+    assert main(["formations", str(path)]) == 2
+    assert "can make no goal" in capsys.readouterr().err
+
+
+def test_boards_of_other_sizes_are_listed(own, capsys):
+    row = "0,0,0,0,0/"
+    assert main(["formations", str(own(f"starts = ['2,0,0,0,0/{row}{row}0,0,0,0,x']"))]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[-2:]] == ["32", "64"]
+    assert main(["formations", str(own("starts = ['02,0/0,x']"))]) == 0
+    shown = capsys.readouterr().out
+    assert "on 2,0/0,x\n" in shown
+    assert shown.splitlines()[-1].startswith("16 ")
+
+
+def test_goals_smaller_than_all_measured_ones(capsys):
+    assert main(["formations", "--goal", "16"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("L3 ")
+
+
+@pytest.mark.parametrize("threads", ["0", "-3", "257"])
+def test_threads_of_the_list(capsys, threads):
+    assert main(["formations", "--threads", threads]) == 2
+    assert "the number of threads must be 1 to 256" in capsys.readouterr().err
+
+
 def test_a_file_may_have_walls_and_x_anywhere(own):
     walls = formation(own('starts = "2,0,0/0,0,0/0,x,x"\nfixed = true'))
     assert walls.game(16).obstacles == {7, 8}
@@ -265,7 +295,10 @@ BAD = {
     "starts = ['2,0/0,y']": "'y' is not a tile",
     "starts = ['2,0/0,3']": "not a power of two",
     "starts = ['2,0/0,x', '2,0/x,x']": "unmergeable tile",
-    "starts = ['2,0/x,0']\nmasks = ['../.x']": "do not cover a mask",
+    "starts = ['2,0/x,0']\nmasks = ['../.x']": "cell 3 must hold an x",
+    "starts = ['2,0/x,0']\nmasks = ['../.x', '.x/..']": "do not cover a mask",
+    "starts = ['2']": "is full: leave a cell for a spawn",
+    "starts = ['\uff12,0/0,x']": "is not a tile",
     "starts = ['2,0/0,x']\nextra = 'many'": "extra is 'many'",
     "starts = ['2,0/0,x']\nextra = 10\nhorizon = 20": "contradict each other",
     "starts = ['2,0/0,x']\nfixed = 1": "fixed is 1",

@@ -18,7 +18,13 @@ import cached_oracle as oracle
 from judging import agrees
 from tilebase import Table, open_table, open_tables
 from tilebase.cli import main
-from tilebase.errors import BoardError, MissingBoardError, MissingLayerError, UsageError
+from tilebase.errors import (
+    BoardError,
+    MissingBoardError,
+    MissingLayerError,
+    MissingObjectiveError,
+    UsageError,
+)
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import box_symmetries, canonical
@@ -375,7 +381,9 @@ def test_a_folder_of_tables(tables: Path) -> None:
             assert sentence in str(caught.value)
 
 
-def test_the_best_table_comes_first(solved: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_best_table_comes_first(
+    solved: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "tables"
     easier = Game("3x3", 16, masks=".../..x/.xx", start=BIG.start, horizon=60)
     shutil.copytree(solved(BIG), folder / "a")
@@ -390,8 +398,11 @@ def test_the_best_table_comes_first(solved: Callable[..., Path], tmp_path: Path)
             ("b", "expected score"),
         ]
         assert [one.name for one in opened.probe("2,2,0/0,0,64/2,128,256", "score").answers] == ["b"]
-        with pytest.raises(MissingBoardError, match="does not fit any of the 2 tables"):
+        with pytest.raises(MissingObjectiveError, match="has values of moves: leave it out"):
             opened.probe("2,2,0/0,0,64/2,128,256", "moves")
+        assert list(opened.with_objective("score")) == ["b"]
+    assert main(["probe", str(folder), "--objective", "score"]) == 0
+    assert capsys.readouterr().out.startswith(f"b: start of {easier}: ")
 
 
 def test_damage_is_named_and_not_fatal(solved: Callable[..., Path], tmp_path: Path) -> None:
@@ -454,6 +465,9 @@ def test_the_command_with_a_folder(
         ["probe", str(tables), "2,2,0/0,0,4/2,128,256"], 1, "the nearest is big: the board has 2 large tiles"
     )
     refused(["probe", str(tables / "notes"), "2,2/0,0"], 1, "holds no finished table")
+    refused(["probe", str(tables), "2,2/0,0", "--objective", "moves"], 2, "no table in")
+    refused(["probe", str(tables), "--objective", "moves"], 2, "no table in")
+    refused(["probe", str(tables), "2,2/0,0", "--after"], 2, "holds tables in subfolders: name one of them")
 
 
 def test_boards_after_a_slide(

@@ -28,6 +28,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import Below, Exact, Interval, Lower
 from tilebase.questions import pruning
 from tilebase.runtime.progress import Progress
+from tilebase.tables.real_boards import probe_after
 
 SMALL = Game("2x2", 32)
 WIDE = Game("2x3", 32)
@@ -112,6 +113,21 @@ def test_a_value_that_is_left_out_is_no_number() -> None:
     assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
 
 
+def test_a_pruned_board_after_a_slide_is_below_under_its_objective(
+    solved: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A table of intervals knows only that the lower bound is below: the probability may not be."""
+    prune(solved(WIDE, "lower:uint32,upper:uint32"), tmp_path / "pruned", above=0.6)
+    exact = oracle.values(WIDE).afterstates
+    low = min(exact, key=lambda after: exact[after])
+    high = max(exact, key=lambda after: exact[after])
+    with open_table(tmp_path / "pruned") as table:
+        found = probe_after(table, Board(WIDE, low))
+        assert isinstance(found.value, Below)
+        assert found.meaning == table.meaning("lower-uint32") != table.meaning()
+        assert probe_after(table, Board(WIDE, high)).meaning == table.meaning()
+
+
 def test_several_objectives(solved: Callable[..., Path], tmp_path: Path) -> None:
     """Values of other objectives are known where all slides are; else a probe is refused."""
     folder = solved(WIDE, "lower:uint32,upper:uint32,score,guaranteed")
@@ -187,7 +203,7 @@ def test_what_cannot_be_pruned(solved: Callable[..., Path], tmp_path: Path) -> N
         solve(SMALL, "score", above=0.5, table=out)
     with pytest.raises(UsageError, match="name its folder"):
         solve(SMALL, above=0.5)
-    with pytest.raises(UsageError, match="name its folder"):
+    with pytest.raises(UsageError, match="of reachable positions: choose that space"):
         solve(SMALL, above=0.5, table=out, space="all")
     solve(SMALL, space="all", table=tmp_path / "all")
     with pytest.raises(UsageError, match="holds all boards within limits"):
@@ -368,6 +384,8 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     assert "since boards that follow were left out of the table" in capsys.readouterr().out
     assert main(["play", "above", "--auto", "--delay", "0", "--seed", "1"]) in (0, 1)
     capsys.readouterr()
+    assert main(["thin", "whole", "--least-value", "0.9999999999999", "-o", "high", "-q"]) == 0
+    assert "win 0.9999999999999 and more" in capsys.readouterr().out
     refused(["thin", "whole", "-o", "new"], 2, "give --above or --least-value, one of the two")
     refused(["thin", "whole", "-o", "new", "--above", "0", "--least-value", "0.5"], 2, "one of the two")
     refused(["solve", "2x3", "32", "--above", "0.4", "-q"], 2, "name its folder")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +13,7 @@ from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.values import byte_text
+from tilebase.runtime.resources import check_threads
 
 if TYPE_CHECKING:
     from tilebase.counting.formation_sizes import TableSize
@@ -31,8 +31,9 @@ def formations(
     fit: Annotated[
         tuple[str, str, str] | None,
         Parameter(
+            negative=(),
             help="List what can be solved with so much memory, disk and time, each to its largest goal: "
-            "16GiB 50GB 2h."
+            "16GiB 50GB 2h.",
         ),
     ] = None,
     threads: ThreadsOption = None,
@@ -53,9 +54,9 @@ def formations(
 
     tilebase formations --fit 16GiB 50GB 2h
     """
-    chosen, used = choose_format(form, output), threads or len(os.sched_getaffinity(0))
+    chosen, used = choose_format(form, output), check_threads(threads)
     if sum(one is not None for one in (name, goal, fit)) > 1:
-        raise UsageError("a name, --goal and --fit are three questions: ask one of them")
+        raise UsageError("a name, --goal and --fit contradict each other: ask one of them")
     if name is not None:
         one = formation(name)
         sizes = _sizes([one], None)

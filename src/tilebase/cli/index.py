@@ -15,9 +15,9 @@ from tilebase.cli.options import (
     ShapeArgument,
     ShapeOrGoal,
     make_game,
+    title_of,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.game.game import Game
 
 TYPES = {"bit": 0.125, "uint16, float16": 2, "uint32, float32": 4, "uint64, float64": 8}
 """Bytes per value, by type; a Boolean value takes one byte in memory."""
@@ -62,22 +62,22 @@ def sizes(
         if chosen == "table" and output is None:
             print(_layers_line(boards, memory))
     else:
-        write_rows(_totals(question, boards, memory), document, chosen, output)
+        write_rows(_totals(title_of(question, game), boards, memory), document, chosen, output)
     return 0
 
 
-def _totals(game: Game, boards: dict[int, int], memory: dict[str, int]) -> list[dict[str, Any]]:
+def _totals(title: str, boards: dict[int, int], memory: dict[str, int]) -> list[dict[str, Any]]:
     from tilebase.objectives.values import byte_text
 
     peak, every = max(boards, key=lambda s: boards[s]), sum(boards.values())
     rows: list[dict[str, Any]] = [
-        {"": "layers", str(game): len(boards)},
-        {"": "boards", str(game): every},
-        {"": f"largest layer, of sum {peak}", str(game): boards[peak]},
+        {"": "layers", title: len(boards)},
+        {"": "boards", title: every},
+        {"": f"largest layer, of sum {peak}", title: boards[peak]},
     ]
     for name, size in TYPES.items():
-        rows.append({"": f"layers in memory, {name}", str(game): byte_text(memory[name])})
-        rows.append({"": f"table of {name}, not compressed", str(game): byte_text(size * every)})
+        rows.append({"": f"layers in memory, {name}", title: byte_text(memory[name])})
+        rows.append({"": f"table of {name}, not compressed", title: byte_text(size * every)})
     return rows
 
 

@@ -86,11 +86,14 @@ def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str
 
 def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
     """What a table says of a board after a slide."""
+    from tilebase.tables.folders import holds_tables
     from tilebase.tables.probe import open_table
     from tilebase.tables.real_boards import probe_after
 
     if board is None:
         raise UsageError("--after needs the board after a slide")
+    if Path(table).is_dir() and holds_tables(Path(table)):
+        raise UsageError(f"--after asks one table, and {table} holds tables in subfolders: name one of them")
     with open_table(table) as opened:
         found = probe_after(opened, board, objective)
     lines = [found.board.unicode(), *([found.how] if found.how else []), f"{found.meaning}: {found.value}"]
@@ -115,9 +118,10 @@ def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -
         _name_unreadable(found.unreadable)
         return found.as_dict(), _describe_folder(found)
     _name_unreadable(tables.unreadable)
-    values = {
-        name: one.value if objective is None else one.start[objective] for name, one in tables.tables.items()
-    }
+    if objective is None:
+        values = {name: one.value for name, one in tables.tables.items()}
+    else:
+        values = {name: one.start[objective] for name, one in tables.with_objective(objective).items()}
     text = "".join(f"{name}: {_start_text(tables.tables[name], value)}" for name, value in values.items())
     return {name: value.as_dict() for name, value in values.items()}, text
 

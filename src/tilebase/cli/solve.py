@@ -28,6 +28,7 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.objectives.objective import MEANINGS, parse_objectives
+from tilebase.objectives.values import number_text
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
@@ -159,7 +160,7 @@ def _kept(table: Path | None, title: str, above: float) -> dict[str, Any]:
 
     with open_table(str(table)) as opened:
         kept = (opened.manifest.thinned or {})["afterstates"]
-    return {"": f"kept: {above:g} and more", title: f"{kept:,}"}
+    return {"": f"kept: {number_text(above)} and more", title: f"{kept:,}"}
 
 
 def _values(solution: Solution) -> list[dict[str, Any]]:

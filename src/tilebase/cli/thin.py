@@ -13,6 +13,7 @@ from tilebase.cli.probe import LabelOption, LocalTableArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.objectives.values import number_text
 
 
 def thin(
@@ -70,7 +71,7 @@ def _prune(table: str, output: Path, bound: float, objective: str | None, form: 
 
     with counting_progress(quiet=quiet) as progress:
         found = prune(table, output, above=bound, objective=objective, progress=progress)
-    title = f"{found.objective} {bound:g} and more"
+    title = f"{found.objective} {number_text(bound)} and more"
     rows: list[dict[str, Any]] = [
         {"": "afterstates kept", title: f"{found.afterstates:,}"},
         {"": "afterstates before", title: f"{found.before:,}"},

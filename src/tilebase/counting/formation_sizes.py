@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -29,6 +30,7 @@ from statistics import median
 
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import DAY, duration
+from tilebase.errors import GameError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
@@ -63,7 +65,7 @@ class TableSize:
     memory, disk:
         Bytes that the run needs at least, and bytes of the table.
     possible:
-        Whether the engine has tables for boards of this kind; if not, it refuses whatever memory there is.
+        Whether the engine has tables for such boards; if not, it refuses whatever memory there is.
     """
 
     formation: Formation
@@ -171,11 +173,15 @@ def tables_that_fit(memory: float, disk: float, seconds: float, threads: int) ->
 
 
 def sizes_of(formation: Formation) -> Iterator[TableSize]:
-    """The tables of a formation by ascending goal, from 32 on."""
-    goal = max(32, formation.least_goal)
-    while goal <= formation.largest_goal:
-        yield size_of_table(formation, goal)
-        goal *= 2
+    """The tables of a formation by ascending goal, from 32 on, or only the largest goal if it is smaller.
+
+    Raises `GameError` if the formation can make no goal.
+    """
+    goal = max(formation.least_goal, min(32, formation.largest_goal))
+    yield size_of_table(formation, goal)
+    with suppress(GameError):  # tiles larger than the goal may not fit into a key
+        while (goal := 2 * goal) <= formation.largest_goal:
+            yield size_of_table(formation, goal)
 
 
 def _known(formation: Formation) -> dict[int, Measured]:
@@ -193,7 +199,8 @@ def _rate(known: dict[int, Measured]) -> float:
 
 def _bytes(goal: int) -> float:
     """Bytes on disk per position; for a larger goal fewer values are 1, and they take more bytes."""
-    largest = max(one.goal for one in _large() if one.goal <= goal)
+    goals = {one.goal for one in _large()}
+    largest = max((one for one in goals if one <= goal), default=min(goals))
     return float(median(one.disk / one.positions for one in _large() if one.goal == largest))
 
 
@@ -270,7 +277,7 @@ def _geometric(numbers: list[float]) -> float:
 
 
 def leave_out(*, further: int | None) -> dict[tuple[str, int], float]:
-    """Estimate divided by truth for each measured table, estimated from others only.
+    """Estimate divided by the measured number for each measured table, estimated from others only.
 
     `further`: from tables of its formation to goals smaller by 2 ** further or more, and all other
     formations; None: without its formation.

@@ -127,6 +127,9 @@ def check_start(game: Game) -> None:
         boards = list(dict.fromkeys(_start_board(game, text) for text in texts))
         if len(boards) > 1 and not after:
             raise GameError("several start boards must be boards after a slide: write `after ` before them")
+        for board in boards if after else ():
+            if all(e or cell in game.walls for cell, e in enumerate(board)):
+                raise GameError(f"the start board {game.format(board)} is full: leave a cell for a spawn")
         words = "|".join(game.format(board) for board in boards)
         object.__setattr__(game, "start", ("after " if after else "") + words)
     if game.horizon is not None:

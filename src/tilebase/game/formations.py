@@ -170,12 +170,13 @@ class Formation:
 
     @cached_property
     def largest_goal(self) -> int:
-        """The largest goal that the free cells can make, or that the horizon leaves time for."""
+        """The largest goal that the free cells can make, that the horizon leaves time for, and that fits."""
         largest = max([4, *(int(w) for board in self.starts for w in _words(board) if w.isdecimal())])
         most = largest << self.free_cells - 1
         if self.horizon is not None:
             most = min(most, 1 << (self.horizon + 2).bit_length() - 1)
-        return min(most, 1 << 14) if self.x_cells else most
+        codes = self._play(horizon=self.start_sum + 2).max_code
+        return min(most, 1 << codes if self.x_cells else 2 << codes)
 
     def game(
         self,
@@ -244,6 +245,10 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
             raise GameError(f"goal {tile} is not a power of two above 1: write 128, 256 and so on")
         if horizon is not None:
             least = min(least, tile)
+        if least > most:
+            raise GameError(
+                f"the formation {self.name} can make no goal: give it more extra steps or a later horizon"
+            )
         if not least <= tile <= most:
             free = count_of(self.free_cells, "free cell")
             raise GameError(
@@ -385,11 +390,13 @@ def _board(text: str) -> str:
     rows = [row for row in re.split(r"[/\n]+", text.strip(" \t\r\n/")) if row.strip()]
     words = [[word.lower() for word in re.split(r"[\s,]+", row.strip(" \t\r,"))] for row in rows]
     for word in (word for row in words for word in row):
-        if not re.fullmatch(r"x|[._-]|\d{1,5}", word):
+        if not re.fullmatch(r"x|[._-]|[0-9]{1,5}", word):
             raise GameError(f"{shown(word, 20)!r} is not a tile of a start board: write 2, 4, 8, x, or 0")
     if sum(map(len, words)) > MOST_CELLS:
         raise GameError(f"a start board has {sum(map(len, words))} cells; a board has at most {MOST_CELLS}")
-    return "/".join(",".join("0" if word in "._-" else word for word in row) for row in words)
+    return "/".join(
+        ",".join("0" if word in "._-" else word.lstrip("0") or "0" for word in row) for row in words
+    )
 
 
 def _check_picture(text: str, what: str, shape: tuple[int, int]) -> None:

@@ -618,6 +618,8 @@ class Game:
                 continue
             if cell in self.unmergeable and self.fixed:
                 raise BoardError(f"cell {cell} must hold the fixed tile x")
+            if cell in self.held:
+                raise BoardError(f"cell {cell} must hold an x, as it is in every mask")
             if is_x or not 0 <= exponent <= top:
                 shown = "x" if is_x else tile_text(exponent) if exponent > 0 else str(exponent)
                 allowed = f"at most {2**top}" if top else "it stays empty"

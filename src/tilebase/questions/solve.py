@@ -118,8 +118,10 @@ def solve(
         raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
-    if above is not None and (table is None or space == "all"):
-        raise UsageError("above leaves boards out of a table of reachable positions: name its folder")
+    if above is not None and table is None:
+        raise UsageError("above leaves boards out of a table: name its folder")
+    if above is not None and space == "all":
+        raise UsageError("above leaves boards out of a table of reachable positions: choose that space")
     if table is None and folder is None:
         with temporary_folder() as temporary:
             return solve(

@@ -47,8 +47,7 @@ def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
     The memory never exceeds the limits of this process and its container.  Raises `UsageError` if
     what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory.
     """
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
+    used = check_threads(threads)
     most = most_memory()
     chosen = available_memory() * 3 // 4 if memory is None else memory
     if most is not None:
@@ -61,7 +60,14 @@ def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
             f"only {chosen >> 20} MiB of memory can be used here, and {least}: stop other programs, or raise "
             "the limit of the container or of the process (ulimit -v)"
         )
-    return chosen, threads or len(os.sched_getaffinity(0))
+    return chosen, used
+
+
+def check_threads(threads: int | None) -> int:
+    """Threads to use: those asked for, or all cores.  Raises `UsageError` if no run may use so many."""
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
+    return threads or len(os.sched_getaffinity(0))
 
 
 def check_addresses(proc: Path = PROC) -> None:

@@ -14,11 +14,13 @@ from tilebase.errors import (
     CorruptError,
     MissingBoardError,
     MissingLayerError,
+    MissingObjectiveError,
     StorageError,
     TilebaseError,
     UsageError,
 )
 from tilebase.game.game import Game
+from tilebase.objectives.objective import find_objective
 from tilebase.objectives.values import sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import OVER, SHAPE, TILE
@@ -117,6 +119,17 @@ class TableFolder:
         for table in self.tables.values():
             table.close()
 
+    def with_objective(self, objective: str) -> dict[str, Table]:
+        """The tables that have values of an objective, by name; `MissingObjectiveError` if none has."""
+        found = {
+            name: table
+            for name, table in self.tables.items()
+            if find_objective(table.objectives, objective) is not None
+        }
+        if not found:
+            raise MissingObjectiveError(f"no table in {self.path} has values of {objective}: leave it out")
+        return found
+
     def probe(self, board: Any, objective: str | None = None) -> FolderAnswer:
         """What each table that fits says of a board.
 
@@ -132,9 +145,13 @@ class TableFolder:
         ------
         MissingBoardError
             If no table fits: the sentence says why the nearest does not.
+        MissingObjectiveError
+            If no table has values of the objective.
         BoardError
             If this is no board at all.
         """
+        if objective is not None:
+            self.with_objective(objective)
         answers: list[TableAnswer] = []
         others: dict[str, tuple[int, str]] = {}
         unreadable = dict(self.unreadable)
@@ -196,13 +213,13 @@ def open_tables(path: Path | str) -> TableFolder:
         raise MissingLayerError(f"{folder} is no folder: name one that holds tables in subfolders")
     tables: dict[str, Table] = {}
     unreadable: dict[str, str] = {}
-    for place, problem in _places(folder):
-        name = place.relative_to(folder).as_posix()
+    for subfolder, problem in _subfolders(folder):
+        name = subfolder.relative_to(folder).as_posix()
         if problem:
             unreadable[name] = problem
             continue
         try:
-            tables[name] = open_table(place)
+            tables[name] = open_table(subfolder)
         except TilebaseError as error:
             unreadable[name] = str(error)
     if not tables and not unreadable:
@@ -212,23 +229,23 @@ def open_tables(path: Path | str) -> TableFolder:
 
 def holds_tables(path: Path) -> bool:
     """Whether a folder is no table itself, and has one in a subfolder."""
-    return not (path / "manifest.json").exists() and any(not problem for _, problem in _places(path))
+    return not (path / "manifest.json").exists() and any(not problem for _, problem in _subfolders(path))
 
 
-def _places(folder: Path) -> Iterator[tuple[Path, str]]:
+def _subfolders(folder: Path) -> Iterator[tuple[Path, str]]:
     """The subfolders with a manifest, and an empty text; or one that cannot be read, and why."""
     waiting, seen = [(folder, 0)], 0
     while waiting:
-        place, depth = waiting.pop(0)
+        subfolder, depth = waiting.pop(0)
         seen += 1
         if seen > MOST_FOLDERS:
             raise UsageError(f"{folder} has more than {MOST_FOLDERS:,} subfolders: name a smaller one")
         try:
-            names = sorted(entry.name for entry in os.scandir(place) if entry.is_dir())
+            names = sorted(entry.name for entry in os.scandir(subfolder) if entry.is_dir())
         except OSError as error:
-            yield place, f"cannot read {place}: {error.strerror or error}"
+            yield subfolder, f"cannot read {subfolder}: {error.strerror or error}"
             continue
-        if depth and (place / "manifest.json").exists():
-            yield place, ""
+        if depth and (subfolder / "manifest.json").exists():
+            yield subfolder, ""
         elif depth < MOST_DEPTH:
-            waiting += [(place / name, depth + 1) for name in names]
+            waiting += [(subfolder / name, depth + 1) for name in names]

@@ -165,7 +165,7 @@ class LargeTiles:
         found = least if least > self.count else there
         tiles = f"{count_of(found, 'large tile')} ({tile} or more)"
         text = f"the board has {tiles}, but the table needs {self.count}"
-        if found < self.count:
+        if 0 < found < self.count:
             return NoReadingError(f"{text}: perhaps two of them were merged by mistake", COUNT)
         if found == self.count + 1 and self.game.goal is not None:
             return NoReadingError(f"{text}: if one of them was just made, the board is won already", OVER)

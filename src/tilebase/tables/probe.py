@@ -415,16 +415,12 @@ class Table:
         Arguments and errors are those of `probe`.
         """
         cells = self.read(board).cells
-        values = [self._value_after(cells, one) for one in self._choose(objective)]
-        if len(values) == 1 or isinstance(values[0], Below):
-            return values[0]
-        return join_bounds(*values)
-
-    def _value_after(self, cells: Cells, objective: Objective) -> Found:
+        chosen = self._choose(objective)
         least = self.prober.least
-        if least is not None and self._bounds(objective) and self.prober.find(cells) is None:
+        if least is not None and any(map(self._bounds, chosen)) and self.prober.find(cells) is None:
             return Below(least.bound, reached=False)
-        return objective.value(self.prober.afterstate(cells, objective))
+        values = [one.value(self.prober.afterstate(cells, one)) for one in chosen]
+        return values[0] if len(values) == 1 else join_bounds(*values)
 
     def get(self, board: Any, default: Any = None, objective: str | None = None) -> Any:
         """As `probe`, but `default` where the table does not hold the board."""

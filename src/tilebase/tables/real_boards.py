@@ -16,7 +16,7 @@ from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board, draw
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.notation import count_of, tile_text
-from tilebase.objectives.values import Found, sort_key
+from tilebase.objectives.values import Below, Found, sort_key
 from tilebase.tables.answers import Answer, SlideAnswer
 from tilebase.tables.large_tiles import COUNT, LargeTiles, NoReadingError, Reading, read_tiles
 from tilebase.tables.probe import Table
@@ -267,20 +267,28 @@ def probe_after(table: Table, board: Any, objective: str | None = None) -> After
 
     Raises the errors of `Table.probe_after` and `Table.probe_real`.
     """
-    game, meaning = table.game, table.meaning(objective)
+    game = table.game
     tiles = read_tiles(game, board) if game.unmergeable and not game.fixed else None
     if tiles is None:
         own = table.read(board)
-        return AfterAnswer(own, "", meaning, table.probe_after(own, objective))
+        value = table.probe_after(own, objective)
+        return AfterAnswer(own, "", _meaning(table, value, objective), value)
     real = RealBoard(game, tiles)
     found: list[AfterAnswer] = []
     for reading in table.large_tiles.readings(tiles):
         with suppress(MissingBoardError):
             value = table.probe_after(Board(game, reading.cells), objective)
+            meaning = _meaning(table, value, objective)
             found.append(AfterAnswer(real, _how(real, reading), meaning, value))
     if not found:
         raise _not_held(table, real)
     return max(found, key=lambda one: sort_key(one.value))
+
+
+def _meaning(table: Table, value: Found, objective: str | None) -> str:
+    """What a value means.  Of a board that was left out, only the objective that decided this is known."""
+    least = table.prober.least
+    return table.meaning(least.label if isinstance(value, Below) and least is not None else objective)
 
 
 def _not_held(table: Table, board: RealBoard) -> MissingBoardError:
