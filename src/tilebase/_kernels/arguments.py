@@ -35,10 +35,15 @@ class Axes(NamedTuple):
 
     lines: Words  # lines[a]: how many lines there are
     cells: Words  # cells[a]: how many cells a line has
-    by_table: Bytes  # by_table[a]: whether lines are looked up in a table: short, without obstacles
-    tables: tuple[Words, Words, Words]  # tables[a][word]: both slides (`boards.build_line_table`)
+    by_table: Bytes  # by_table[a]: whether lines are looked up in a table, since they are short
+    tables: tuple[
+        Words, Words, Words
+    ]  # tables[a][begins[a, k] + word]: both slides (`boards.build_line_table`)
     by_pair: Bytes  # by_pair[a]: whether `pairs` is used instead: lines of at most 16 bits, without flags
-    pairs: tuple[Words32, Words32, Words32]  # pairs[a][word]: both slides, the one to the last 16 bits higher
+    pairs: tuple[Words32, Words32, Words32]  # the same without flags, the slide to the last 16 bits higher
+    begins: (
+        Words  # begins[a, k]: where the table of the k-th line from the last begins: one for each obstacles
+    )
     obstacles: Words  # obstacles[a, k]: of the k-th line from the last, bit i set if cell i is one
     permuted: Bytes  # permuted[a]: whether boards have to be permuted for the lines to be rows
     restored: Bytes  # restored[a]: whether they have to be permuted back: not if a symmetry does it

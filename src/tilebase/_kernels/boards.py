@@ -141,8 +141,8 @@ def stabiliser(key, symmetries, images):
 
 
 @kernel()
-def build_line_table(cells, bits, unmergeable, goal, top, out):
-    """``out[word]``: both slides of a line without obstacles, and what they make.
+def build_line_table(cells, bits, unmergeable, goal, top, obstacles, out):
+    """``out[word]``: both slides of a line, and what they make.
 
     Bits 0..19 hold the slide towards the first cell, bits 24..43 the one towards the last;
     `WIN` is set if a merge makes `goal` (0: none) or more, `FORBIDDEN` if one makes more
@@ -150,8 +150,10 @@ def build_line_table(cells, bits, unmergeable, goal, top, out):
     """
     for w in range(len(out)):
         word = np.uint64(w)
-        left, made = slide_line(word, cells, bits, U0, unmergeable)
-        right, _ = slide_line(reverse_line(word, cells, bits), cells, bits, U0, unmergeable)
+        left, made = slide_line(word, cells, bits, obstacles, unmergeable)
+        right, _ = slide_line(
+            reverse_line(word, cells, bits), cells, bits, reverse_flags(obstacles, cells), unmergeable
+        )
         entry = left | reverse_line(right, cells, bits) << RIGHT
         if goal and made >= goal:
             entry |= WIN
@@ -161,15 +163,17 @@ def build_line_table(cells, bits, unmergeable, goal, top, out):
 
 
 @kernel()
-def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_flags):
+def slide_by_table(boards, n, lines, line_bits, table, begins, out_first, out_last, out_flags):
     """Slide along the rows of `boards` both ways; a row is `line_bits` wide, the last row lowest."""
     mask = (U1 << line_bits) - U1
+    b0, b1, b2, b3 = begins[0], begins[1], begins[2], begins[3]
     if lines <= 3:
         # Rows that are not there are empty, and the entry of an empty row is 0.
         s1, s2 = line_bits, line_bits * np.uint64(2)
         for i in range(n):
             board = boards[i]
-            e0, e1, e2 = table[board & mask], table[board >> s1 & mask], table[board >> s2 & mask]
+            e0, e1 = table[b0 + (board & mask)], table[b1 + (board >> s1 & mask)]
+            e2 = table[b2 + (board >> s2 & mask)]
             out_first[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2
             e0, e1, e2 = e0 >> RIGHT, e1 >> RIGHT, e2 >> RIGHT
             out_last[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2
@@ -180,8 +184,8 @@ def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_
         s1, s2, s3 = line_bits, line_bits * np.uint64(2), line_bits * np.uint64(3)
         for i in range(n):
             board = boards[i]
-            e0, e1 = table[board & mask], table[board >> s1 & mask]
-            e2, e3 = table[board >> s2 & mask], table[board >> s3 & mask]
+            e0, e1 = table[b0 + (board & mask)], table[b1 + (board >> s1 & mask)]
+            e2, e3 = table[b2 + (board >> s2 & mask)], table[b3 + (board >> s3 & mask)]
             out_first[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2 | (e3 & LINE) << s3
             e0, e1, e2, e3 = e0 >> RIGHT, e1 >> RIGHT, e2 >> RIGHT, e3 >> RIGHT
             out_last[i] = e0 & LINE | (e1 & LINE) << s1 | (e2 & LINE) << s2 | (e3 & LINE) << s3
@@ -194,24 +198,25 @@ def slide_by_table(boards, n, lines, line_bits, table, out_first, out_last, out_
     for k in range(lines):
         shift = np.uint64(k) * line_bits
         for i in range(n):
-            entry = table[boards[i] >> shift & mask]
+            entry = table[begins[k] + (boards[i] >> shift & mask)]
             out_first[i] |= (entry & LINE) << shift
             out_last[i] |= (entry >> RIGHT & LINE) << shift
             out_flags[i] |= entry
 
 
 @kernel()
-def slide_by_pair(boards, n, lines, line_bits, pairs, out_first, out_last, out_flags):
+def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_last, out_flags):
     """The same for lines of at most 16 bits of which no merge is forbidden; smaller tables stay in cache."""
     mask = (U1 << line_bits) - U1
     s1, s2, s3 = line_bits, line_bits * np.uint64(2), line_bits * np.uint64(3)
+    b0, b1, b2, b3 = begins[0], begins[1], begins[2], begins[3]
     for i in range(n):
         out_flags[i] = U0
     if lines == 4:
         for i in range(n):
             board = boards[i]
-            e0, e1 = np.uint64(pairs[board & mask]), np.uint64(pairs[board >> s1 & mask])
-            e2, e3 = np.uint64(pairs[board >> s2 & mask]), np.uint64(pairs[board >> s3 & mask])
+            e0, e1 = np.uint64(pairs[b0 + (board & mask)]), np.uint64(pairs[b1 + (board >> s1 & mask)])
+            e2, e3 = np.uint64(pairs[b2 + (board >> s2 & mask)]), np.uint64(pairs[b3 + (board >> s3 & mask)])
             out_first[i] = e0 & PAIR | (e1 & PAIR) << s1 | (e2 & PAIR) << s2 | (e3 & PAIR) << s3
             out_last[i] = e0 >> U16 | e1 >> U16 << s1 | e2 >> U16 << s2 | e3 >> U16 << s3
         return
@@ -219,8 +224,8 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, out_first, out_last, out_f
         # Rows that are not there are empty, and the entry of an empty row is 0.
         for i in range(n):
             board = boards[i]
-            e0, e1 = np.uint64(pairs[board & mask]), np.uint64(pairs[board >> s1 & mask])
-            e2 = np.uint64(pairs[board >> s2 & mask])
+            e0, e1 = np.uint64(pairs[b0 + (board & mask)]), np.uint64(pairs[b1 + (board >> s1 & mask)])
+            e2 = np.uint64(pairs[b2 + (board >> s2 & mask)])
             out_first[i] = e0 & PAIR | (e1 & PAIR) << s1 | (e2 & PAIR) << s2
             out_last[i] = e0 >> U16 | e1 >> U16 << s1 | e2 >> U16 << s2
         return
@@ -230,14 +235,14 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, out_first, out_last, out_f
     for k in range(lines):
         shift = np.uint64(k) * line_bits
         for i in range(n):
-            entry = np.uint64(pairs[boards[i] >> shift & mask])
+            entry = np.uint64(pairs[begins[k] + (boards[i] >> shift & mask)])
             out_first[i] |= (entry & PAIR) << shift
             out_last[i] |= entry >> U16 << shift
 
 
 @kernel()
 def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
-    """The same for lines too long for a table, or with obstacles."""
+    """The same for lines too long for a table."""
     lines, cells, obstacles = rules.axes.lines[axis], rules.axes.cells[axis], rules.axes.obstacles[axis]
     bits, unmergeable, goal, top = rules.bits, rules.unmergeable, rules.goal, rules.top
     line_bits = cells * bits
@@ -265,12 +270,13 @@ def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
 def _slide_rows(boards, n, axis, rules, scratch):
     """Slide boards whose rows are the lines of an axis: by table where those are short and free."""
     first, last, flags, axes = scratch.first, scratch.last, scratch.flags, rules.axes
+    begins = axes.begins[axis]
     if axes.by_pair[axis]:
         line_bits = axes.cells[axis] * rules.bits
-        slide_by_pair(boards, n, axes.lines[axis], line_bits, axes.pairs[axis], first, last, flags)
+        slide_by_pair(boards, n, axes.lines[axis], line_bits, axes.pairs[axis], begins, first, last, flags)
     elif axes.by_table[axis]:
         line_bits = axes.cells[axis] * rules.bits
-        slide_by_table(boards, n, axes.lines[axis], line_bits, axes.tables[axis], first, last, flags)
+        slide_by_table(boards, n, axes.lines[axis], line_bits, axes.tables[axis], begins, first, last, flags)
     else:
         slide_by_cell(boards, n, axis, rules, first, last, flags)
 

@@ -21,8 +21,8 @@ from tilebase.game.permutations import permutations, short_path
 from tilebase.game.symmetry import symmetries
 
 Array = npt.NDArray[Any]
-TABLE_BITS = 20
-"""Lines of at most this many bits are slid by table."""
+MOST_ENTRIES = 1 << 20
+"""Most entries of the tables of lines along one axis; longer lines are slid cell by cell."""
 
 
 class CompiledGame:
@@ -139,15 +139,24 @@ class CompiledGame:
         restored = [order not in self.group for order in orders]
         obstacles = self._obstacles(lines)
         cells = [len(axis[0]) for axis in lines]
-        by_table = [
-            n * game.bits <= TABLE_BITS and not found.any() for n, found in zip(cells, obstacles, strict=True)
+        kinds = [
+            list(dict.fromkeys(found[: len(axis)].tolist()))
+            for axis, found in zip(lines, obstacles, strict=True)
         ]
+        by_table = [len(kind) << n * game.bits <= MOST_ENTRIES for n, kind in zip(cells, kinds, strict=True)]
         tables = [
-            self._line_table(n) if short else np.zeros(1, dtype=np.uint64)
-            for n, short in zip(cells, by_table, strict=True)
+            np.concatenate([self._line_table(n, one) for one in kind])
+            if short
+            else np.zeros(1, dtype=np.uint64)
+            for n, kind, short in zip(cells, kinds, by_table, strict=True)
         ]
+        begins = np.zeros((len(lines), max(4, *map(len, lines))), dtype=np.uint64)
+        for a, (axis, kind) in enumerate(zip(lines, kinds, strict=True)):
+            begins[a, : len(axis)] = [
+                kind.index(one) << cells[a] * game.bits for one in obstacles[a, : len(axis)]
+            ]
         by_pair = [
-            table and n * game.bits <= 16 and not self.game.cuts_merges
+            table and n * game.bits <= 16 and not game.cuts_merges
             for table, n in zip(by_table, cells, strict=True)
         ]
         pairs = [
@@ -163,6 +172,7 @@ class CompiledGame:
             tables=(tables[0], tables[1], tables[2]),
             by_pair=np.array(by_pair, dtype=np.uint8),
             pairs=(pairs[0], pairs[1], pairs[2]),
+            begins=begins,
             obstacles=obstacles,
             permuted=np.array(permuted, dtype=np.uint8),
             restored=np.array(restored, dtype=np.uint8),
@@ -186,10 +196,10 @@ class CompiledGame:
                 found[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in self.game.obstacles)
         return found
 
-    def _line_table(self, cells: int) -> Array:
+    def _line_table(self, cells: int, obstacles: int) -> Array:
         game = self.game
         unmergeable = game.x if game.unmergeable else 0
-        numbers = (cells, game.bits, unmergeable, self._made_goal, self._top)
+        numbers = (cells, game.bits, unmergeable, self._made_goal, self._top, obstacles)
         table = np.zeros(1 << cells * game.bits, dtype=np.uint64)
         kernels.build_line_table(*map(np.uint64, numbers), table)
         return table
