@@ -264,6 +264,11 @@ def test_boards_of_other_sizes_are_listed(own, capsys):
     assert shown.splitlines()[-1].startswith("16 ")
 
 
+def test_a_formation_without_x_speaks_of_none(own, capsys):
+    assert main(["formations", str(own("starts = ['2,0/0,0']"))]) == 0
+    assert "x " not in capsys.readouterr().out
+
+
 def test_goals_smaller_than_all_measured_ones(capsys):
     assert main(["formations", "--goal", "16"]) == 0
     assert capsys.readouterr().out.splitlines()[1].startswith("L3 ")
@@ -297,6 +302,7 @@ BAD = {
     "starts = ['2,0/0,x', '2,0/x,x']": "unmergeable tile",
     "starts = ['2,0/x,0']\nmasks = ['../.x']": "cell 3 must hold an x",
     "starts = ['2,0/x,0']\nmasks = ['../.x', '.x/..']": "do not cover a mask",
+    "starts = [' / / ']": "has no cells",
     "starts = ['2']": "is full: leave a cell for a spawn",
     "starts = ['\uff12,0/0,x']": "is not a tile",
     "starts = ['2,0/0,x']\nextra = 'many'": "extra is 'many'",

@@ -179,10 +179,10 @@ def _described(one: Formation) -> str:
     """A formation in words, with a drawing of its masks."""
     free = f"{one.free_cells} cells for other tiles"
     role = "a wall" if one.fixed else "a large tile, which slides and never merges"
-    lines = [f"{one.name}: {free}", "", *_drawn(one), "", f"x  {role}"]
+    lines = [f"{one.name}: {free}", "", *_drawn(one), "", *([f"x  {role}"] if one.x_cells else [])]
     if not one.wins_anywhere:
         lines.append("o  where the goal wins")
-    if not one.masks and not one.fixed:
+    if one.x_cells and not one.masks and not one.fixed:
         lines.append("The x may stand anywhere.")
     elif len(one.masks) > 1:
         lines.append("After each slide the x must cover one of these masks.")

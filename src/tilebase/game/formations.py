@@ -247,7 +247,8 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
             least = min(least, tile)
         if least > most:
             raise GameError(
-                f"the formation {self.name} can make no goal: give it more extra steps or a later horizon"
+                f"the formation {self.name} can make no goal: give it more free cells, more extra steps or a "
+                "later horizon"
             )
         if not least <= tile <= most:
             free = count_of(self.free_cells, "free cell")
@@ -388,6 +389,8 @@ def _rows(text: str) -> str:
 def _board(text: str) -> str:
     """A board with its rows apart by ``/`` and its cells by commas; lines are rows."""
     rows = [row for row in re.split(r"[/\n]+", text.strip(" \t\r\n/")) if row.strip()]
+    if not rows:
+        raise GameError(f"the start board {shown(text, 20)!r} has no cells: write tiles by rows, as 2,0/0,x")
     words = [[word.lower() for word in re.split(r"[\s,]+", row.strip(" \t\r,"))] for row in rows]
     for word in (word for row in words for word in row):
         if not re.fullmatch(r"x|[._-]|[0-9]{1,5}", word):
