@@ -10,9 +10,9 @@ reaches (positions times symmetries, divided by boards):
 * A formation that was never measured has the geometric mean of the measured shares in place of its own.
 
 Expected error, found by estimating each measured table without itself and larger goals of its formation
-(`leave_out`): a factor of 1.1 one goal further (at most 1.3), and 1.3 three goals further (at most 1.6).
-Without any table of its formation: 1.6 (at most 2.3).  A formation that goes on from a large position, as
-3x405, has fewer positions than estimated.
+(`leave_out`): a factor of 1.1 to the next measured goal (at most 1.3, but 2.1 for LL from 128 to 512), and
+1.2 three goals further (at most 1.7, but 3.0 for LL to 512).  Without any table of its formation: 1.6 (at
+most 2.7).  A formation that goes on from a large position, as 3x405, has fewer positions than estimated.
 
 Time is the CPU time per position of the formation's largest measured table, or the median of all, on the
 machine of docs/formations.md.  Memory is the least with which the run begins.
@@ -106,14 +106,14 @@ class TableSize:
 
 @dataclass(frozen=True)
 class Measured:
-    """One line of `formation_sizes.tsv`."""
+    """One line of `formation_sizes.tsv`; time and disk are None if the positions were only counted."""
 
     formation: str
     goal: int
     boards: int
     positions: int
-    cpu_seconds: float
-    disk: int
+    cpu_seconds: float | None
+    disk: int | None
 
 
 @cache
@@ -125,7 +125,8 @@ def measured() -> dict[tuple[str, int], Measured]:
     lines = [
         Measured(
             row["formation"], int(row["goal"]), int(row["boards"]), int(row["positions"]),
-            float(row["cpu_seconds"]), int(row["keys_bytes"]) + int(row["values_bytes"]),
+            None if row["cpu_seconds"] == "-" else float(row["cpu_seconds"]),
+            None if row["keys_bytes"] == "-" else int(row["keys_bytes"]) + int(row["values_bytes"]),
         )
         for row in found
     ]  # fmt: skip
@@ -147,8 +148,8 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
     exact = known.get(goal)
     share = _shares().share(formation, goal) / len(symmetries(game))
     positions = exact.positions if exact else round(share * boards)
-    cpu = exact.cpu_seconds if exact else positions * _rate(known)
-    disk = exact.disk if exact else round(positions * _bytes(goal))
+    cpu = (exact and exact.cpu_seconds) or positions * _rate(known)
+    disk = (exact and exact.disk) or round(positions * _bytes(goal))
     halves = _halves(game)
     kept = RANKS_KEPT if len(symmetries(game)) == 8 else 1 / len(symmetries(game))
     largest = max(sizes.values())
@@ -192,21 +193,21 @@ def _known(formation: Formation) -> dict[int, Measured]:
 
 
 def _rate(known: dict[int, Measured]) -> float:
-    """CPU seconds per position, of the largest table of a formation or of all large ones."""
-    lines = [known[max(known)]] if known else _large()
-    return float(median(one.cpu_seconds / one.positions for one in lines))
+    """CPU seconds per position, of the largest solved table of a formation or of all large ones."""
+    own = [one for _, one in sorted(known.items()) if one.cpu_seconds is not None]
+    return float(median((one.cpu_seconds or 0) / one.positions for one in own[-1:] or _large()))
 
 
 def _bytes(goal: int) -> float:
     """Bytes on disk per position; for a larger goal fewer values are 1, and they take more bytes."""
     goals = {one.goal for one in _large()}
     largest = max((one for one in goals if one <= goal), default=min(goals))
-    return float(median(one.disk / one.positions for one in _large() if one.goal == largest))
+    return float(median((one.disk or 0) / one.positions for one in _large() if one.goal == largest))
 
 
 def _large() -> list[Measured]:
-    """The measured tables that are large enough for rates."""
-    return [one for one in measured().values() if one.positions > 1e6]
+    """The solved tables that are large enough for rates."""
+    return [one for one in measured().values() if one.positions > 1e6 and one.cpu_seconds is not None]
 
 
 def _halves(game: Game) -> float:
@@ -253,10 +254,13 @@ class _Shares:
         for name, own in self._known.items():
             if self._classes[name] == anywhere:
                 for larger in own:
-                    if larger // 2 in own:
-                        pairs.setdefault(larger, []).append(own[larger] / own[larger // 2])
-        below = [larger for larger in pairs if larger <= goal]
-        return _geometric(pairs[max(below)]) if below else 1.0
+                    if below := [one for one in own if one < larger]:
+                        doublings = (larger // max(below)).bit_length() - 1
+                        pairs.setdefault(larger, []).append(
+                            (own[larger] / own[max(below)]) ** (1 / doublings)
+                        )
+        known = [larger for larger in pairs if larger <= goal]
+        return _geometric(pairs[max(known)]) if known else 1.0
 
     def _mean(self, goal: int, anywhere: bool) -> float:
         """The share of a formation that was never measured."""
