@@ -23,9 +23,7 @@ class Permutations(NamedTuple):
     """Permutations of cells: swaps of cells at a distance, or unions of ``rotl(key & mask, rotation)``."""
 
     masks: Words  # masks[j, t]: the cells that rotation t of permutation j moves, or those behind of swap t
-    rotations: (
-        Words  # rotations[j, t]: by how many bits to the left, or how far apart the cells of swap t are
-    )
+    rotations: Words  # rotations[j, t]: by how many bits to the left, or the distance of swap t in bits
     terms: Numbers  # terms[j]: how many rotations permutation j has; behind them are zeros up to fours
     swaps: Numbers  # swaps[j]: how many swaps it is, one after the other, 1 to 3; 0 if it is rotations
 
@@ -36,14 +34,10 @@ class Axes(NamedTuple):
     lines: Words  # lines[a]: how many lines there are
     cells: Words  # cells[a]: how many cells a line has
     by_table: Bytes  # by_table[a]: whether lines are looked up in a table, since they are short
-    tables: tuple[
-        Words, Words, Words
-    ]  # tables[a][begins[a, k] + word]: both slides (`boards.build_line_table`)
+    tables: tuple[Words, Words, Words]  # tables[a][begins[a, k] + word] (`boards.build_line_table`)
     by_pair: Bytes  # by_pair[a]: whether `pairs` is used instead: lines of at most 16 bits, without flags
     pairs: tuple[Words32, Words32, Words32]  # the same without flags, the slide to the last 16 bits higher
-    begins: (
-        Words  # begins[a, k]: where the table of the k-th line from the last begins: one for each obstacles
-    )
+    begins: Words  # begins[a, k]: where the table of the k-th line from the last begins
     obstacles: Words  # obstacles[a, k]: of the k-th line from the last, bit i set if cell i is one
     permuted: Bytes  # permuted[a]: whether boards have to be permuted for the lines to be rows
     restored: Bytes  # restored[a]: whether they have to be permuted back: not if a symmetry does it

@@ -71,13 +71,9 @@ class BoardCheck:
             sizes - np.uint64(1),
             np.uint64(game.bits * step),
             np.uint64((1 << 64) - (1 << used)),
-            np.array([self._all_bits(mask) for mask in game.masks], dtype=np.uint64),
+            np.array([game.cell_bits(mask) for mask in game.masks], dtype=np.uint64),
         )
         self._moving = 0 if game.fixed else len(game.unmergeable)
-
-    def _all_bits(self, cells: Iterable[int]) -> int:
-        game = self.game
-        return sum(game.x << game.bits * (game.cells - 1 - cell) for cell in cells)
 
     def _sums(self, cells: range) -> npt.NDArray[np.int32]:
         """``[packed]``: what these cells add to the sum of the board."""

@@ -7,7 +7,6 @@ Short lines become tables.  This is plain Python that runs once per game.  The k
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -97,9 +96,6 @@ class CompiledGame:
         passing = int(self._low_bits()) if game.unmergeable else 0
         return Limits(*map(np.uint64, (ceilings[0] | guards, ceilings[1] | guards, guards, fields, passing)))
 
-    def _all_bits(self, cells: Iterable[int]) -> int:
-        return sum(self.game.x << self._shift(cell) for cell in cells)
-
     def _spots(self) -> Array:
         """For each tile that wins on some cells, the tile on every cell, and the lowest bits of these cells.
 
@@ -126,7 +122,7 @@ class CompiledGame:
         found = np.zeros((len(patterns), 2), dtype=np.uint64)
         for k, pattern in enumerate(patterns):
             given = [(cell, exponent) for cell, exponent in enumerate(pattern) if exponent is not None]
-            found[k, 0] = self._all_bits(cell for cell, _ in given)
+            found[k, 0] = self.game.cell_bits(cell for cell, _ in given)
             found[k, 1] = sum(exponent << self._shift(cell) for cell, exponent in given)
         return found
 
@@ -185,7 +181,7 @@ class CompiledGame:
         """The masks of x on boards whose lines along an axis are rows, for each axis."""
         game = self.game
         return np.array(
-            [[self._all_bits(order.index(cell) for cell in mask) for mask in game.masks] for order in orders],
+            [[game.cell_bits(order.index(cell) for cell in mask) for mask in game.masks] for order in orders],
             dtype=np.uint64,
         ).reshape(len(orders), len(game.masks))
 

@@ -656,6 +656,10 @@ class Game:
             key = key << self.bits | exponent
         return key
 
+    def cell_bits(self, cells: Iterable[int]) -> int:
+        """The key in which these cells have all bits set, and the others none."""
+        return sum(self.x << self.bits * (self.cells - 1 - cell) for cell in cells)
+
     def unpack(self, key: int) -> Cells:
         """The board of a packed key.  Raises `BoardError` if the key is too long."""
         if not 0 <= key < 1 << self.bits * self.cells:

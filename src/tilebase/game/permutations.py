@@ -9,7 +9,7 @@ need one or two swaps, where they would need three to seven rotations.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -43,7 +43,7 @@ def permutations(game: Game, steps: Sequence[Cells]) -> Permutations:
             result.masks[j, : len(masks)] = list(masks.values())
             result.rotations[j, : len(masks)] = list(masks)
         for k, (distance, firsts) in enumerate(swaps or ()):
-            result.masks[j, k] = _bits(game, (cell + distance for cell in firsts))
+            result.masks[j, k] = game.cell_bits(cell + distance for cell in firsts)
             result.rotations[j, k] = game.bits * distance
     return result
 
@@ -141,9 +141,5 @@ def _rotations(game: Game, permutation: Cells) -> dict[int, int]:
     masks: dict[int, int] = {}
     for cell, source in enumerate(permutation):
         rotation = game.bits * (source - cell) % 64
-        masks[rotation] = masks.get(rotation, 0) | _bits(game, [source])
+        masks[rotation] = masks.get(rotation, 0) | game.cell_bits([source])
     return masks
-
-
-def _bits(game: Game, cells: Iterable[int]) -> int:
-    return sum(game.x << game.bits * (game.cells - 1 - cell) for cell in cells)

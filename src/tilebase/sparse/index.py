@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tilebase._kernels import rank as kernels
 from tilebase._kernels.arguments import Listing, Ranking
 from tilebase.errors import CorruptError, ResourceError
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
 from tilebase.game.masks import x_patterns
 from tilebase.game.symmetry import symmetries
 
@@ -78,22 +78,33 @@ class Index:
     # -- tables ------------------------------------------------------------------------------
 
     def _cut(self) -> None:
-        """Cut the board into two halves with about as many fillings, and each of them into two parts.
-
-        A part is the stretch from the first to the last of its cells that do not always hold the same.
-        """
+        """Cut the board into two halves with about as many fillings, and each of them into two parts."""
         n = self.game.cells
         whole = not (self.game.walls or self.game.held or self.game.masks)
-        cuts = [n // 2] if whole else range(n + 1)
-        middle = min(cuts, key=lambda cut: (max(self._ways(range(cut)), self._ways(range(cut, n))), cut))
-        self.head_cells, self.tail_cells = tuple(range(middle)), tuple(range(middle, n))
-        fixed = self.game.held | set(self.game.walls)
-        parts = []
-        for cells in (self.head_cells, self.tail_cells):
-            varied = [cell for cell in cells if cell not in fixed]
-            half = (len(varied) + 1) // 2
-            parts += [varied[:half], varied[half:]]
-        self.parts = tuple(tuple(range(part[0], part[-1] + 1)) if part else () for part in parts)
+        best = None
+        for cut in [n // 2] if whole else range(n + 1):
+            halves = tuple(range(cut)), tuple(range(cut, n))
+            head, tail = map(self._split, halves)
+            if head and tail:
+                key = max(map(self._ways, halves)), cut
+                if best is None or key < best[0]:
+                    best = key, halves, head + tail
+        if best is None:  # four quarters always fit
+            raise self._too_many(self._ways(range(n)))
+        _, (self.head_cells, self.tail_cells), self.parts = best
+
+    def _split(self, cells: Cells) -> tuple[Cells, Cells] | None:
+        """The two parts of a half, each the stretch between cells that do not always hold the same.
+
+        They have about equally many such cells; None if a part would be too long for a table.
+        """
+        varied = [cell for cell in cells if cell not in self.game.held and cell not in self.game.walls]
+        middle = (len(varied) + 1) // 2
+        for at in sorted(range(len(varied) + 1), key=lambda at: abs(at - middle)):
+            first, second = _stretch(varied[:at]), _stretch(varied[at:])
+            if max(len(first), len(second)) * self.game.bits <= MOST_PART_BITS:
+                return first, second
+        return None
 
     def _codes(self, cell: int) -> list[int]:
         """The codes that a cell may hold, ascending, without an x that may be elsewhere."""
@@ -140,7 +151,7 @@ class Index:
 
     def _filled(self, cells: Sequence[int]) -> _Half:
         """All fillings of some cells, in key order."""
-        if len(cells) * self.game.bits > MOST_PART_BITS or self._ways(cells) > TABLE_LIMIT:
+        if self._ways(cells) > TABLE_LIMIT:
             raise self._too_many(self._ways(cells))
         found = [self._filled_around(cells, k, held) for k, held in enumerate(self._x_sets(cells))]
         order = np.argsort(np.concatenate([half.keys for half in found]), kind="stable")
@@ -168,9 +179,7 @@ class Index:
         a, b = self._fillings[first], self._fillings[first + 1]
         end = self.game.bits * (self.game.cells - 1 - (cells[-1] if cells else -1))
         places = [max(int(shift) - end, 0) for shift in self.shifts[first : first + 2]]
-        around = sum(
-            self.game.x << self.game.bits * (cells[-1] - cell) for cell in self.game.held & set(cells)
-        )
+        around = self.game.cell_bits(self.game.held.intersection(cells)) >> end
         keys = a.keys[:, None] << np.uint64(places[0]) | b.keys << np.uint64(places[1]) | np.uint64(around)
         sums = a.sums[:, None] + b.sums
         maxima = np.maximum(a.maxima[:, None], b.maxima)
@@ -281,6 +290,10 @@ class Index:
         if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):
             raise CorruptError(f"a layer of sum {layer.total} holds boards that are not canonical")
         return ranks
+
+
+def _stretch(cells: Sequence[int]) -> Cells:
+    return tuple(range(cells[0], cells[-1] + 1)) if cells else ()
 
 
 def _arrays(half: _Half) -> tuple[Array, Array, Array, Array]:
