@@ -22,7 +22,8 @@ from tilebase.check import check_certificate as check
 from tilebase.cli import main
 from tilebase.errors import StorageError
 from tilebase.game.game import Game
-from tilebase.questions.force import force, four_of
+from tilebase.game.notation import four_of
+from tilebase.questions.force import force
 from tilebase.search.certificates import hitting_set
 
 MEMORY = 1 << 30

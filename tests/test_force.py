@@ -23,7 +23,7 @@ from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
-from tilebase.game.notation import parse_shape, split_cells
+from tilebase.game.notation import four_of, parse_shape, split_cells
 from tilebase.game.symmetry import canonical, symmetries
 from tilebase.questions import borders
 from tilebase.questions import force as forcing
@@ -33,7 +33,6 @@ from tilebase.questions.force import (
     force,
     force_starts,
     forced_table,
-    four_of,
     largest_forced,
     table_shapes,
 )
@@ -534,7 +533,7 @@ def test_bad_questions(ask, error, sentence):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["force"], "force needs a SHAPE"),
+        (["force"], "a SHAPE is missing"),
         (["force", "2x2"], "give a tile or a goal sum; tilebase force largest 2x2 finds the largest tile"),
         (["force", "largest"], "force largest needs a SHAPE"),
         (["force", "largest", "2x2", "8"], "'8' is more than force largest takes"),

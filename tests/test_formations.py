@@ -424,6 +424,35 @@ def test_plain_games_take_masks_and_a_horizon(capsys):
     assert float(shown) == pytest.approx(float(Fraction(oracle.values(game).start)), abs=1e-11)
 
 
+@pytest.mark.parametrize(
+    "command", [["force"], ["force", "--engine", "reachable"], ["symbolic", "--weak"]], ids=str
+)
+@pytest.mark.parametrize(
+    ("name", "horizon"), [("44", None), ("44", "24"), ("442t", "40")], ids=["one-mask", "horizon", "masks"]
+)
+def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
+    options = ["--spawns", "2", *(["--horizon", horizon] if horizon else [])]
+    assert main([*command, "--formation", name, "8", *options, "-f", "json"]) == 0
+    game = formation(name).game(8, four=0, horizon=int(horizon) if horizon else None)
+    guaranteed = solve(game, "guaranteed").value
+    verdict = "can force" if float(guaranteed) else "cannot force"
+    assert f"the player {verdict} the pattern" in json.loads(capsys.readouterr().out)["statement"]
+
+
+def test_plain_games_of_an_adversary_take_masks(capsys):
+    rules = ["--masks", ".../..x/.xx", "--unmergeable", "5,7,8", "--start", "after 2,0,0/0,0,x/0,x,x"]
+    for command in ("force", "symbolic"):
+        assert main([command, "3x3", "8", *rules, "--horizon", "30", "-q", "-f", "json"]) == 0
+        game = Game.from_identity(json.loads(capsys.readouterr().out)["game"])
+        assert (game.masks, game.horizon) == (((5, 7, 8),), 30)
+
+
+def test_a_formation_has_no_certificate(tmp_path, capsys):
+    assert main(["force", "--formation", "44", "8", "-c", str(tmp_path / "proof")]) == 2
+    assert "leave out all other rules" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("command", ["count", "plan", "index", "solve"])
 def test_all_commands_with_a_game_take_a_formation(command, capsys):
     quiet = [] if command in ("plan", "index") else ["-q"]

@@ -14,21 +14,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_FORCED,
     AnywayOption,
+    ForcedOptions,
     FormatOption,
-    GoalSumOption,
     LimitsOption,
     MemoryOption,
     OutputOption,
     PatternOption,
     QuietOption,
     ShapeArgument,
+    ShapeOrGoal,
     SpawnsOption,
     StartOption,
     ThreadsOption,
     TimeOption,
     WallsOption,
     WorkOption,
+    make_game,
     parse_bytes,
     parse_cells,
     parse_seconds,
@@ -38,6 +41,7 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
+from tilebase.game.notation import four_of
 
 if TYPE_CHECKING:
     from tilebase.files.work_folders import WorkFolder
@@ -54,15 +58,10 @@ WORDS = {True: "yes", False: "no", None: "undecided"}
 
 @force.default
 def decide(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: GoalArgument = None,
     *,
-    spawns: SpawnsOption = "2,4",
-    start: StartOption = "empty",
-    limits: LimitsOption = None,
-    pattern: PatternOption = None,
-    goal_sum: GoalSumOption = None,
-    walls: WallsOption = "",
+    game: ForcedOptions = DEFAULT_FORCED,
     budget: TimeOption = None,
     engine: Annotated[
         str | None,
@@ -91,8 +90,11 @@ def decide(
     tilebase force 3x3 32 -c 3x3-32.cert
 
     tilebase force 3x4 64 --limits 32,32,32,16/16,32,32,16/16,16,16,16
+
+    tilebase force --formation 442 16
     """
-    if goal is None and goal_sum is None:
+    question = make_game(shape, goal, game)
+    if not question.can_win:
         raise UsageError(f"give a tile or a goal sum; tilebase force largest {shape} finds the largest tile")
     chosen = choose_format(form, output)
     if certificate is not None and output is not None and certificate.absolute() == output.absolute():
@@ -100,16 +102,11 @@ def decide(
     options = _common(budget, memory, threads)
     prepare_kernels()
     from tilebase.questions.force import force as ask
-    from tilebase.questions.force import four_of
 
-    game = Game(
-        shape, goal, four=four_of(spawns), start=start, limits=limits, pattern=pattern, goal_sum=goal_sum,
-        walls=parse_cells(walls),
-    )  # fmt: skip
-    with _work_of(game, work, engine) as folder:
+    with _work_of(question, work, engine) as folder:
         with counting_progress(quiet=quiet) as progress:
             answer = ask(
-                game, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
+                question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
                 anyway=anyway, progress=progress, **options,
             )  # fmt: skip
         _print_answer(answer, chosen, output, certificate)
@@ -256,7 +253,7 @@ def starts(
     chosen = choose_format(form, output)
     options = _common(budget, memory, threads)
     prepare_kernels()
-    from tilebase.questions.force import force_starts, four_of
+    from tilebase.questions.force import force_starts
 
     game = Game(
         shape, goal, four=four_of(spawns), start="two-tiles", limits=limits, pattern=pattern,

@@ -28,6 +28,7 @@ from tilebase.cli.progress import share_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
+from tilebase.game.notation import four_of
 
 if TYPE_CHECKING:
     from tilebase.questions.limits import Trial
@@ -122,7 +123,6 @@ def minimal(
     chosen = choose_format(form, output)
     prepare_kernels()
     from tilebase.questions.borders import find_border
-    from tilebase.questions.force import four_of
 
     question = Game(shape, goal, four=four_of(spawns), start=start, limits=highest)
     most = parse_seconds(budget)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from cyclopts import Parameter
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
+from tilebase.game.notation import four_of
 
 SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
 ShapeArgument = Annotated[str, Parameter(help=SHAPE_HELP)]
@@ -67,34 +69,16 @@ GoalSumOption = Annotated[
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class GameOptions:
-    """The parameters of a game other than shape and goal."""
+class RuleOptions:
+    """The rules of a game other than shape, goal, start and spawns."""
 
-    four: Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")] = (
-        "1/10"
-    )
-    start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
-        "two-tiles"
-    )
     limits: LimitsOption = None
-    largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
-    pattern: Annotated[
-        str | None,
-        Parameter(help="Tiles on cells that win, * for any: `64,32,*/*,*,*`, or lemma1, or pair."),
-    ] = None
+    pattern: PatternOption = None
     goal_sum: GoalSumOption = None
     walls: WallsOption = ""
     unmergeable: Annotated[str, Parameter(help="Cells that hold a tile x which slides but never merges.")] = (
         ""
     )
-    fixed: Annotated[
-        bool,
-        Parameter(
-            negative=(),
-            help="Tiles x are walls: they never move. This is not the rule of endgame tables, where x slides "
-            "and no slide may move it away; values by that rule are lower.",
-        ),
-    ] = False
     masks: Annotated[
         str,
         Parameter(help="Pictures of the cells that must hold an x after each slide: `..../..../..xx/xxxx`."),
@@ -117,15 +101,54 @@ class GameOptions:
     ] = False
 
 
-DEFAULT_GAME = GameOptions()
-WITH_FORMATION = ("four", "goal_sum", "horizon", "formation", "steps", "at_least")
+@Parameter(name="*")
+@dataclass(frozen=True)
+class GameOptions(RuleOptions):
+    """The rules of a game with random spawns."""
+
+    four: Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")] = (
+        "1/10"
+    )
+    start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
+        "two-tiles"
+    )
+    largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
+    fixed: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            help="Tiles x are walls: they never move. This is not the rule of endgame tables, where x slides "
+            "and no slide may move it away; values by that rule are lower.",
+        ),
+    ] = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class ForcedOptions(RuleOptions):
+    """The rules of a game against an adversary, who spawns."""
+
+    spawns: Annotated[
+        str,
+        Parameter(name=["--spawns", "--drops"], help="Tiles that the adversary may spawn: 2,4 or 2 or 4."),
+    ] = "2,4"
+    start: StartOption = "empty"
+
+
+DEFAULT_GAME, DEFAULT_FORCED = GameOptions(), ForcedOptions()
+WITH_FORMATION = ("four", "spawns", "goal_sum", "horizon", "formation", "steps", "at_least")
 """The options that go with a formation; it says all others itself."""
 
 
-def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
+def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
     """The game that the arguments describe.  Raises `UsageError`."""
+    four: Fraction | str
+    if isinstance(options, ForcedOptions):
+        four, largest, fixed = four_of(options.spawns), None, False
+    else:
+        four, largest, fixed = options.four, options.largest, options.fixed
     if options.formation is not None:
-        return _game_in_formation(options.formation, shape, goal, options)
+        return _game_in_formation(options.formation, shape, goal, options, four)
     if options.steps is not None or options.at_least:
         name = "--steps" if options.steps is not None else "--at-least"
         raise UsageError(f"{name} is for formations: name one, as --formation 442")
@@ -134,21 +157,23 @@ def make_game(shape: str, goal: int | None, options: GameOptions) -> Game:
     return Game(
         shape,
         goal,
-        four=options.four,
+        four=four,
         start=options.start,
         limits=options.limits,
-        largest=options.largest,
+        largest=largest,
         pattern=options.pattern,
         goal_sum=options.goal_sum,
         walls=parse_cells(options.walls),
         unmergeable=parse_cells(options.unmergeable),
-        fixed=options.fixed,
+        fixed=fixed,
         masks=options.masks,
         horizon=options.horizon,
     )
 
 
-def _game_in_formation(name: str, first: str, second: int | None, options: GameOptions) -> Game:
+def _game_in_formation(
+    name: str, first: str, second: int | None, options: RuleOptions, four: Fraction | str
+) -> Game:
     """The game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
     chosen = formation(name)
     for field in fields(options):
@@ -159,7 +184,7 @@ def _game_in_formation(name: str, first: str, second: int | None, options: GameO
         given = first if second is None else f"{first} {second}"
         raise UsageError(f"with a formation, give the goal alone: --formation {name} 512, not {given}")
     return chosen.game(
-        int(first) if first.strip() else None, four=options.four, horizon=options.horizon,
+        int(first) if first.strip() else None, four=four, horizon=options.horizon,
         steps=options.steps, goal_sum=options.goal_sum, at_least=options.at_least,
     )  # fmt: skip
 

@@ -9,27 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_FORCED,
+    ForcedOptions,
     FormatOption,
-    GoalSumOption,
-    LimitsOption,
     MemoryOption,
     OutputOption,
-    PatternOption,
     QuietOption,
-    ShapeArgument,
-    StartOption,
+    ShapeOrGoal,
     ThreadsOption,
     TimeOption,
-    WallsOption,
     WorkOption,
+    make_game,
     parse_bytes,
-    parse_cells,
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, signature, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
 
 if TYPE_CHECKING:
     from tilebase.questions.symbolic import Symbolic
@@ -39,12 +35,10 @@ MOST_ROWS = 40
 
 
 def symbolic(
-    shape: ShapeArgument,
+    shape: ShapeOrGoal = "",
     goal: Annotated[int | None, Parameter(help="The tile to force.")] = None,
     *,
-    spawns: Annotated[
-        str, Parameter(name=["--spawns", "--drops"], help="Tiles that may be spawned: 2,4 or 2 or 4.")
-    ] = "2,4",
+    game: ForcedOptions = DEFAULT_FORCED,
     variant: Annotated[
         str,
         Parameter(
@@ -84,11 +78,6 @@ def symbolic(
             negative=(), help="Leave out states that no spawn makes or that break Edixhoven's corollary."
         ),
     ] = False,
-    start: StartOption = "empty",
-    limits: LimitsOption = None,
-    pattern: PatternOption = None,
-    goal_sum: GoalSumOption = None,
-    walls: WallsOption = "",
     until: Annotated[
         str, Parameter(help="Stop after this layer (128) or sweep line (10,6); the start stays undecided.")
     ] = "",
@@ -125,28 +114,24 @@ def symbolic(
     """
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import plots
-    from tilebase.questions.force import four_of
     from tilebase.questions.symbolic import search_orders
     from tilebase.questions.symbolic import symbolic as ask
 
-    if goal is None and goal_sum is None and pattern is None:
-        raise UsageError("give a tile, a pattern or a goal sum to force")
     chosen = choose_format(form, output)
     if picture is not None:
         plots.check_request(picture)
-    game = Game(
-        shape, goal, four=four_of(spawns), start=start, limits=limits, pattern=pattern, goal_sum=goal_sum,
-        walls=parse_cells(walls),
-    )  # fmt: skip
+    question = make_game(shape, goal, game)
+    if not question.can_win:
+        raise UsageError("give a tile, a pattern or a goal sum to force")
     limit = parse_seconds(budget)
     if order == "search":
-        trials = search_orders(game, variant=variant, kind=kind, encoding=encoding, threads=threads)
+        trials = search_orders(question, variant=variant, kind=kind, encoding=encoding, threads=threads)
         order, encoding = trials[0].order, trials[0].encoding
         print(f"{order} and {encoding}: fewest nodes on {trials[0].game}", file=sys.stderr)
-    name = f"symbolic-{game.shape_text}-{game.digest}-{variant}-{player}-{order}-{encoding}"
+    name = f"symbolic-{question.shape_text}-{question.digest}-{variant}-{player}-{order}-{encoding}"
     with work_folder(work, name) as folder, counting_progress(quiet=quiet) as progress:
         found = ask(
-            game, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
+            question, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
             player=player, strong=not weak, corollary7=corollary7, until=_name_of(until),
             memory=parse_bytes(memory),
             threads=threads, seconds=float("inf") if limit is None else limit, export=export,

@@ -9,7 +9,7 @@ from fractions import Fraction
 from operator import index
 from typing import Any
 
-from tilebase.errors import GameError
+from tilebase.errors import GameError, UsageError
 
 
 def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
@@ -105,3 +105,15 @@ def count_of(number: int, what: str) -> str:
 def split_cells(text: str) -> list[str]:
     """The words of a board or of limits: split at blanks, commas, slashes and semicolons."""
     return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]
+
+
+SPAWNS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
+"""The tiles that an adversary may spawn, and a probability of a 4 with which just these are spawned."""
+
+
+def four_of(spawns: str) -> Fraction:
+    """A probability of a 4 with which exactly these tiles may be spawned.  Raises `UsageError`."""
+    word = ",".join(sorted(spawns.replace(" ", "").split(",")))
+    if word not in SPAWNS:
+        raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")
+    return SPAWNS[word]

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,7 @@ from tilebase.dense.tables import check_index
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import parse_shape
+from tilebase.game.notation import four_of, parse_shape
 from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.objectives.objective import Objective
@@ -48,7 +47,6 @@ from tilebase.search.certificates import check_certifiable, write_certificate
 from tilebase.search.search import Search
 
 ENGINES = ("search", "dense", "symbolic", "reachable")
-SPAWNS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
 """The tiles that the adversary may spawn, and a probability of a 4 under which they occur."""
 
 
@@ -113,14 +111,6 @@ class Forced:
             "listed": self.listed,
             "version": self.version,
         }
-
-
-def four_of(spawns: str) -> Fraction:
-    """A probability of a 4 with which exactly these tiles may be spawned.  Raises `UsageError`."""
-    word = ",".join(sorted(spawns.replace(" ", "").split(",")))
-    if word not in SPAWNS:
-        raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")
-    return SPAWNS[word]
 
 
 FIRST_PATIENCE = 1.0
