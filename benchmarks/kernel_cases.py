@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, boards, codec, forward, half, rank
+from tilebase._kernels import backward, boards, codec, exchange, forward, half, rank
 from tilebase._kernels.arguments import Directory, Links, Scratch, Target
 from tilebase.dense.executors.bits import BitLayer, Bits, Words
 from tilebase.dense.executors.protocol import DenseWork
@@ -294,6 +294,44 @@ def flush(inputs: Inputs) -> Case:
     def run() -> int:
         bits = np.uint64(states.block_bits)
         forward.flush(0, states.blocks, 0, bits, arena.data, start, order, length, states.bits)
+        return offsets
+
+    return Case(run, lambda: [states.bits], lambda: states.bits.fill(0))
+
+
+def pack_offsets(inputs: Inputs) -> Case:
+    """Write all ranks in an arena for another worker, in two windows."""
+    layers = inputs.layers
+    states = layers.empty_set()
+    arena = _spawned_arena(layers, states)
+    offsets = layers.spawn(layers.target(states, arena), Scratch.of(forward.BATCH))
+    pages = arena.by_block(states.blocks)
+    out = np.zeros((2, 4 * offsets + exchange.HEAD * states.blocks), dtype=np.uint8)
+    middle, block = states.blocks // 2, np.zeros(1 << states.block_bits - 6, dtype=np.uint64)
+
+    def run() -> int:
+        for window, (first, last) in enumerate(((0, middle), (middle, states.blocks))):
+            exchange.pack_offsets(
+                first, last, states.block_bits, arena.data, *pages, block, out[window]
+            )  # fmt: skip
+        return offsets
+
+    return Case(run, lambda: [out], lambda: out.fill(0))
+
+
+def unpack_offsets(inputs: Inputs) -> Case:
+    """Set the bits of all ranks that another worker wrote."""
+    layers = inputs.layers
+    states = layers.empty_set()
+    arena = _spawned_arena(layers, states)
+    offsets = layers.spawn(layers.target(states, arena), Scratch.of(forward.BATCH))
+    block = np.zeros(1 << states.block_bits - 6, dtype=np.uint64)
+    out = np.zeros(4 * offsets + exchange.HEAD * states.blocks, dtype=np.uint8)
+    pages = arena.by_block(states.blocks)
+    n = exchange.pack_offsets(0, states.blocks, states.block_bits, arena.data, *pages, block, out)
+
+    def run() -> int:
+        exchange.unpack_offsets(out[:n], states.block_bits, states.bits)
         return offsets
 
     return Case(run, lambda: [states.bits], lambda: states.bits.fill(0))

@@ -49,6 +49,8 @@ BENCHMARKS = (
     Benchmark("forward.spawn_map", 5.5, "ns per board", "sparse", cases.spawn_map),
     Benchmark("forward.push", 7.5, "ns per board", "sparse", cases.push),
     Benchmark("forward.flush", 1.6, "ns per offset", "sparse", cases.flush),
+    Benchmark("exchange.pack_offsets", 7, "ns per offset", "sparse", cases.pack_offsets),
+    Benchmark("exchange.unpack_offsets", 4, "ns per offset", "sparse", cases.unpack_offsets),
     Benchmark("forward.slide_map", 24, "ns per state", "sparse", cases.slide_map),
     Benchmark("forward.list_layer", 3, "ns per board", "sparse", cases.list_layer),
     Benchmark("backward.link", 20, "ns per spawn", "sparse", cases.link),

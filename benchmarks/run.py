@@ -4,6 +4,9 @@
     scripts/bench --all           4x4 to 64 too (half an hour, 16 GiB)
     scripts/bench --only 3x3      those whose name contains a word
     scripts/bench --kernels       each compiled kernel instead (benchmarks/kernels.py); --only as above
+    scripts/bench --server        the explorer's server instead (benchmarks/server.py)
+    scripts/bench --page          the explorer's page in Chromium instead (benchmarks/page.py)
+    scripts/bench --cluster       shared layers instead (benchmarks/cluster.py); --all for 100,000 pieces
     scripts/bench --diagrams      sizes of decision diagrams instead (benchmarks/diagrams.py); --only as above
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
@@ -145,6 +148,9 @@ def main() -> int:
         "--signatures", action="store_true", help="with --kernels: print the lines of tests/signatures.tsv"
     )
     parser.add_argument("--diagrams", action="store_true", help="run sizes of decision diagrams instead")
+    parser.add_argument("--server", action="store_true", help="ask the explorer's server instead")
+    parser.add_argument("--page", action="store_true", help="load the explorer's page in Chromium instead")
+    parser.add_argument("--cluster", action="store_true", help="share work out to two local workers instead")
     chosen = parser.parse_args()
     if chosen.signatures and not chosen.kernels:
         parser.error("--signatures are those of kernels: add --kernels")
@@ -156,6 +162,18 @@ def main() -> int:
         import diagrams
 
         return diagrams.main(chosen.only)
+    if chosen.server:
+        import server
+
+        return server.main()
+    if chosen.page:
+        import page
+
+        return page.main()
+    if chosen.cluster:
+        import cluster
+
+        return cluster.main(every=chosen.all)
     bare = min(measure([sys.executable, "-c", "pass"]).wall for _ in range(5))
     reached = []
     for benchmark in BENCHMARKS:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.game.game import Game
+
+# Tests stop programs with Ctrl-C.  What a shell runs in the background, and all that this starts, ignores it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,6 +44,21 @@ def _early(request: pytest.FixtureRequest) -> None:
     """Start that process before the first test, if a test waits for it."""
     if any(map(_waits, request.session.items)):
         request.getfixturevalue("in_bounds")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, which scripts/test installs where it may.
+
+    For one module at a time: while it is open, its event loop keeps others in this thread from running.
+    """
+    executable = shutil.which("chromium")
+    if executable is None:
+        pytest.skip("the system package chromium is missing, in which the pages are tested")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture

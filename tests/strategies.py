@@ -12,9 +12,6 @@ CLOSED_GAMES = tuple(
 )
 """The same games; where nothing bounds tiles, with the largest tile that play can make as a bound."""
 
-SINGLE_MASK_GAMES = tuple(game for game in SMALL_GAMES if len(game.masks) < 2)
-"""The games that a pass over all boards takes."""
-
 GAMES = (
     *SMALL_GAMES,
     Game("3x3", 1024),

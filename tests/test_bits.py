@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.games import SMALL_GAMES
 from interrupting import stop_at
-from strategies import SINGLE_MASK_GAMES
 from tilebase import force
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
@@ -54,7 +54,7 @@ def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> 
 @pytest.mark.parametrize(
     "game",
     [
-        *(game for game in SINGLE_MASK_GAMES if game.can_win),
+        *(game for game in SMALL_GAMES if game.can_win),
         LIMITED,
         Game("2x5", 32, start="empty"),
         Game("2x5", 16, start="empty", pattern="8,*,*,*,8/*,*,8,*,*|*,4,*,*,*/*,8,8,*,*"),
@@ -69,6 +69,8 @@ def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> 
             pattern="8,*,*/*,*,*/*,8,*",
             horizon=46,
         ),
+        Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26),
+        Game("3x3", 8, masks=".xx/.../...|.../x../x..", start="after 0,x,x/0,0,0/0,2,0", horizon=20),
         Game("2x3x2", 16, limits="8,8,8,4,4,4/8,8,8,4,4,4", start="empty"),
     ],
     ids=str,

@@ -15,7 +15,7 @@ from cyclopts.completion.detect import ShellDetectionError
 
 from tilebase import __version__
 from tilebase.cli import main
-from tilebase.cli import progress as shown
+from tilebase.runtime import progress as shown
 from tilebase.sparse.forward import ForwardPass
 
 

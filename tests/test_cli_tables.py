@@ -349,7 +349,7 @@ def test_graph_with_values(folder, printed):
         ("probe t 2,2/0,0 --objective fun", 2, "t has no values of fun: it has win, lower, upper, score"),
         ("probe t 2,2/0,0 -f csv", 2, "choose one of table, json"),
         ("play nowhere --auto", 1, "is not there"),
-        ("play t --be-adversary --auto", 2, "leave out --adversary and --auto"),
+        ("play t --be-adversary --auto", 2, "leave out --adversary, --auto and --train"),
         ("play t --delay -1", 2, "the delay must be 0 to 3600 seconds, not -1"),
         ("play t --delay nan", 2, "the delay must be 0 to 3600 seconds, not nan"),
         ("play t --delay inf", 2, "the delay must be 0 to 3600 seconds, not inf"),

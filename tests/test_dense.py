@@ -14,9 +14,11 @@ import cached_oracle as oracle
 from batching import BATCHED, small_memory
 from interrupting import stop_at
 from judging import check
+from stored import all_values
 from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
 from tilebase.counting import estimates
+from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
 from tilebase.dense.checkpoints import Checkpoints
@@ -25,7 +27,14 @@ from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.dense.tables import DenseLayer
 from tilebase.dense.workspace import InMemory
-from tilebase.errors import CorruptError, MissingBoardError, ResourceError, StorageError, UsageError
+from tilebase.errors import (
+    BoardError,
+    CorruptError,
+    MissingBoardError,
+    ResourceError,
+    StorageError,
+    UsageError,
+)
 from tilebase.files.manifest import Manifest
 from tilebase.files.run import read_journal
 from tilebase.game.board import Board
@@ -424,11 +433,34 @@ def test_an_interrupted_pass_with_a_horizon_goes_on(tmp_path, monkeypatch):
     assert len(layers) < 2 * len(dense_pass.sizes)
 
 
-def test_several_masks_are_refused_before_anything_is_done(tmp_path):
-    game = Game("2x3", 16, masks="..x/...|.../..x")
-    with pytest.raises(UsageError, match=r"takes one mask, and .* has 2: solve the reachable boards"):
-        solve(game, space="all", table=tmp_path / "table")
-    assert not (tmp_path / "table").exists()
+SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
+
+
+@pytest.mark.parametrize("objective", ["win,lower:uint32", "upper,score", "guaranteed,moves,survival"])
+def test_every_board_of_several_masks_has_its_value(tmp_path, objective):
+    """Also those that play does not reach; boards that stand on no mask are worth 0."""
+    solve(SEVERAL, objective, space="all", table=tmp_path)
+    checked = verify_table(tmp_path, sample=None)
+    assert checked.wrong == ()
+    index = PerfectIndex(SEVERAL)
+    assert sum(index.sizes().values()) > sum(boards_by_sum(SEVERAL).values())
+    for one in parse_objectives(objective):
+        values = all_values(tmp_path / "values" / one.label, SEVERAL, one)
+        assert {value for board, value in values.items() if not SEVERAL.stands(board)} == {0}
+        assert len({value for board, value in values.items() if SEVERAL.stands(board)}) > 1
+    with open_table(tmp_path) as table, pytest.raises(BoardError, match="x"):
+        table.probe("x,2,0,0/0,2,0,x")
+
+
+def test_batches_of_a_game_with_several_masks(tmp_path):
+    one = Objective("lower", "uint32")
+    found = []
+    for folder, memory in (("whole", 1 << 30), ("cut", small_memory(SEVERAL, "lower:uint32"))):
+        with DensePass(tmp_path / folder, SEVERAL, one, memory=memory, threads=2) as dense_pass:
+            found.append((dense_pass.run(), dense_pass.start()))
+            assert dense_pass.work.batches > 1 or folder == "whole"
+    assert found[0] == found[1]
+    assert found[0][1] == solve(SEVERAL, "lower:uint32", space="reachable").value.bound
 
 
 def test_a_table_that_lists_other_boards_is_refused(tmp_path, monkeypatch):

@@ -447,9 +447,24 @@ def test_plain_games_of_an_adversary_take_masks(capsys):
         assert (game.masks, game.horizon) == (((5, 7, 8),), 30)
 
 
-def test_a_formation_has_no_certificate(tmp_path, capsys):
-    assert main(["force", "--formation", "44", "8", "-c", str(tmp_path / "proof")]) == 2
-    assert "leave out all other rules" in capsys.readouterr().err
+def test_a_formation_has_a_certificate(tmp_path, capsys):
+    for name, goal, verdict in (("44", "8", "cannot"), ("442t", "16", "cannot"), ("free10", "16", "can")):
+        proof = str(tmp_path / "proof")
+        assert main(["force", "--formation", name, goal, "-q", "--threads", "1", "-c", proof]) == 0
+        capsys.readouterr()
+        assert main(["check", proof, "-q"]) == 0
+        said = capsys.readouterr().out
+        game = formation(name).game(int(goal))
+        assert f"the player {verdict} force the " in said
+        assert f"with {len(game.unmergeable)} movable tiles x that never merge" in said
+        assert f"in the game that ends at the sum {game.horizon} against every spawn of 2s and 4s" in said
+        masks = " or ".join(game.masks_text.split("|"))
+        assert not game.masks or f" {masks} after each slide" in said
+
+
+def test_a_formation_that_is_walled_has_no_certificate(tmp_path, capsys):
+    assert main(["force", "--formation", "2x4", "8", "-c", str(tmp_path / "proof")]) == 2
+    assert "without walls, fixed tiles" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

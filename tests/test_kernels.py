@@ -16,9 +16,12 @@ from tilebase._kernels.half import from_halves, to_halves
 from tilebase.runtime.paths import cache_folder
 
 SCRIPT = """
+import contextlib
 import tempfile
 from pathlib import Path
 from tilebase import Game, check_pattern, count, evaluate, force, open_table, simulate, solve
+from tilebase.cluster.executors import ThreadExecutor
+from tilebase.sparse import shared_backward, shared_forward
 
 GAMES = (
     Game("2x3", 16),
@@ -34,6 +37,10 @@ for game in GAMES:
     if game.can_win:
         solve(game, "win,win:float16,lower:uint32,upper,guaranteed,moves", threads=2)
         force(game, engine="search")
+shared_forward.SHARED_RANKS = shared_backward.SHARED_KEYS = 1
+for game in GAMES[:2]:
+    with contextlib.closing(ThreadExecutor(2, 4 << 30)) as threads:
+        solve(game, "win", cluster=threads)
 for game in (GAMES[0], GAMES[4]):
     solve(game, "win:float16,win,lower:uint32,guaranteed,score,longest", space="all", threads=2)
 check_pattern(Game("2x3", 64, pattern="lemma1"))

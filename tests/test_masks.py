@@ -67,13 +67,26 @@ def test_play_ends_with_a_win_or_at_the_horizon(game, tmp_path):
     assert {"won", "ended"} <= endings
 
 
+class Typed:
+    """Standard input with these lines, which is not a terminal."""
+
+    def __init__(self, lines):
+        self._lines = lines
+
+    def readline(self):
+        return f"{next(self._lines)}\n"
+
+    def isatty(self):
+        return False
+
+
 def test_the_command_ends_at_the_horizon(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     solve(SHORT, "win", table="t", threads=1)
     assert main(["play", "t", "--auto", "--delay", "0", "--seed", "1"]) == 0
     assert "slides: the game ends at the sum 6\n" in capsys.readouterr().out
     lines = iter(["left", "up", "right", "down"] * 6 + ["h", "u", "q"])
-    monkeypatch.setattr("sys.stdin", type("Typed", (), {"readline": lambda _: f"{next(lines)}\n"})())
+    monkeypatch.setattr("sys.stdin", Typed(lines))
     assert main(["play", "t", "--seed", "1"]) == 0
     out = capsys.readouterr().out
     assert out.count("the game ends at the sum 6") == 1
@@ -85,7 +98,7 @@ def test_an_adversary_of_the_user_sees_the_end(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     solve(SHORT, "guaranteed", table="t", threads=1)
     lines = iter(["0 4", "1 4", "2 4", "3 4", "0 2", "1 2", "2 2", "3 2", "u", "q"])
-    monkeypatch.setattr("sys.stdin", type("Typed", (), {"readline": lambda _: f"{next(lines)}\n"})())
+    monkeypatch.setattr("sys.stdin", Typed(lines))
     assert main(["play", "t", "--be-adversary", "--seed", "1"]) == 0
     out = capsys.readouterr().out
     assert "the game ends at the sum 6" in out
@@ -200,10 +213,9 @@ def test_starts_after_a_slide_have_the_same_chance():
 
 AFTER = Game("2x2", 16, start="after 2,0/0,0")
 REFUSALS = (
-    (lambda path: force(SHORT, certificate=path), "leave out all other rules"),
-    (lambda path: force(ENDED, certificate=path), "leave out all other rules"),
-    (lambda path: force(AFTER, certificate=path), "name one of these as the start"),
-    (lambda path: symbolic(AFTER, certificate=path), "name one of these as the start"),
+    (lambda path: force(Game("2x3", 8, walls=[1]), certificate=path), "without walls"),
+    (lambda path: symbolic(Game("2x3", 8, walls=[1]), certificate=path), "without walls"),
+    (lambda path: force(Game("2x3", 8, unmergeable=[1], fixed=True), certificate=path), "fixed tiles"),
     (lambda _: symbolic(SHORT, strategy="sweep"), "a horizon needs the strategy sum"),
     (lambda _: symbolic(SHORT, strategy="accumulative"), "a horizon needs the strategy sum"),
     (lambda _: symbolic(AFTER, corollary7=True), "play from an empty board"),

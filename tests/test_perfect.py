@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from math import prod
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import SINGLE_MASK_GAMES
+from conformance.games import SMALL_GAMES
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import BoardError, ResourceError, UsageError
@@ -53,7 +54,7 @@ def test_the_order_is_the_documented_one_and_ranks_lead_back(game: Game) -> None
     assert [index.rank(board) for board in boards] == list(range(len(boards)))
 
 
-@pytest.mark.parametrize("game", SINGLE_MASK_GAMES, ids=str)
+@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
 def test_every_layer_is_ranked_without_gaps(game: Game) -> None:
     index = PerfectIndex(game)
     for total, size in index.sizes().items():
@@ -107,9 +108,32 @@ def test_boards_with_other_x_have_no_rank():
         mask.rank((0, x, 1, 0, 0, x))
 
 
-def test_a_game_with_several_masks_has_no_index():
-    with pytest.raises(UsageError, match=r"takes one mask, and .* has 2: solve the reachable boards"):
-        PerfectIndex(Game("2x3", 16, masks="..x/...|.../..x"))
+@pytest.mark.parametrize(
+    ("game", "more"),
+    [
+        (Game("2x3", 16, masks="..x/...|.../..x"), 1),
+        (Game("3x2", 16, masks=".x/../..|x./../..", unmergeable=[0, 5]), Fraction(13, 9)),
+        (Game("2x3", 8, masks="x.x/...|.../x.x", start="after x,2,x/0,2,0", horizon=16), 3),
+        (Game("2x3", 8, masks="xx./xx.|.xx/.xx", limits="4,4,4/4,4,4", start="empty"), 3),
+    ],
+    ids=str,
+)
+def test_the_index_of_several_masks_ranks_more_than_the_boards(game: Game, more: Fraction) -> None:
+    """All boards of the game once, and others that stand on no mask."""
+    index = PerfectIndex(game)
+    ranked = {total: list(index.boards(total)) for total in index.sizes()}
+    every = [board for boards in ranked.values() for board in boards]
+    assert len(set(every)) == len(every) == more * sum(boards_by_sum(game).values())
+    tiles = (sorted({*range(top + 1), game.x}) for top in game.tops)
+    on_masks = {
+        board
+        for board in itertools.product(*tiles)
+        if board.count(game.x) == len(game.unmergeable) and game.stands(board)
+        if game.sum(board) <= game.largest_sum
+    }
+    assert {board for board in every if game.stands(board)} == on_masks
+    for boards in ranked.values():
+        assert [index.rank(board) for board in boards] == list(range(len(boards)))
 
 
 def test_layers_are_as_large_as_published():

@@ -28,6 +28,7 @@ EXAMPLES = [
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_version", "check", "errors"),
     ("runtime",),
+    ("cluster",),
     ("_kernels",),
     ("game",),
     ("objectives",),
@@ -39,6 +40,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("tables",),
     ("small", "patterns"),
     ("questions",),
+    ("web",),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli",),
     ("__main__",),

@@ -510,7 +510,7 @@ def test_a_pass_that_goes_on(monkeypatch):
 
 
 def test_what_is_shown():
-    from tilebase.cli.progress import describe
+    from tilebase.runtime.progress import describe
 
     known = Progress(88, "slide", 1_234_567, 10.0, 2.5e6, 0.5, 61.0)
     assert describe(known) == "sum 88 slide  1,234,567 states  2.5 M/s  about 1:01 left"
@@ -573,10 +573,9 @@ def test_extras_that_are_missing(monkeypatch, refused):
 @pytest.mark.parametrize(
     ("command", "status", "words"),
     [
-        ("play 3x3 512", 2, "make a table with tilebase solve 3x3 512 -o 3x3-512, and then give 3x3-512"),
-        ("play 3x3", 2, "make a table with tilebase solve 3x3 1024 -o 3x3-1024"),
-        ("play 4x4", 2, "make a table with tilebase solve 4x4 16 -o 4x4-16"),
-        ("play nothing at all", 2, "'at all' is more than play takes: leave it out"),
+        ("play 3x3", 2, "3x3 is a shape, not a table: name a goal, too, as tilebase play 3x3 1024"),
+        ("play 4x4", 2, "4x4 is a shape, not a table: name a goal, too, as tilebase play 4x4 16"),
+        ("play nothing at all", 2, 'Invalid value for GOAL: unable to convert "at" into int'),
         ("play nothing", 1, "name the folder or zip file of a table"),
         (
             "count",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tilebase.counting.formation_sizes import tables_that_fit as tables_that_fit
     from tilebase.dense.index import PerfectIndex as PerfectIndex
     from tilebase.errors import BoardError as BoardError
+    from tilebase.errors import ClusterError as ClusterError
     from tilebase.errors import CorruptError as CorruptError
     from tilebase.errors import GameError as GameError
     from tilebase.errors import MissingBoardError as MissingBoardError
@@ -96,6 +97,9 @@ if TYPE_CHECKING:
     from tilebase.questions.prove import prove as prove
     from tilebase.questions.pruning import Pruned as Pruned
     from tilebase.questions.pruning import prune as prune
+    from tilebase.questions.review import Review as Review
+    from tilebase.questions.review import ReviewedMove as ReviewedMove
+    from tilebase.questions.review import review as review
     from tilebase.questions.simulation import Simulation as Simulation
     from tilebase.questions.simulation import simulate as simulate
     from tilebase.questions.solve import solve as solve
@@ -109,10 +113,19 @@ if TYPE_CHECKING:
     from tilebase.small.mdp import MDP as MDP
     from tilebase.small.mdp import to_mdp as to_mdp
     from tilebase.sparse.forward import Work as Work
+    from tilebase.tables.certificates import Certificate as Certificate
+    from tilebase.tables.certificates import CertifiedSlide as CertifiedSlide
+    from tilebase.tables.certificates import open_certificate as open_certificate
     from tilebase.tables.folders import FolderAnswer as FolderAnswer
     from tilebase.tables.folders import TableAnswer as TableAnswer
     from tilebase.tables.folders import TableFolder as TableFolder
     from tilebase.tables.folders import open_tables as open_tables
+    from tilebase.tables.layers import LayerValues as LayerValues
+    from tilebase.tables.layers import layer_sizes as layer_sizes
+    from tilebase.tables.layers import layer_values as layer_values
+    from tilebase.tables.playing import Played as Played
+    from tilebase.tables.playing import play_game as play_game
+    from tilebase.tables.playing import random_position as random_position
     from tilebase.tables.probe import Answer as Answer
     from tilebase.tables.probe import SlideAnswer as SlideAnswer
     from tilebase.tables.probe import Table as Table
@@ -129,6 +142,9 @@ if TYPE_CHECKING:
     from tilebase.tables.winning import WinningSet as WinningSet
     from tilebase.tables.winning import WinningSlide as WinningSlide
     from tilebase.tables.winning import open_winning_set as open_winning_set
+    from tilebase.web.app import serve as serve
+    from tilebase.web.export import ExportedPage as ExportedPage
+    from tilebase.web.export import export_page as export_page
 
 _HOMES = {
     "check": (
@@ -148,6 +164,7 @@ _HOMES = {
     "dense.index": ("PerfectIndex",),
     "errors": (
         "BoardError",
+        "ClusterError",
         "CorruptError",
         "GameError",
         "MissingBoardError",
@@ -264,6 +281,11 @@ _HOMES = {
         "Pruned",
         "prune",
     ),
+    "questions.review": (
+        "Review",
+        "ReviewedMove",
+        "review",
+    ),
     "questions.simulation": (
         "Simulation",
         "simulate",
@@ -285,11 +307,26 @@ _HOMES = {
         "to_mdp",
     ),
     "sparse.forward": ("Work",),
+    "tables.certificates": (
+        "Certificate",
+        "CertifiedSlide",
+        "open_certificate",
+    ),
     "tables.folders": (
         "FolderAnswer",
         "TableAnswer",
         "TableFolder",
         "open_tables",
+    ),
+    "tables.layers": (
+        "LayerValues",
+        "layer_sizes",
+        "layer_values",
+    ),
+    "tables.playing": (
+        "Played",
+        "play_game",
+        "random_position",
     ),
     "tables.probe": (
         "Answer",
@@ -316,6 +353,11 @@ _HOMES = {
         "WinningSet",
         "WinningSlide",
         "open_winning_set",
+    ),
+    "web.app": ("serve",),
+    "web.export": (
+        "ExportedPage",
+        "export_page",
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -63,6 +63,10 @@ class StorageError(TilebaseError, OSError):
     """The system refused to read or write: the disk is full, read-only or removed."""
 
 
+class ClusterError(TilebaseError, RuntimeError):
+    """Workers on other machines cannot be reached, do not see the folder, or run another version."""
+
+
 class MissingExtraError(TilebaseError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 

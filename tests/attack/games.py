@@ -216,7 +216,7 @@ def check_force(case: Case, question: Question) -> None:
     if not game.can_win:
         return
     wanted = bool(question.rules.value[list(MEASURES).index("guaranteed")])
-    for engine in ("search", "dense", "reachable") if question.all_boards else ("search", "reachable"):
+    for engine in ("search", "dense", "reachable"):
         lines = f"{question.lines}; force(game, engine={engine!r}, threads=1)"
         found = case.call(f"force {engine}", lines, force, game, engine=engine, threads=1)
         if found is not REFUSED:
@@ -224,8 +224,7 @@ def check_force(case: Case, question: Question) -> None:
                 found.forced is wanted, f"force {engine}", f"{found.forced}, by the rules {wanted}", lines
             )
             case.done["forced"] += 1
-    plain = not (game.walls or game.unmergeable or game.pattern or game.largest or game.goal is None)
-    if plain and game.horizon is None and (game.start == "empty" or not game.start_afters):
+    if not (game.walls or game.fixed or game.largest):
         check_proof(case, question, wanted)
 
 

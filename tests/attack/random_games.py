@@ -43,11 +43,6 @@ class Question:
         return not self.game.closed
 
     @property
-    def all_boards(self) -> bool:
-        """Whether all boards can be solved: not with several masks, which is said."""
-        return len(self.rules.masks) < 2
-
-    @property
     def command(self) -> list[str]:
         """The game as arguments of the command line."""
         words = [self.options["shape"]]

@@ -33,7 +33,7 @@ def attack(case: Case, question: Question) -> None:
         boards = 1
         for top in question.game.tops:
             boards *= top + 1
-        if space == "all" and (boards > MOST_BOARDS or not question.all_boards):
+        if space == "all" and boards > MOST_BOARDS:
             continue
         names = [*ALWAYS, *(WINNING if question.game.can_win else ())]
         case.rng.shuffle(names)
@@ -365,7 +365,7 @@ def check_prove(case: Case, question: Question) -> None:
     direction, dtype = case.rng.choice(("lower", "upper")), case.rng.choice(tuple(UNITS))
     if not fits(question, f"{direction}:{dtype}", "1"):
         return
-    space = case.rng.choice(("all", "reachable")) if question.all_boards else "reachable"
+    space = case.rng.choice(("all", "reachable"))
     lines = (
         f"{question.lines}; prove(game, direction={direction!r}, dtype={dtype!r}, space={space!r}, threads=1)"
     )

@@ -164,13 +164,8 @@ def memory_for_batches(game: Game, objective: Objective, threads: int = 2) -> in
     return None
 
 
-def takes_all_boards(game: Game) -> bool:
-    """Of games with several masks only the reachable boards are solved."""
-    return len(game.masks) < 2
-
-
 def goes_in_batches(game: Game) -> bool:
-    middling = takes_all_boards(game) and game.closed and is_small(game) and boards_of(game) > 3000
+    middling = game.closed and is_small(game) and boards_of(game) > 3000
     return middling and memory_for_batches(game, Objective("moves")) is not None
 
 
@@ -226,7 +221,7 @@ def in_cuda_simulator(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 def has_few_boards(game: Game) -> bool:
     """Few enough for the simulator, which runs kernels as plain Python; and a win to look for."""
-    return takes_all_boards(game) and game.closed and game.can_win and boards_of(game) <= 100
+    return game.closed and game.can_win and boards_of(game) <= 100
 
 
 # -- what can be forced ----------------------------------------------------------------------------
@@ -249,10 +244,8 @@ def by_certificate(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 
 def can_be_certified(game: Game) -> bool:
-    """A goal or a goal sum, and limits; everything else a certificate leaves out."""
-    others = game.walls or game.unmergeable or game.pattern or game.largest or game.horizon
-    others = others or game.start.startswith("after ")
-    return (game.goal is not None or game.goal_sum is not None) and not others
+    """Something to win, no walls, and no bound but limits."""
+    return game.can_win and not (game.walls or game.fixed or game.largest)
 
 
 # -- sets of boards as decision diagrams -------------------------------------------------------------
@@ -322,12 +315,12 @@ ENGINES = (
     ),
     Engine("backward pass", {VALUES: partial(of_reachable, reachable_table)}, is_small),
     Engine("lean backward pass", {VALUES: partial(of_reachable, lean_table)}, is_small),
-    Engine("dense pass", {VALUES: of_all}, lambda game: takes_all_boards(game) and boards_of(game) <= 7000),
+    Engine("dense pass", {VALUES: of_all}, lambda game: boards_of(game) <= 7000),
     Engine("dense pass in batches", {VALUES: in_batches}, goes_in_batches),
     Engine(
         "dense pass as bits",
         {VALUES: as_bits},
-        lambda game: takes_all_boards(game) and game.can_win and boards_of(game) <= 7000,
+        lambda game: game.can_win and boards_of(game) <= 7000,
     ),
     Engine("dense pass in the simulator of CUDA", {VALUES: in_cuda_simulator}, has_few_boards),
     Engine("search", {VALUES: by_search}, lambda game: game.can_win and is_small(game)),
@@ -344,6 +337,6 @@ ENGINES = (
     Engine(
         "verification of all boards",
         {VERIFIED: partial(verified, table_of_all)},
-        lambda game: takes_all_boards(game) and game.closed and is_small(game),
+        lambda game: game.closed and is_small(game),
     ),
 )

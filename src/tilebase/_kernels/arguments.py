@@ -18,6 +18,12 @@ Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
 Array = npt.NDArray[Any]
 
+PICKS = np.array(
+    [[k for k in range(8) if bits >> k & 1] + [0] * (8 - bits.bit_count()) for bits in range(256)],
+    dtype=np.uint8,
+)
+"""``PICKS[bits, k]``: the number of the k-th bit that is set in a byte."""
+
 
 class Permutations(NamedTuple):
     """Permutations of cells: swaps of cells at a distance, or unions of ``rotl(key & mask, rotation)``."""
@@ -36,7 +42,7 @@ class Axes(NamedTuple):
     by_table: Bytes  # by_table[a]: whether lines are looked up in a table, since they are short
     tables: tuple[Words, Words, Words]  # tables[a][begins[a, k] + word] (`boards.build_line_table`)
     by_pair: Bytes  # by_pair[a]: whether `pairs` is used instead: lines of at most 16 bits, without flags
-    pairs: tuple[Words32, Words32, Words32]  # the same without flags, the slide to the last 16 bits higher
+    pairs: tuple[Words32, Words32, Words32]  # the same without flags, the two slides next to each other
     begins: Words  # begins[a, k]: where the table of the k-th line from the last begins
     obstacles: Words  # obstacles[a, k]: of the k-th line from the last, bit i set if cell i is one
     permuted: Bytes  # permuted[a]: whether boards have to be permuted for the lines to be rows
@@ -148,15 +154,22 @@ class Scratch(NamedTuple):
     ranks: Words  # ranks[j]: rank of boards[j]
     images: Words  # images[0] and [1]: boards on their way through the symmetry group
     won: Bytes  # won[i]: whether a slide of state i wins
+    keep: Bytes  # keep[i]: 1 if a slide of state i is allowed and changes it, else 0
+    eights: Words  # the same memory: eights[g] holds keep[8 g] to keep[8 g + 7]
+    picks: Bytes  # `PICKS`
 
     @classmethod
     def of(cls, width: int) -> Self:
         """Buffers for so many boards."""
         states, permuted, first, last, flags, slid, boards, ranks = np.zeros((8, width), dtype=np.uint64)
-        tags = np.zeros(width, dtype=np.int64)
+        tags = np.zeros(width + 8, dtype=np.int64)
         images = np.zeros((2, width), dtype=np.uint64)
         won = np.zeros(width, dtype=np.uint8)
-        return cls(states, permuted, first, last, flags, slid, boards, tags, ranks, images, won)
+        eights = np.zeros(-(-width // 8), dtype=np.uint64)
+        keep = eights.view(np.uint8)
+        return cls(
+            states, permuted, first, last, flags, slid, boards, tags, ranks, images, won, keep, eights, PICKS
+        )
 
 
 class Marks(NamedTuple):

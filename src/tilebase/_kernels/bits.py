@@ -203,10 +203,10 @@ def _and_spawns(h, half, units, spawns, above, wide, out):
 
 
 @scalar
-def _mark(h, half, pattern, out):
+def _mark(h, half, masks, pattern, out):
     """Set bits for the half boards that fit a pattern, or for those without an empty cell if it is -1.
 
-    Returns whether there is one.
+    `masks` are those of both parts (`Part.masks` or `Part.stands`).  Returns whether there is one.
     """
     first, second = half.first, half.second
     n, found = 0, False
@@ -219,7 +219,7 @@ def _mark(h, half, pattern, out):
                     if pattern < 0:
                         bit = first.free[g] == 0 and second.free[k] == 0
                     else:
-                        bit = bool((first.masks[g] & second.masks[k]) >> np.uint64(pattern) & U1)
+                        bit = bool((masks[0][g] & masks[1][k]) >> np.uint64(pattern) & U1)
                     if bit:
                         out[n >> 6] |= U1 << np.uint64(n & 63)
                         found = True
@@ -254,8 +254,9 @@ def fold_spawns(sums, units, outer, inner, patterns, ups, afters, scratch):
             if h + more + 1 < len(outer.begins) and above.at[h + more] >= 0:
                 _and_spawns(h, outer, more, ups[k].outer, above.words[above.at[h + more] :], wide, here)
         for pattern in range(-1, patterns):
-            if _mark(h, outer, pattern, rows_marked[:high]) and _mark(
-                g, inner, pattern, columns_marked[:wide]
+            masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
+            if _mark(h, outer, masks[0], pattern, rows_marked[:high]) and _mark(
+                g, inner, masks[1], pattern, columns_marked[:wide]
             ):
                 for row in range(rows):
                     if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
@@ -264,6 +265,33 @@ def fold_spawns(sums, units, outer, inner, patterns, ups, afters, scratch):
                                 here[row * wide + k] &= ~columns_marked[k]
                             else:
                                 here[row * wide + k] |= columns_marked[k]
+        if len(outer.first.stands):
+            _clear_off(h, g, outer, inner, here, scratch)
+
+
+@scalar
+def _clear_off(h, g, outer, inner, here, scratch):
+    """Clear the boards of a matrix that stand on none of several masks."""
+    standing, columns_marked, rows_marked = scratch.transposed, scratch.first_row, scratch.second_row
+    rows = outer.begins[h + 1] - outer.begins[h]
+    wide, high = _words(inner.begins[g + 1] - inner.begins[g]), _words(rows)
+    of_rows, of_columns = (outer.first.stands, outer.second.stands), (inner.first.stands, inner.second.stands)
+    standing[: rows * wide] = U0
+    every = U0
+    for filling in range(len(outer.first.stands)):
+        every |= outer.first.stands[filling]
+    for mask in range(64):
+        if not every >> np.uint64(mask) & U1:
+            continue
+        if _mark(h, outer, of_rows, mask, rows_marked[:high]) and _mark(
+            g, inner, of_columns, mask, columns_marked[:wide]
+        ):
+            for row in range(rows):
+                if rows_marked[row >> 6] >> np.uint64(row & 63) & U1:
+                    for k in range(wide):
+                        standing[row * wide + k] |= columns_marked[k]
+    for k in range(rows * wide):
+        here[k] &= standing[k]
 
 
 # -- the player: the best slide ------------------------------------------------------------------
@@ -283,6 +311,31 @@ def number_targets(half):
                     number = half.firsts[kx, ky] - begins[h] + np.int64(entry & POSITION)
                     number += np.int64(entry >> U20 & POSITION) * second.counts[ky]
                     table[d, n] = entry & MOVED | np.uint64(number)
+
+
+@scalar
+def _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing):
+    """Add to `out` the boards that slide `d` wins, if there are several masks: both halves agree with one."""
+    wide = _words(columns)
+    every = U0
+    for column in range(columns):
+        every |= inner.stands[d, column0 + column]
+    for mask in range(64):
+        if not every >> np.uint64(mask) & U1:
+            continue
+        won[:wide] = U0
+        standing[:wide] = U0
+        for column in range(columns):
+            if inner.stands[d, column0 + column] >> np.uint64(mask) & U1:
+                bit = U1 << np.uint64(column & 63)
+                standing[column >> 6] |= bit
+                if inner.table[d, column0 + column] & WIN:
+                    won[column >> 6] |= bit
+        for row in range(rows):
+            if outer.stands[d, row0 + row] >> np.uint64(mask) & U1:
+                winning = bool(outer.table[d, row0 + row] & WIN)
+                for k in range(wide):
+                    out[row * wide + k] |= standing[k] if winning else won[k]
 
 
 @scalar
@@ -315,6 +368,10 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
                 for k in range(high):
                     taken[to + k] = transposed[source + k]
         _transpose(taken, columns, rows, back, square)
+        if outer.stands.shape[1]:
+            _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
+            won[:wide] = U0
+            standing[:wide] = U0
         for row in range(rows):
             entry = outer.table[d, row0 + row]
             to = row * wide

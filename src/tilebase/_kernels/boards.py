@@ -18,6 +18,7 @@ from tilebase._kernels.scalar import (
     free_cells,
     has_spot,
     holds,
+    ones,
     reverse_flags,
     reverse_line,
     slide_line,
@@ -27,10 +28,11 @@ from tilebase._kernels.scalar import (
 
 WIN = np.uint64(1 << 62)
 FORBIDDEN = np.uint64(1 << 63)
+GATHER = np.uint64(0x0102040810204080)
+"""Times a word of eight bytes that are 0 or 1: the highest byte of the product has them as bits, in order."""
+SEVEN_BYTES = np.uint64(56)
 RIGHT = np.uint64(24)
 LINE = np.uint64((1 << 20) - 1)
-U16 = np.uint64(16)
-PAIR = np.uint64((1 << 16) - 1)
 
 
 @scalar
@@ -205,29 +207,35 @@ def slide_by_table(boards, n, lines, line_bits, table, begins, out_first, out_la
 
 
 @kernel()
-def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_last, out_flags):
-    """The same for lines of at most 16 bits of which no merge is forbidden; smaller tables stay in cache."""
+def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_last):
+    """The same for lines of at most 16 bits without flags; smaller tables stay in cache.
+
+    Up to four lines are put together at once: the entries of lines 0 and 2 in one word, and those of lines
+    1 and 3 in another, take turns with `line_bits` of the slide to either end.
+    """
     mask = (U1 << line_bits) - U1
     s1, s2, s3 = line_bits, line_bits * np.uint64(2), line_bits * np.uint64(3)
     b0, b1, b2, b3 = begins[0], begins[1], begins[2], begins[3]
-    for i in range(n):
-        out_flags[i] = U0
+    even = mask | mask << s2
+    odd = even << s1
     if lines == 4:
         for i in range(n):
             board = boards[i]
             e0, e1 = np.uint64(pairs[b0 + (board & mask)]), np.uint64(pairs[b1 + (board >> s1 & mask)])
             e2, e3 = np.uint64(pairs[b2 + (board >> s2 & mask)]), np.uint64(pairs[b3 + (board >> s3 & mask)])
-            out_first[i] = e0 & PAIR | (e1 & PAIR) << s1 | (e2 & PAIR) << s2 | (e3 & PAIR) << s3
-            out_last[i] = e0 >> U16 | e1 >> U16 << s1 | e2 >> U16 << s2 | e3 >> U16 << s3
+            e0 |= e2 << s2
+            e1 |= e3 << s2
+            out_first[i] = e0 & even | (e1 & even) << s1
+            out_last[i] = e0 >> s1 & even | e1 & odd
         return
     if lines <= 3:
         # Rows that are not there are empty, and the entry of an empty row is 0.
         for i in range(n):
             board = boards[i]
             e0, e1 = np.uint64(pairs[b0 + (board & mask)]), np.uint64(pairs[b1 + (board >> s1 & mask)])
-            e2 = np.uint64(pairs[b2 + (board >> s2 & mask)])
-            out_first[i] = e0 & PAIR | (e1 & PAIR) << s1 | (e2 & PAIR) << s2
-            out_last[i] = e0 >> U16 | e1 >> U16 << s1 | e2 >> U16 << s2
+            e0 |= np.uint64(pairs[b2 + (board >> s2 & mask)]) << s2
+            out_first[i] = e0 & even | (e1 & even) << s1
+            out_last[i] = e0 >> s1 & even | e1 & odd
         return
     for i in range(n):
         out_first[i] = U0
@@ -236,8 +244,8 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_las
         shift = np.uint64(k) * line_bits
         for i in range(n):
             entry = np.uint64(pairs[begins[k] + (boards[i] >> shift & mask)])
-            out_first[i] |= (entry & PAIR) << shift
-            out_last[i] |= entry >> U16 << shift
+            out_first[i] |= (entry & mask) << shift
+            out_last[i] |= entry >> line_bits << shift
 
 
 @kernel()
@@ -273,7 +281,7 @@ def _slide_rows(boards, n, axis, rules, scratch):
     begins = axes.begins[axis]
     if axes.by_pair[axis]:
         line_bits = axes.cells[axis] * rules.bits
-        slide_by_pair(boards, n, axes.lines[axis], line_bits, axes.pairs[axis], begins, first, last, flags)
+        slide_by_pair(boards, n, axes.lines[axis], line_bits, axes.pairs[axis], begins, first, last)
     elif axes.by_table[axis]:
         line_bits = axes.cells[axis] * rules.bits
         slide_by_table(boards, n, axes.lines[axis], line_bits, axes.tables[axis], begins, first, last, flags)
@@ -282,40 +290,61 @@ def _slide_rows(boards, n, axis, rules, scratch):
 
 
 @inlined
-def _keep_slid(slid, n, rows, flags, masks, kept, tag, keep, out, tags):
-    """Append to `out` the slides that are allowed and change a board, with their tags; return how many.
+def _judge(slid, n, rows, flags, flagged, masks, keep):
+    """``keep[i]``: 1 if a slide is allowed and changes the board, otherwise 0.
 
-    First all are judged, which LLVM vectorises, then collected: twice as fast as both in one loop.
+    With one mask, its x must stand.  LLVM vectorises these loops, since they only judge and do not collect.
     """
     if len(masks) == 1:
         mask = masks[0]
         for i in range(n):
-            broken = flags[i] & (WIN | FORBIDDEN) | slid[i] & mask ^ mask
-            keep[i] = np.uint64((broken == U0) & (slid[i] != rows[i]))
+            keep[i] = np.uint8((slid[i] & mask == mask) & (slid[i] != rows[i]))
     else:
         for i in range(n):
-            keep[i] = np.uint64((flags[i] & (WIN | FORBIDDEN) == U0) & (slid[i] != rows[i]))
-    for i in range(n):
-        out[kept] = slid[i]
-        tags[kept] = tag + i
-        kept += np.int64(keep[i])
+            keep[i] = np.uint8(slid[i] != rows[i])
+    if flagged:
+        for i in range(n):
+            keep[i] &= np.uint8(flags[i] & (WIN | FORBIDDEN) == U0)
+
+
+@inlined
+def _collect(slid, n, scratch, kept, tag, out):
+    """Append to `out` the slides that are kept, with their tags; return how many there are.
+
+    First the tags are collected, then the boards.  Eight slides are collected at once: their bytes become
+    eight bits, and `picks` has the numbers of the bits that are set.
+    """
+    keep, eights, picks, tags = scratch.keep, scratch.eights, scratch.picks, scratch.tags
+    first = kept
+    for i in range(n, (n + 7) & ~7):
+        keep[i] = 0
+    for g in range((n + 7) >> 3):
+        word = eights[g]
+        bits = word * GATHER >> SEVEN_BYTES
+        for k in range(8):
+            tags[kept + k] = tag + (g << 3) + np.int64(picks[bits, k])
+        kept += np.int64(ones(word))
+    for j in range(first, kept):
+        out[j] = slid[tags[j] - tag]
     return kept
 
 
 @inlined
-def _allowed(rows, n, scratch, tag, stride, masks):
-    """Collect the allowed slides that change a board, in `scratch.slid`, with their tags.
+def _allowed(rows, n, flagged, scratch, tag, stride, masks, out):
+    """Collect in `out` the allowed slides that change a board, with their tags; return how many.
 
     With masks, boards whose x do not cover one of them are left out here, since most are with few masks.
     """
-    slid, tags, flags, keep = scratch.slid, scratch.tags, scratch.flags, scratch.ranks
-    m = _keep_slid(scratch.first, n, rows, flags, masks, 0, tag, keep, slid, tags)
-    m = _keep_slid(scratch.last, n, rows, flags, masks, m, tag + stride, keep, slid, tags)
+    tags, flags, keep = scratch.tags, scratch.flags, scratch.keep
+    _judge(scratch.first, n, rows, flags, flagged, masks, keep)
+    m = _collect(scratch.first, n, scratch, 0, tag, out)
+    _judge(scratch.last, n, rows, flags, flagged, masks, keep)
+    m = _collect(scratch.last, n, scratch, m, tag + stride, out)
     if len(masks) > 1:
         kept = 0
         for j in range(m):
-            board = slid[j]
-            slid[kept] = board
+            board = out[j]
+            out[kept] = board
             tags[kept] = tags[j]
             kept += stands(board, masks)
         m = kept
@@ -353,6 +382,11 @@ def _keep_unwon(boards, n, tags, rules, marks, mark):
     kept = 0
     if len(spots) == 1:
         tile, cells = spots[0, 0], spots[0, 1]
+        found = U0
+        for j in range(n):
+            found |= free_cells(boards[j] ^ tile, cells, fold)
+        if found == U0:  # mostly
+            return n
         for j in range(n):
             board, tag = boards[j], tags[j]
             won = free_cells(board ^ tile, cells, fold) != U0
@@ -404,12 +438,12 @@ def slide_states(states, n, axis, rules, scratch, tag, stride, marks, mark):
     _slide_rows(rows, n, axis, rules, scratch)
     if rules.goal:
         _mark_wins(scratch.flags, n, tag, stride, marks, mark)
-    m = _allowed(rows, n, scratch, tag, stride, axes.masks[axis])
+    flagged = not axes.by_pair[axis]
     if axes.restored[axis]:
+        m = _allowed(rows, n, flagged, scratch, tag, stride, axes.masks[axis], scratch.slid)
         permute(scratch.slid, m, axes.back, axis, boards)
     else:
-        for j in range(m):
-            boards[j] = scratch.slid[j]
+        m = _allowed(rows, n, flagged, scratch, tag, stride, axes.masks[axis], boards)
     if len(rules.spots):
         m = _keep_unwon(boards, m, tags, rules, marks, mark)
     if rules.limited:

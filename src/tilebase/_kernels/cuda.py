@@ -37,6 +37,7 @@ class FoldPart(NamedTuple):
     starts: Array  # int64: starts[k] is the first filling of class k
     free: Array  # uint8: free[g] is the number of empty cells of filling g, walls aside
     masks: Array  # uint64: bit k of masks[g] is set if filling g fits the k-th pattern
+    stands: Array  # uint64: bit k of stands[g] is set if x of filling g stand as in the k-th mask; or empty
 
 
 class SlidePart(NamedTuple):
@@ -68,6 +69,7 @@ class Slides(NamedTuple):
 
     table: Array  # uint64: table[d, n] is what slide d makes of the half (`_kernels.dense`)
     firsts: Array  # int64: firsts[x, y] is the first n whose parts have the classes x and y
+    stands: Array  # uint64: bit k of stands[d, n] says that x then stand as in the k-th mask; or no columns
 
 
 class Values(NamedTuple):
@@ -184,6 +186,9 @@ def make_kernels(kind: str) -> SimpleNamespace:
         a, b, c, d = parts[0], parts[1], parts[2], parts[3]
         ga, gb, gc, gd = a.starts[ka] + ia, b.starts[kb] + ib, c.starts[kc] + ic, d.starts[kd] + id_
         out = afters.values
+        if len(a.stands) and not a.stands[ga] & b.stands[gb] & c.stands[gc] & d.stands[gd]:
+            out[FIRST + rank] = 0
+            return
         if a.masks[ga] & b.masks[gb] & c.masks[gc] & d.masks[gd]:
             out[FIRST + rank] = out[WON]
             return
@@ -218,6 +223,8 @@ def make_kernels(kind: str) -> SimpleNamespace:
         best = out[FIRST + rank] if by_columns else out[NONE]
         for s in range(len(outer.table)):
             x, y = outer.table[s, first], inner.table[s, second]
+            if outer.stands.shape[1] and not outer.stands[s, first] & inner.stands[s, second]:
+                continue
             if (x | y) & (WIN | BARRED) == WIN:
                 best = max(best, out[WON])
             elif not (x | y) & ENDS and (x | y) & MOVED:

@@ -9,13 +9,18 @@ A slide acts on two halves of the board that do not touch: on A, B and C, D, or 
     bits  0..19   position of the second part in its class
     bits 20..39   position of the first
     bits 40..55   class of the first; the sum of both is kept, so it gives that of the second
-    bit  60       no x stands on a cell of the mask: the slide is not allowed, even if it makes the goal
+    bit  60       the x of the half stand as in no mask: the slide is not allowed, even if it makes the goal
     bit  61       something moved
     bit  62, 63   a tile of the goal is made; a limit is broken
 
 Halves are numbered by their sum, the class of the first part, and the positions of both; those with the
 classes x and y begin at ``firsts[x, y]``.  So neighbours in a table are neighbours in a layer, or at least
 belong to the boards that have one outer half in common: the loops that count run along them.
+
+If a game has several masks, the x of both halves may be those of two different ones.  So fillings and
+halves also have a set of masks that their x agree with, one bit for each: a board stands on a mask if the
+sets of its fillings, or of its two halves, have one in common.  Boards of the index that stand on none are
+worth 0, and no slide leads to them.
 
 Values are kept by rank behind `FIRST` others, of which two have a meaning: ``values[NONE]`` is what a
 slide that is not allowed is worth, ``values[WON]`` one that wins.
@@ -59,6 +64,7 @@ class Part(NamedTuple):
     counts: Array  # int64: counts[k] is the number of fillings of class k
     free: Array  # uint8: free[g] is the number of empty cells of filling g, walls aside
     masks: Array  # uint64: bit k of masks[g] is set if filling g fits the k-th pattern
+    stands: Array  # uint64: bit k of stands[g] is set if x of filling g stand as in the k-th mask; or empty
 
 
 class Fillings(NamedTuple):
@@ -76,7 +82,7 @@ class Lines(NamedTuple):
     lines: Array  # int64: lines[l, i] is the i-th cell of line l, from where tiles slide to
     blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall, or a fixed tile
     weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, -1 if illegal
-    held: Array  # int64: the cells that must hold an x
+    masks: Array  # uint64: bit i of masks[k] is set if the i-th cell must hold an x for the k-th mask
 
 
 class Spawns(NamedTuple):
@@ -112,6 +118,7 @@ class Half(NamedTuple):
     begins: Array  # int64: begins[s] is the first n whose sum is at least s in units of 2
     table: Array  # uint64: table[d, n] is what slide d makes of the half, see above
     earned: Array  # int32: earned[d, n] is what the merges of slide d add; no columns if they add nothing
+    stands: Array  # uint64: bit k of stands[d, n] says that x then stand as in the k-th mask; or no columns
 
 
 class Scratch(NamedTuple):
@@ -158,8 +165,10 @@ def _slide_cells(board, line, blocked, x, worths):
 
 
 @kernel()
-def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, out, out_earned):
-    """Fill the rows [begin, end) of a table of halves, and of what merges add if that table has columns.
+def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, out, out_earned, out_stands):
+    """Fill the rows [begin, end) of a table of halves.
+
+    Also fill those of what merges add, and of the masks that the x agree with, if these have columns.
 
     Halves beyond the end of the table are left out.
 
@@ -185,7 +194,7 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
                 more, tile = _slide_cells(board, line, slide.blocked, x, worths)
                 earned += more
                 largest = max(largest, tile)
-            number0, number1 = 0, 0
+            number0, number1, held = 0, 0, U0
             sound = True
             for cell in range(cells0):
                 sound &= weights[cell, board[cell]] >= 0
@@ -193,9 +202,11 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
             for cell in range(cells0, cells0 + cells1):
                 sound &= weights[cell, board[cell]] >= 0
                 number1 += weights[cell, board[cell]]
-            stands = True
-            for cell in slide.held:
-                stands &= board[cell] == x
+            for cell in range(cells0 + cells1):
+                held |= np.uint64(board[cell] == x) << np.uint64(cell)
+            stands = U0
+            for k in range(len(slide.masks)):
+                stands |= np.uint64(held & slide.masks[k] == slide.masks[k]) << np.uint64(k)
             entry, to0, to1 = FORBIDDEN, NO_FILLING, NO_FILLING
             if sound:
                 to0, to1 = np.int64(first.of_number[number0]), np.int64(second.of_number[number1])
@@ -212,6 +223,8 @@ def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, o
             out[n] = entry
             if len(out_earned):
                 out_earned[n] = earned
+            if len(out_stands):
+                out_stands[n] = stands
 
 
 # -- the player: the best over slides ------------------------------------------------------------
@@ -297,8 +310,32 @@ def _take_slide(entries, earned, n, outer_entry, outer_earned, base, step, after
 
 
 @scalar
+def _take_standing(
+    entries, earned, stands, n, outer_entry, outer_earned, outer_stands, base, step, afters, out
+):
+    """`_take_slide` if there are several masks: both halves must stand as in the same one."""
+    for j in range(n):
+        if outer_entry & ENDS:
+            at = (outer_entry | entries[j]) >> U62 & U1
+        else:
+            at = _target(entries[j], outer_entry & MOVED, base, step)
+        value = afters[at if stands[j] & outer_stands else U0]  # NONE is 0
+        if len(earned):
+            out[j] = maximum(out[j], value + (earned[j] + outer_earned))
+        else:
+            out[j] = maximum(out[j], value)
+
+
+@scalar
 def _slide_outer(d, by_columns, units, kx, ix, ky, iy, outer, inner, offsets, base, step):
-    """What slide `d` makes of an outer half, and where boards with that half begin (`_bases`)."""
+    """What slide `d` makes of an outer half, and where boards with that half begin (`_bases`).
+
+    A half whose own x stand as in no mask is left out: no board with it is asked for.
+    """
+    if len(outer.first.stands):
+        g, h = outer.first.starts[kx] + ix, outer.second.starts[ky] + iy
+        if outer.first.stands[g] & outer.second.stands[h] == U0:
+            return FORBIDDEN | BARRED
     entry = outer.table[d, outer.firsts[kx, ky] + ix * outer.second.counts[ky] + iy]
     if not entry & ENDS:
         to = np.int64(entry >> U40 & CLASS)
@@ -387,12 +424,20 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
                     for k in range(many):
                         outer_half = outer.firsts[kx, ky] + ix * ny + y + k
                         for d in range(slides):
-                            _take_slide(
-                                inner.table[d, first : first + n],
-                                inner.earned[d, first : first + n], n, ends[k, d],
-                                outer.earned[d, outer_half] if outer.earned.shape[1] else 0,
-                                base[k, d], step[k, d], afters.values, tile[k],
-                            )  # fmt: skip
+                            entries = inner.table[d, first : first + n]
+                            earned = inner.earned[d, first : first + n]
+                            more = outer.earned[d, outer_half] if outer.earned.shape[1] else 0
+                            if not outer.stands.shape[1]:
+                                _take_slide(
+                                    entries, earned, n, ends[k, d], more, base[k, d], step[k, d],
+                                    afters.values, tile[k],
+                                )  # fmt: skip
+                            elif not ends[k, d] & BARRED:
+                                _take_standing(
+                                    entries, earned, inner.stands[d, first : first + n], n, ends[k, d], more,
+                                    outer.stands[d, outer_half], base[k, d], step[k, d], afters.values,
+                                    tile[k],
+                                )  # fmt: skip
                     _move_tile(begin, end, left, inner, here, apart, many, states.values, tile, True)
                     begin = end
 
@@ -628,6 +673,9 @@ def fold_spawns(tasks, units, parts, ups, tunes, law, start, scratch, afters):
                         mask = a.masks[ga] & b.masks[gb]
                         if mask:
                             _mark_won(mask, c.masks[c0 : c0 + nc], d.masks[d0 : d0 + nd], won, out[at:])
+                        if len(a.stands):
+                            stands = a.stands[ga] & b.stands[gb]
+                            _clear_off(stands, c.stands[c0 : c0 + nc], d.stands[d0 : d0 + nd], out[at:])
 
 
 @scalar
@@ -639,6 +687,16 @@ def _mark_won(mask, masks_c, masks_d, won, out):
             for j in range(len(masks_d)):
                 if both & masks_d[j]:
                     out[i * len(masks_d) + j] = won
+
+
+@scalar
+def _clear_off(stands, stands_c, stands_d, out):
+    """Boards that stand on no mask are worth 0: all of one block and top half."""
+    for i in range(len(stands_c)):
+        both = stands & stands_c[i]
+        for j in range(len(stands_d)):
+            if both & stands_d[j] == U0:
+                out[i * len(stands_d) + j] = 0
 
 
 # -- boards that hold a pattern ------------------------------------------------------------------

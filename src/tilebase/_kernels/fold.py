@@ -10,7 +10,7 @@ import numpy as np
 
 from tilebase._kernels.backward import NONE
 from tilebase._kernels.jit import kernel, scalar
-from tilebase._kernels.scalar import U1, U63
+from tilebase._kernels.scalar import U0, U1, U63
 
 U6 = np.uint64(6)
 
@@ -98,15 +98,40 @@ def mix_means(values, spawns, mix, weight, out):
 
 
 @kernel()
-def sums(values, spawns, out):
-    """``out[a]``: the sum of `values` over the spawns of afterstate a; ``spawns[a]`` of them."""
+def add_sums(values, spawns, weight, out):
+    """Add to ``out[a]``, `weight` times, the sum of `values` over the ``spawns[a]`` spawns of board a."""
     x = 0
     for a in range(len(spawns)):
-        total = out[a] - out[a]  # a zero of the right type
+        total = U0
         for _ in range(spawns[a]):
             total += values[x]
             x += 1
-        out[a] = total
+        out[a] += total * weight
+
+
+@kernel()
+def divide_sums(sums, spawns, denominator, most, up, small, out):
+    """``out[a]``: ``sums[a]`` divided by ``spawns[a] * denominator``, rounded down, or `up`; at most `most`.
+
+    If all sums are below 2**53 (`small`), floats are divided.  The quotient is then exact after rounding it
+    down, and LLVM vectorises the loop.
+    """
+    if small:
+        by, largest = np.float64(denominator), np.float64(most)
+        for a in range(len(out)):
+            total = np.float64(np.int64(sums[a]))
+            below = np.float64(max(spawns[a], 1)) * by
+            found = np.floor(total / below)
+            if up:
+                found += np.float64(found * below != total)
+            out[a] = np.uint64(np.int64(min(found, largest)))
+        return
+    for a in range(len(out)):
+        below = np.uint64(max(spawns[a], 1)) * denominator
+        found = sums[a] // below
+        if up:
+            found += np.uint64(found * below != sums[a])
+        out[a] = min(found, most)
 
 
 @kernel()

@@ -21,6 +21,7 @@ from tilebase.cli.codecs import codecs
 from tilebase.cli.count import count
 from tilebase.cli.evaluate import evaluate
 from tilebase.cli.export import export
+from tilebase.cli.export_page import export_page
 from tilebase.cli.force import force
 from tilebase.cli.formations import formations
 from tilebase.cli.graph import graph
@@ -35,7 +36,9 @@ from tilebase.cli.plot import plot
 from tilebase.cli.probe import probe
 from tilebase.cli.prove import prove
 from tilebase.cli.reproduce import reproduce
+from tilebase.cli.review import review
 from tilebase.cli.runs import runs
+from tilebase.cli.serve import serve
 from tilebase.cli.simulate import simulate
 from tilebase.cli.solve import solve
 from tilebase.cli.symbolic import symbolic
@@ -53,7 +56,7 @@ app = App(
 COMMANDS = {
     "Solve and count": (solve, count, index, plan, formations),
     "Prove and force": (prove, force, symbolic, check, lemma, limits, pattern),
-    "Ask a table": (probe, play, simulate, evaluate, thin, verify),
+    "Ask a table": (probe, play, serve, review, simulate, evaluate, thin, verify, export_page),
     "Draw": (plot, graph),
     "Compare and keep": (reproduce, export, codecs, runs),
 }

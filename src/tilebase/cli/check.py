@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -48,18 +49,55 @@ def check(
 def statement(header: dict[str, Any]) -> str:
     """The statement that a certificate with this header proves."""
     spawns = " and ".join(f"{tile}s" for tile in header["drops"])
-    starts = header["starts"]
-    texts = [",".join(str(2 ** int(digit, 36) if digit != "0" else 0) for digit in word) for word in starts]
-    begin = (
-        "the empty board" if not texts
-        else f"the board {texts[0]}" if len(texts) == 1
-        else f"each of {len(texts)} starts, the first of them {texts[0]}"
-    )  # fmt: skip
     within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
+    if "horizon" in header:
+        within += f" in the game that ends at the sum {header['horizon']}"
     can = "can" if header["claim"] == "forced" else "cannot"
-    goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
-    wins = " or ".join(f"{name} {value}" for name, value in goals.items() if value is not None)
     return (
-        f"on {header['shape']}, from {begin}: the player {can} force {wins}{within} "
+        f"on {_board(header)}, from {_start(header)}: the player {can} force {_wins(header)}{within} "
         f"against every spawn of {spawns}"
     )
+
+
+def _board(header: dict[str, Any]) -> str:
+    """The shape, the x and the masks in words."""
+    text = str(header["shape"])
+    if header.get("x"):
+        text += f" with {header['x']} movable tiles x that never merge"
+    if header.get("masks"):
+        width = int(header["shape"].rpartition("x")[2])
+        masks = " or ".join(_rows(mask, width, "") for mask in header["masks"])
+        which = "the mask" if len(header["masks"]) == 1 else "one of the masks"
+        text += f", which cover {which} {masks} after each slide"
+    return text
+
+
+def _start(header: dict[str, Any]) -> str:
+    """Where the game begins, in words."""
+    states, afters = header["starts"], header.get("afterstates", [])
+    texts = [",".join(map(_tile, word)) for word in [*states, *afters]]
+    first = ", a spawn first" if afters and not states else ""
+    if not texts:
+        return "the empty board"
+    if len(texts) == 1:
+        return f"the board {texts[0]}{first}"
+    return f"each of {len(texts)} starts{first}, the first of them {texts[0]}"
+
+
+def _wins(header: dict[str, Any]) -> str:
+    """What wins, in words."""
+    goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
+    ways = [f"{name} {value}" for name, value in goals.items() if value is not None]
+    width = int(header["shape"].rpartition("x")[2])
+    ways += [f"the pattern {_rows([*map(_tile, word)], width, ',')}" for word in header.get("patterns", [])]
+    return " or ".join(ways)
+
+
+def _rows(signs: Sequence[str], width: int, between: str) -> str:
+    """Signs of cells by rows, apart by slashes."""
+    return "/".join(between.join(signs[at : at + width]) for at in range(0, len(signs), width))
+
+
+def _tile(sign: str) -> str:
+    """A sign of a certificate as a tile."""
+    return sign if sign in "0x*" else str(2 ** int(sign, 36))

@@ -11,11 +11,13 @@ from cyclopts import Parameter
 from tilebase.cli.options import (
     DEFAULT_GAME,
     AnywayOption,
+    ClusterOption,
     FormatOption,
     GameOptions,
     GoalArgument,
     MemoryOption,
     OutputOption,
+    PlanOption,
     QuietOption,
     ShapeOrGoal,
     StatsOption,
@@ -55,6 +57,8 @@ def count(
     keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
+    plan: PlanOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     stats: StatsOption = False,
@@ -81,6 +85,12 @@ def count(
         return 0
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
+    if plan:
+        from tilebase.counting import scale
+
+        rows = scale.plan(question, up_to=up_to)
+        write_rows(rows, rows, chosen, output)
+        return 0
     if work is None and keep != "counts":
         raise UsageError(f"--keep {keep} needs a folder: name one with --work")
     prepare_kernels()
@@ -92,11 +102,10 @@ def count(
         with counting_progress(quiet=quiet) as progress:
             result = engine.count(
                 question, lookahead=lookahead, folder=folder.path, keep=keep, memory=parse_bytes(memory),
-                threads=threads, up_to=up_to, anyway=anyway, progress=progress, work=costs.append,
+                threads=threads, up_to=up_to, anyway=anyway, cluster=cluster, progress=progress,
+                work=costs.append,
             )  # fmt: skip
-        rows: list[dict[str, Any]] = (
-            list(result.rows(columns)) if columns else _totals(title_of(question, game), result.totals)
-        )
+        rows = list(result.rows(columns)) if columns else _totals(title_of(question, game), result.totals)
         write_rows(rows, result.as_dict(), chosen, output)
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:

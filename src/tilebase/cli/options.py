@@ -36,7 +36,23 @@ MemoryOption = Annotated[
     str | None, Parameter(help="Memory to use, as 16GiB; what needs more is spilled to disk.")
 ]
 ThreadsOption = Annotated[int | None, Parameter(help="Threads to use; all processors if left out.")]
+ClusterOption = Annotated[
+    str | None,
+    Parameter(
+        help="Workers for the large layers: local:4 (worker processes here), tcp://host:8786 (a Dask "
+        "scheduler), or the file of a scheduler."
+    ),
+]
+PlanOption = Annotated[
+    bool,
+    Parameter(
+        negative=(),
+        help="Print what it would take on 1, 16 and 256 cores with --cluster, estimated; nothing is begun.",
+    ),
+]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
+FourOption = Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")]
+LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]
 StartOption = Annotated[
     str, Parameter(help="empty (the adversary begins), two-tiles (it chooses both), or a board.")
 ]
@@ -106,13 +122,11 @@ class RuleOptions:
 class GameOptions(RuleOptions):
     """The rules of a game with random spawns."""
 
-    four: Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")] = (
-        "1/10"
-    )
+    four: FourOption = "1/10"
     start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
         "two-tiles"
     )
-    largest: Annotated[int | None, Parameter(help="Largest tile that may ever be made.")] = None
+    largest: LargestOption = None
     fixed: Annotated[
         bool,
         Parameter(
@@ -135,7 +149,16 @@ class ForcedOptions(RuleOptions):
     start: StartOption = "empty"
 
 
-DEFAULT_GAME, DEFAULT_FORCED = GameOptions(), ForcedOptions()
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SolvedOptions(RuleOptions):
+    """The rules of a game that is solved before it is played, from a start that is no part of them."""
+
+    four: FourOption = "1/10"
+    largest: LargestOption = None
+
+
+DEFAULT_GAME, DEFAULT_FORCED, DEFAULT_SOLVED = GameOptions(), ForcedOptions(), SolvedOptions()
 WITH_FORMATION = ("four", "spawns", "goal_sum", "horizon", "formation", "steps", "at_least")
 """The options that go with a formation; it says all others itself."""
 

@@ -3,20 +3,49 @@
 from __future__ import annotations
 
 import random
-from typing import Annotated
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.probe import LabelOption, TableArgument
-from tilebase.cli.usage import table_hint
+from tilebase.cli.options import (
+    DEFAULT_SOLVED,
+    GameOptions,
+    MemoryOption,
+    QuietOption,
+    SolvedOptions,
+    ThreadsOption,
+    make_game,
+    parse_bytes,
+)
+from tilebase.cli.usage import goal_hint, is_shape
 from tilebase.errors import UsageError
+
+if TYPE_CHECKING:
+    from tilebase.cli.seat import Seat
+    from tilebase.game.game import Game
+    from tilebase.tables.probe import Table
 
 
 def play(
-    table: TableArgument,
+    table: Annotated[
+        str,
+        Parameter(
+            help="Folder, zip file or URL of a table; or the shape of a game that is solved first, as 3x3. "
+            "With --formation: the goal."
+        ),
+    ],
+    goal: Annotated[int | None, Parameter(help="With a shape: the tile that wins.")] = None,
     *,
     start: Annotated[str | None, Parameter(help="A board to begin with, instead of random tiles.")] = None,
     seed: Annotated[int | None, Parameter(help="The same seed and slides give the same spawns.")] = None,
+    train: Annotated[
+        bool, Parameter(negative=(), help="Hide values, and say after each slide what it lost.")
+    ] = False,
     auto: Annotated[bool, Parameter(negative=(), help="Let the table play.")] = False,
     delay: Annotated[float, Parameter(help="Seconds between two slides of the table.")] = 0.3,
     adversary: Annotated[
@@ -26,35 +55,139 @@ def play(
         bool, Parameter(negative=(), help="The table slides, and you choose each spawn.")
     ] = False,
     values: Annotated[bool, Parameter(negative="--no-values", help="Show what each slide is worth.")] = True,
-    objective: LabelOption = None,
+    keys: Annotated[
+        bool,
+        Parameter(
+            negative="--no-keys", help="In a terminal, react to keys without Enter, and redraw in place."
+        ),
+    ] = True,
+    objective: Annotated[
+        str | None,
+        Parameter(
+            help="Which of the table's objectives; left out: the first, or the interval. With a shape: for "
+            "what to solve; left out: win, score without a goal, guaranteed against an adversary."
+        ),
+    ] = None,
+    game: SolvedOptions = DEFAULT_SOLVED,
+    memory: MemoryOption = None,
+    threads: ThreadsOption = None,
+    quiet: QuietOption = False,
 ) -> int:
     """Play a solved game in the terminal and see what every slide is worth.
 
+    Given a shape and a goal, the command solves the game first, and deletes its table at the end; tilebase
+    solve -o keeps one.
+
     tilebase play 3x3-512/
+
+    tilebase play 3x3 512 --train
 
     tilebase play 3x3-512/ --auto --delay 0 --seed 1
 
-    tilebase solve 3x3 32 --objective guaranteed -o 3x3-32/ and tilebase play 3x3-32/ --adversary
+    tilebase play 3x3 32 --adversary
     """
-    from tilebase.cli.terminal import Screen, Seat
-    from tilebase.tables.probe import open_table
-
     if not 0 <= delay <= 3600:
         raise UsageError(f"the delay must be 0 to 3600 seconds, not {delay:g}")
-    if be_adversary and (adversary or auto):
+    if be_adversary and (adversary or auto or train):
         raise UsageError(
-            "with --be-adversary you choose the spawns and the table slides: leave out --adversary and --auto"
+            "with --be-adversary you choose the spawns and the table slides: leave out --adversary, --auto "
+            "and --train"
         )
-    hint = table_hint(table)
-    if hint:
-        raise UsageError(hint)
-    with open_table(table) as opened:
+    if auto and train:
+        raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
+    question = _question(table, goal, game, objective)
+    if question is not None and objective is None:
+        can_win = question.can_win
+        objective = ("guaranteed" if adversary or be_adversary else "win") if can_win else "score"
+    opening = _opened(table) if question is None else _solved(question, objective, memory, threads, quiet)
+    with opening as opened:
+        from tilebase.cli.seat import Seat
+
         seat = Seat(opened, objective, random.Random(seed), start, worst=adversary)
-        screen = Screen(seat, values=values)
-        if be_adversary:
-            screen.converse_as_adversary()
-        elif auto:
-            return 0 if screen.play_on(delay) else 1
-        else:
-            screen.converse(delay)
+        return _converse(
+            seat, values=values, train=train, auto=auto, be_adversary=be_adversary, keys=keys, delay=delay
+        )
+
+
+def _converse(
+    seat: Seat, *, values: bool, train: bool, auto: bool, be_adversary: bool, keys: bool, delay: float
+) -> int:
+    """Play in the way that the options and the terminal ask for; return the exit status."""
+    from tilebase.cli.keys import has_keys
+    from tilebase.cli.terminal import Screen
+
+    screen = Screen(seat, values=values, train=train)
+    if be_adversary:
+        screen.converse_as_adversary()
+    elif auto:
+        return 0 if screen.play_on(delay) else 1
+    elif keys and has_keys():
+        _converse_by_keys(seat, values=values, train=train, delay=delay)
+    else:
+        screen.converse(delay)
     return 0
+
+
+def _converse_by_keys(seat: Seat, *, values: bool, train: bool, delay: float) -> None:
+    from tilebase.cli.drawing import choose_colors
+    from tilebase.cli.keys import Keyboard
+    from tilebase.cli.live import Live
+
+    live = None
+    try:
+        with Keyboard() as keyboard:
+            live = Live(seat, keyboard, values=values, train=train, colors=choose_colors(), delay=delay)
+            live.converse()
+    finally:
+        if live is not None:
+            sys.stdout.write(live.closing())
+
+
+def _question(table: str, goal: int | None, options: SolvedOptions, objective: str | None) -> Game | None:
+    """The game to solve first; None if the argument names a table."""
+    given = any(getattr(options, field.name) != field.default for field in fields(options))
+    if goal is None and not given and ("://" in table or Path(table).exists() or not is_shape(table)):
+        return None
+    if goal is None and not given and objective is None:
+        raise UsageError(goal_hint(table))
+    if options.formation is None and not is_shape(table):
+        raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
+    chosen = {field.name: getattr(options, field.name) for field in fields(options)}
+    return make_game(table, goal, GameOptions(**chosen))
+
+
+@contextmanager
+def _opened(table: str) -> Iterator[Table]:
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened:
+        yield opened
+
+
+@contextmanager
+def _solved(
+    game: Game, objective: str | None, memory: str | None, threads: int | None, quiet: bool
+) -> Iterator[Table]:
+    """The table of a game that is solved first.  It is deleted at the end."""
+    from tilebase.cli.progress import counting_progress
+    from tilebase.cli.startup import prepare_kernels
+    from tilebase.files.work_folders import work_folder
+    from tilebase.objectives.objective import parse_objectives
+    from tilebase.tables.probe import open_table
+
+    objectives = parse_objectives(objective or "win")
+    prepare_kernels()
+    from tilebase.questions.solve import solve
+
+    name = "-".join(["play", game.shape_text, game.digest, *(one.label for one in objectives)])
+    with work_folder(None, name) as work:
+        with counting_progress(quiet=quiet) as progress:
+            solve(
+                game, objectives, table=work.path, memory=parse_bytes(memory), threads=threads,
+                progress=progress,
+            )  # fmt: skip
+        try:
+            with open_table(work.path) as opened:
+                yield opened
+        finally:
+            work.finish()

@@ -9,29 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tilebase.runtime.progress import describe
+
 if TYPE_CHECKING:
     from tilebase.runtime.progress import Progress
 
 LINE_SECONDS = 60
 """Seconds between two lines, if standard error is not a terminal."""
-
-
-def describe(progress: Progress) -> str:
-    """One line: layer, step, states, rate, and the time left once it is known."""
-    known = progress.seconds_left != float("inf")
-    left = f"  about {clock(progress.seconds_left)} left" if known else ""
-    measure = {"search": "depth", "iteration": "line"}.get(progress.step.split()[0], "sum")
-    return (
-        f"{measure} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
-        f"{progress.rate / 1e6:.1f} M/s{left}"
-    )
-
-
-def clock(seconds: float) -> str:
-    """``1:02:03`` or ``2:03``."""
-    minutes, rest = divmod(int(seconds + 0.5), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.progress import clock
 from tilebase.cli.startup import prepare_kernels
+from tilebase.runtime.progress import clock
 
 if TYPE_CHECKING:
     from tilebase.questions.reproduce import Verdict

@@ -11,11 +11,13 @@ from cyclopts import Parameter
 from tilebase.cli.options import (
     DEFAULT_GAME,
     AnywayOption,
+    ClusterOption,
     DiscountOption,
     FormatOption,
     GameOptions,
     GoalArgument,
     MemoryOption,
+    PlanOption,
     QuietOption,
     ShapeOrGoal,
     ThreadsOption,
@@ -84,6 +86,8 @@ def solve(
         ),
     ] = None,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
+    plan: PlanOption = False,
     form: FormatOption = None,
     save: Annotated[Path | None, Parameter(help="File for the rows, instead of printing them.")] = None,
     anyway: AnywayOption = False,
@@ -109,6 +113,12 @@ def solve(
         raise UsageError(f"--by {by}: rows can be by sum")
     chosen = choose_format(form, save)
     objectives = parse_objectives(objective, discount)
+    if plan:
+        from tilebase.counting import scale
+
+        rows = scale.plan(question, objectives)
+        write_rows(rows, rows, chosen, save)
+        return 0
     within = space or ("auto" if question.masks else "reachable")
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
@@ -120,7 +130,7 @@ def solve(
             solution = engine.solve(
                 question, objectives, table=table, folder=None if table else work.path,
                 memory=parse_bytes(memory), threads=threads, lean=lean, down_to=down_to, space=space,
-                anyway=anyway, above=above, progress=progress,
+                anyway=anyway, above=above, cluster=cluster, progress=progress,
             )  # fmt: skip
         if by:
             rows = list(solution.rows())

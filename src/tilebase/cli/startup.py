@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 from tilebase.runtime.resources import check_addresses
@@ -16,6 +17,8 @@ def prepare_kernels() -> None:
     Raises `ResourceError`.
     """
     check_addresses()
+    # NumPy's threads for linear algebra, which no command uses, wait for work in a loop: 0.1 CPU seconds.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()
     try:
         _skip_linear_algebra()

@@ -1,20 +1,16 @@
-"""A game in the terminal: shows the position and its values, and reads commands of the player."""
+"""A game by lines: prints the position and its values, and reads commands of the player, one a line."""
 
 from __future__ import annotations
 
-import random
 import sys
 import time
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Callable
 
 from tilebase.cli.probe import describe
+from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, MissingBoardError
 from tilebase.game.board import Board
-from tilebase.game.game import Cells
-from tilebase.objectives.values import sort_key
-from tilebase.tables.large_tiles import read_tiles
-from tilebase.tables.probe import Answer, Table
+from tilebase.tables.playing import end_after
 
 WORDS = {
     "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
@@ -24,138 +20,21 @@ HELP = (
     "w a s d or the names of directions slide (r f: front, back); h hint, v show or hide values, "
     "u undo, p play on by the table, n new game, q quit\n"
 )
-
-
 SPAWN_HELP = (
     "the table slides, you spawn: type a cell and a tile, as in 5 4, cells counted from 0 at the top left; "
     "u undo, n new game, q quit\n"
 )
-WON, ENDED = "won", "ended"
-
-
-class Seat:
-    """A game in progress: the position, and those before it.
-
-    With `worst` each spawn is the one that leaves the player worst off, else it is random.
-    """
-
-    def __init__(
-        self,
-        table: Table,
-        objective: str | None,
-        rng: random.Random,
-        start: str | None,
-        *,
-        worst: bool = False,
-    ) -> None:
-        self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
-        self._start = start
-        self.history: list[Board] = []
-        self.last = ""  # how the last slide ended the game: won, or at the horizon
-        self.how = ""  # how the start board was read
-        self.board = self.begin()
-
-    def begin(self) -> Board:
-        """A new game."""
-        self.history, self.last = [], ""
-        if self._start is not None:
-            self.board, self.how = _first_board(self.table, self._start, self.objective)
-        else:
-            self.board = self._choose(self.table.game.starts())
-        return self.board
-
-    def _choose(self, boards: Sequence[tuple[Cells, Fraction]]) -> Board:
-        """One of some boards: at random with their probabilities, or the worst one for the player."""
-        found = [Board(self.table.game, cells) for cells, _ in boards]
-        if not self.worst:
-            return self.rng.choices(found, [float(p) for _, p in boards])[0]
-        worths = [self._worth(board) for board in found]
-        return self.rng.choice(
-            [board for board, worth in zip(found, worths, strict=True) if worth == min(worths)]
-        )
-
-    def _worth(self, board: Board) -> float:
-        """The value of a position for the adversary's choice; infinite if it is won or not in the table."""
-        if board.won:
-            return float("inf")
-        answer: Answer | None = self.table.get(board, None, self.objective)
-        return float("inf") if answer is None else sort_key(answer.value)
-
-    def answer(self) -> Answer | None:
-        """The result of probing the position; None if the table does not hold it."""
-        if self.won or self.last:
-            return None
-        found: Answer | None = self.table.get(self.board, None, self.objective)
-        return found
-
-    @property
-    def slides(self) -> dict[str, Board]:
-        """The slides that the player may make."""
-        return {} if self.last else self.board.slides()
-
-    @property
-    def won(self) -> bool:
-        """Whether the game is won."""
-        return self.last == WON or self.board.won
-
-    def slide(self, direction: str, spawned: Board | None = None) -> bool:
-        """Slide, and spawn a tile, or continue with the given state; return whether the slide is allowed."""
-        after = self.slides.get(direction)
-        if after is None:
-            return False
-        self.history.append(self.board)
-        self.last = self.end_after(after)
-        if self.last:
-            self.board = after
-        else:
-            self.board = spawned or self._choose(self.table.game.spawns(after.cells))
-        return True
-
-    def end_after(self, after: Board) -> str:
-        """How a slide ends the game: `WON`, `ENDED` at the horizon, or empty if it goes on."""
-        game = self.table.game
-        return WON if game.wins(after.cells) else ENDED if game.ended(after.sum) else ""
-
-    def best(self) -> str | None:
-        """The slide that the table makes: a winning one if there is one; None if it does not know any."""
-        answer = self.answer()
-        if answer is None or not answer.best:
-            return None
-        wins = [slide.direction for slide in answer.slides if slide.wins]
-        return next((direction for direction in answer.best if direction in wins), answer.best[0])
-
-    def undo(self) -> bool:
-        """Undo a slide; return whether there was one."""
-        if not self.history:
-            return False
-        self.board, self.last = self.history.pop(), ""
-        return True
-
-    @property
-    def over(self) -> str:
-        """How the game ended; empty while it continues."""
-        made = len(self.history)
-        slides = "1 slide" if made == 1 else f"{made} slides"
-        if self.won:
-            return f"won after {slides}"
-        if self.last == ENDED:
-            return f"not won after {slides}: the game ends at the sum {self.table.game.horizon}"
-        return "" if self.slides else f"no slide is left after {slides}"
-
-
-def _first_board(table: Table, start: str, objective: str | None) -> tuple[Board, str]:
-    """The board to begin with, and how it was read if it is one with real tiles."""
-    if not table.game.unmergeable or table.game.fixed or read_tiles(table.game, start) is None:
-        return table.read(start), ""
-    found = table.probe_real(start, objective)
-    return found.answer.board, f"your board was {found.how}, which are written x\n"
+NOT_COUNTED = " (not counted, since you knew the values)"
 
 
 class Screen:
-    """The dialogue with the player."""
+    """The dialogue with the player.
 
-    def __init__(self, seat: Seat, *, values: bool) -> None:
-        self.seat, self.values = seat, values
+    With `train`, values are not shown.  After each slide the player reads what it lost, and the score.
+    """
+
+    def __init__(self, seat: Seat, *, values: bool, train: bool = False) -> None:
+        self.seat, self.values, self.train = seat, values and not train, train
         self._commands: dict[str, Callable[[], str]] = {
             "h": self._hint, "hint": self._hint, "v": self._toggle, "u": self._undo, "undo": self._undo,
             "n": self._new, "?": lambda: HELP, "help": lambda: HELP,
@@ -189,7 +68,7 @@ class Screen:
 
     def converse(self, delay: float) -> None:
         """Read commands until the end of input or ``q``."""
-        sys.stdout.write(HELP + self.seat.how)
+        sys.stdout.write(HELP + self._how())
         self.show()
         while True:
             sys.stdout.write("> ")
@@ -197,6 +76,8 @@ class Screen:
             line = sys.stdin.readline()
             word = line.strip() or ("" if line else "q")
             if word in ("q", "quit"):
+                if self.train:
+                    sys.stdout.write(f"{self.seat.score.text(self.seat.unit)}\n")
                 return
             if word in ("p", "play"):
                 self.play_on(delay)
@@ -207,7 +88,7 @@ class Screen:
 
     def converse_as_adversary(self) -> None:
         """Let the table slide and read what the user spawns, until the end of input or ``q``."""
-        sys.stdout.write(SPAWN_HELP + self.seat.how)
+        sys.stdout.write(SPAWN_HELP + self._how())
         self.show()
         while True:
             after, chosen = self._slide_of_the_table()
@@ -238,7 +119,7 @@ class Screen:
                 sys.stdout.write("the table does not know this position\n")
             return None, None
         after = self.seat.slides[chosen]
-        if self.seat.end_after(after):
+        if end_after(after):
             self.seat.slide(chosen)
             sys.stdout.write(f"{chosen}\n")
             self.show()
@@ -262,24 +143,39 @@ class Screen:
         self.seat.slide(direction, Board(game, board))
         self.show()
 
+    def _how(self) -> str:
+        return f"{self.seat.how}\n" if self.seat.how else ""
+
     def _slide(self, direction: str) -> None:
+        self.seat.seen |= self.values
         try:
-            moved = self.seat.slide(direction)
+            moved = self.seat.slide(direction, own=True)
         except (BoardError, MissingBoardError) as error:
             sys.stdout.write(f"{error}\n")
             return
         if moved:
+            if self.train:
+                self._tell()
             self.show()
         else:
             allowed = ", ".join(self.seat.slides) or "none: u takes a slide back, n begins anew"
             sys.stdout.write(f"{direction} is not allowed here; allowed: {allowed}\n")
 
+    def _tell(self) -> None:
+        """Print what the last slide lost, and the score."""
+        assert self.seat.made is not None
+        not_counted = NOT_COUNTED if self.seat.made.seen else ""
+        sys.stdout.write(f"{self.seat.made.text(self.seat.unit)}{not_counted}\n")
+        sys.stdout.write(f"{self.seat.score.text(self.seat.unit)}\n")
+
     def _hint(self) -> str:
+        self.seat.seen = True
         answer = self.seat.answer()
         return f"best: {' or '.join(answer.best) or 'none'}\n" if answer else "the table does not know\n"
 
     def _toggle(self) -> str:
         self.values = not self.values
+        self.seat.seen |= self.values
         self.show()
         return ""
 

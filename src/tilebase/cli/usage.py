@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
@@ -20,10 +19,6 @@ def usage_sentence(error: CycloptsError) -> str:
         return _missing(error.argument, chain) + more
     if isinstance(error, UnusedCliTokensError):
         words = error.unused_tokens or []
-        if chain == "play":
-            hint = table_hint(*map(str, [*(error.root_input_tokens or [])[1:2], *words[:1]]))
-            if hint:
-                return hint
         return f"{' '.join(map(str, words))!r} is more than {chain or 'tilebase'} takes: leave it out{more}"
     return " ".join(str(error).split())
 
@@ -36,18 +31,20 @@ def _missing(argument: Any, chain: str) -> str:
     return f"{chain} needs a {argument.name.lstrip('-').upper()}: {about}"
 
 
-def table_hint(table: str, goal: str | None = None) -> str | None:
-    """How to make a table, if the user names a board instead of a table."""
-    if Path(table).exists() or not (goal is None or goal.isdecimal()):
-        return None
+def is_shape(text: str) -> bool:
+    """Whether a text is a shape, as ``3x3``."""
     try:
-        parse_shape(table)
+        parse_shape(text)
     except UsageError:
-        return None
-    name = f"{table}-{goal or _easy_goal(table)}"
+        return False
+    return True
+
+
+def goal_hint(shape: str) -> str:
+    """What to do if the user names a shape instead of a table."""
     return (
-        f"{table} is a board, not a table: make a table with "
-        f"tilebase solve {name.replace('-', ' ')} -o {name}, and then give {name}"
+        f"{shape} is a shape, not a table: name a goal, too, as tilebase play {shape} {_easy_goal(shape)}, "
+        "or a table that tilebase solve -o made"
     )
 
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import QuietOption
+from tilebase.cli.options import ClusterOption, QuietOption
 from tilebase.cli.progress import share_progress
 from tilebase.errors import UsageError
 from tilebase.runtime.documents import shown
@@ -39,6 +39,7 @@ def verify(
     against: Annotated[
         Path | None, Parameter(help="Compare the files of a table with the SHA-256 sums in this list, too.")
     ] = None,
+    cluster: ClusterOption = None,
     quiet: QuietOption = False,
 ) -> int:
     """Read every byte and check every checksum; of a table derive values again by the plain rules.
@@ -55,23 +56,28 @@ def verify(
     """
     if sample < 0:
         raise UsageError(f"the sample must be 0 values or more, not {sample}")
+    if cluster is not None and not every:
+        raise UsageError(
+            "workers derive all values of a table again: give --all, too, or leave --cluster out"
+        )
     from tilebase.files.source import mode_of
 
     path = Path(location)
     is_table = "://" in location or path.suffix == ".zip" or (path / "manifest.json").exists()
     if (listed or against is not None) and not is_table:
         raise UsageError(f"{location} is not a table: --list and --against are for tables")
+    checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
     if listed or against is not None:
-        return _verify_sums(location, None if every else sample, seed, listed, against, quiet)
+        return _verify_sums(location, listed, against, quiet, **checking)
     if "://" in location:
         with share_progress("layers", quiet=quiet) as progress:
-            return _verify_table(location, None if every else sample, seed, progress)
+            return _verify_table(location, progress, **checking)
     folder = stat.S_ISDIR(mode_of(path))
     if folder and mode_of(path / "run.json") and not mode_of(path / "manifest.json"):
         return _verify_run(path)
     if folder or path.suffix == ".zip":
         with share_progress("layers", quiet=quiet) as progress:
-            return _verify_table(path, None if every else sample, seed, progress)
+            return _verify_table(path, progress, **checking)
     return _verify_file(path)
 
 
@@ -91,16 +97,14 @@ def _verify_run(path: Path) -> int:
     return _say(path, found.wrong, found.unread, unfinished if values else "sound")
 
 
-def _verify_sums(
-    location: str, sample: int | None, seed: int, listed: bool, against: Path | None, quiet: bool
-) -> int:
+def _verify_sums(location: str, listed: bool, against: Path | None, quiet: bool, **checking: Any) -> int:
     """Verify a table, compare it with a list, and print its own list if nothing is wrong."""
     from tilebase.tables.sums import compare_sums, format_sums, read_sums, table_sums
 
     expected = None if against is None else read_sums(against)
     with redirect_stdout(sys.stderr if listed else sys.stdout):
         with share_progress("layers", quiet=quiet) as progress:
-            status = _verify_table(location, sample, seed, progress)
+            status = _verify_table(location, progress, **checking)
         if expected is not None:
             with share_progress("files", quiet=quiet) as progress:
                 wrong = compare_sums(location, expected, progress=progress)
@@ -114,14 +118,12 @@ def _verify_sums(
     return status
 
 
-def _verify_table(
-    location: Path | str, sample: int | None, seed: int, progress: Callable[[int, int], None] | None
-) -> int:
+def _verify_table(location: Path | str, progress: Callable[[int, int], None] | None, **checking: Any) -> int:
     from tilebase.files.run import verify_run
     from tilebase.files.source import mode_of
     from tilebase.tables.verify import verify_table
 
-    found = verify_table(location, sample=sample, seed=seed, progress=progress)
+    found = verify_table(location, progress=progress, **checking)
     wrong, unread = list(found.wrong), list(found.unread)
     path = Path(location)
     if mode_of(path / "run.json") and not unread:

@@ -29,6 +29,11 @@ Unmergeable tiles that move count for more than all other tiles together: what i
 this weight for each of them.  So only parts that together have the right number of them make a board, and
 slides and spawns keep this number.  If the game has a mask, its cells always hold an x.
 
+If it has several masks, each part has its x as in one of them, but the parts of a board may have them as in
+different ones.  So the index also ranks boards that stand on no mask (`Game.stands`), and its layers are
+larger than `counting.combinatorics.boards_by_sum` says: 1.8 times for 442t, 2.6 times for L3f.  A pass gives
+these boards the value 0, and no slide leads to them.
+
 The layer sizes are those of Slizkov's table I[cells][sum] (arXiv:2303.07266, algorithm 1); the
 index is another one: his takes a step for each cell and tile.
 
@@ -181,12 +186,11 @@ class LayerMap:
 class PerfectIndex:
     """Ranks of the boards of a game within its limits.
 
-    Boards that hold the goal have none.  Boards have as many unmergeable tiles as the game says.
+    Boards that hold the goal have none.  Boards have as many unmergeable tiles as the game says.  If the game
+    has several masks, some boards with a rank stand on none of them.
 
     Raises
     ------
-    UsageError
-        If the game has several masks.
     ResourceError
         If the limits allow more than 2**24 fillings of a quarter of the board, or the tables take more
         than `most_bytes`: the game of a table that somebody else made may be any.
@@ -198,7 +202,6 @@ class PerfectIndex:
 
     def __init__(self, game: Game, most_bytes: int | None = None) -> None:
         self.game = game
-        check_one_mask(game)
         self.axes, cells = _cut(game)
         movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
         # More than all tiles together, and the spawn of a 4.
@@ -253,15 +256,40 @@ class PerfectIndex:
     def sizes(self, *, won: bool = False) -> dict[int, int]:
         """The number of boards of each sum, ascending; sums without a board are left out.
 
-        With `won` also of sums that win, as far as spawns lead from others.
+        With `won` also of sums that win, as far as spawns lead from others.  With several masks, boards that
+        stand on none are counted, too.
         """
         furthest = 2 ** max(self.game.spawn_exponents) if won else 0
         most = self.game.largest_sum if self.game.horizon is not None else None
         return {
             total: size
-            for total, size in fillings_by_sum(self.game).items()
+            for total, size in self._by_sum().items()
             if not self.game.reached(total - furthest) and (most is None or total <= most)
         }
+
+    def _by_sum(self) -> dict[int, int]:
+        """The number of boards of each sum, those included that win."""
+        if len(self.game.masks) < 2:
+            return fillings_by_sum(self.game)
+        # found[k]: ways to fill the parts so far with k tiles x, by the sum // 2 of the others.
+        found = {0: np.ones(1, dtype=np.uint64)}
+        for part in self.parts:
+            joined: dict[int, Array] = {}
+            for (k, ways), (more, other) in itertools.product(found.items(), self._by_x(part)):
+                both = np.convolve(ways, other)
+                joined[k + more] = _added(joined.get(k + more, both[:0]), both)
+            found = joined
+        ways = found[self._offset // self._weight]
+        return {2 * half: int(count) for half, count in enumerate(ways) if count}
+
+    def _by_x(self, part: Part) -> Iterator[tuple[int, Array]]:
+        """For each number of x in a part, how many of its fillings have each sum // 2 without them."""
+        number, rest = np.divmod(part.sums, self._weight)
+        for k in np.unique(number):
+            counts = part.counts[number == k].astype(np.uint64)
+            ways = np.zeros(int(rest[number == k].max()) + 1, dtype=np.uint64)
+            ways[rest[number == k]] = counts
+            yield int(k), ways
 
     def units(self, total: int) -> int:
         """A sum as kernels count it: in units of 2, with the weights of the x that move."""
@@ -296,7 +324,11 @@ class PerfectIndex:
         return sizes
 
     def rank(self, board: Sequence[int]) -> int:
-        """The rank of a board among those of its sum.  Raises `BoardError` if it breaks a limit."""
+        """The rank of a board among those of its sum.
+
+        Raises `BoardError` if it breaks a limit or its x are on wrong cells.  With several masks, it may
+        still stand on none of them.
+        """
         board = self.game.cells_of(board)
         classes, positions = zip(*(part.position(board) for part in self.parts), strict=True)
         offset = int(self._layer_of(self.game.sum(board)).offsets[classes[:3]])
@@ -335,13 +367,12 @@ class PerfectIndex:
         return (self.unrank(total, rank) for rank in range(self.layer(total).size))
 
 
-def check_one_mask(game: Game) -> None:
-    """Raise `UsageError` if the game has several masks: parts of boards do not tell which x go together."""
-    if len(game.masks) > 1:
-        raise UsageError(
-            f"a pass over all boards takes one mask, and {game} has {len(game.masks)}: "
-            "solve the reachable boards"
-        )
+def _added(first: Array, second: Array) -> Array:
+    """The sum of two arrays, of which one may be shorter."""
+    found = np.zeros(max(len(first), len(second)), dtype=first.dtype)
+    found[: len(first)] += first
+    found[: len(second)] += second
+    return found
 
 
 def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:

@@ -18,7 +18,7 @@ from tilebase.dense.index import NO_FILLING, LayerMap, Part, PerfectIndex
 from tilebase.dense.pieces import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import Piece
@@ -38,6 +38,8 @@ TILE = 16
 """Rows of values that a thread works on at once."""
 SUMMARY_BOARDS = 64 * CHUNK_KEYS
 """Values that one thread sums up at a time."""
+NO_MASKS = np.empty(0, dtype=np.uint64)
+"""Instead of the masks that fillings agree with, where a game has none or one."""
 TABLE_ROWS = 64
 """Rows of a table of half boards that one job fills."""
 
@@ -58,7 +60,7 @@ class HalfTables:
         cells = first.cells + second.cells
         blocked = np.array([cell in game.obstacles for cell in cells], dtype=bool)
         weights = _weights(first, second)
-        held = np.array([k for k, cell in enumerate(cells) if cell in game.held], dtype=np.int64)
+        held = np.array([_mask_bits(mask, cells) for mask in game.masks or ((),)], dtype=np.uint64)
         self._slides = [
             kernels.Lines(_local_lines(game, cells, direction), blocked, weights, held)
             for direction in directions
@@ -77,6 +79,7 @@ class HalfTables:
             begins=begins,
             table=np.zeros((len(directions), count), dtype=np.uint64),
             earned=np.zeros((len(directions), count if merge else 0), dtype=np.int32),
+            stands=np.zeros((len(directions), count if len(game.masks) > 1 else 0), dtype=np.uint64),
         )
 
     def jobs(self) -> Iterator[Any]:
@@ -91,8 +94,13 @@ class HalfTables:
         board = np.empty(len(slide.blocked), dtype=np.uint8)
         kernels.tabulate(
             begin, end, *self._fillings, slide, half.firsts, self._x, self._goal, self._worths, board,
-            half.table[d], half.earned[d],
+            half.table[d], half.earned[d], half.stands[d],
         )  # fmt: skip
+
+
+def _mask_bits(mask: Cells, cells: Cells) -> int:
+    """The cells of a mask among some cells, as bits of their positions."""
+    return sum(1 << k for k, cell in enumerate(cells) if cell in mask)
 
 
 def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
@@ -199,7 +207,8 @@ class DenseRules:
         self.game, self.index = game, index
         check_index(index)
         self.parts = tuple(
-            kernel_part(part, masks(game, part), free_cells(game, part)) for part in index.parts
+            kernel_part(part, masks(game, part), free_cells(game, part), stands(game, part))
+            for part in index.parts
         )
         along_rows, along_columns = _directions(index)
 
@@ -253,9 +262,9 @@ def _all_spawns(index: PerfectIndex, exponent: int) -> AllSpawns:
     return a, b, c, d
 
 
-def kernel_part(part: Part, marks: Array, free: Array) -> kernels.Part:
-    """A part as kernels take it, with a mask and the number of empty cells of each filling."""
-    return kernels.Part(part.starts, part.sums, part.class_of, part.counts, free, marks)
+def kernel_part(part: Part, marks: Array, free: Array, stands: Array = NO_MASKS) -> kernels.Part:
+    """A part as kernels take it, with the results of `masks`, `free_cells` and `stands`."""
+    return kernels.Part(part.starts, part.sums, part.class_of, part.counts, free, marks, stands)
 
 
 def scratch_boards(index: PerfectIndex) -> int:
@@ -275,7 +284,8 @@ def table_bytes(index: PerfectIndex, *, merge: str) -> int:
     rows, columns = _directions(index)
     halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
     entries = sum(len(slides) * int(half_begins(index, *parts)[-1]) for slides, *parts in halves)
-    return (12 if merge else 8) * entries
+    each = 8 + (4 if merge else 0) + (8 if len(index.game.masks) > 1 else 0)
+    return each * entries
 
 
 def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
@@ -305,6 +315,18 @@ def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
             if pattern[cell] is not None:
                 fits &= part.fillings[:, position] == pattern[cell]
         found |= fits.astype(np.uint64) << np.uint64(k)
+    return found
+
+
+def stands(game: Game, part: Part) -> Array:
+    """For each filling a bit for each mask that its x agree with; empty unless there are several masks."""
+    if len(game.masks) < 2:
+        return NO_MASKS
+    found = np.zeros(len(part), dtype=np.uint64)
+    for k, mask in enumerate(game.masks):
+        inside = [position for position, cell in enumerate(part.cells) if cell in mask]
+        agrees = (part.fillings[:, inside] == game.x).all(axis=1)
+        found |= agrees.astype(np.uint64) << np.uint64(k)
     return found
 
 

@@ -12,7 +12,9 @@ Modules, those that the others import first:
     keys          layers of keys, encoded by compiled code
     reachable     the layers of keys that the forward pass wrote
     solved        the values of one objective beside those layers
+    parcels       what pieces of shared work hand to each other
     subsets       a part of a layer's boards as a layer of another table
+    policy        the slide of each state in a few bits, for pages that read ranges
     dddmp         binary decision diagrams in text files
     winning       winning sets as such diagrams
     work_folders  folders of runs for which the user named no folder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from itertools import chain
 from pathlib import Path
@@ -98,6 +98,11 @@ class BoardCheck:
             raise CorruptError(f"{name} holds keys that are not boards of sum {total} of {self.game}")
 
 
+def joined(parts: Sequence[Keys]) -> Keys:
+    """The keys of all parts; those of a single one are not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.uint64), *parts])
+
+
 def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
     """Join ascending parts and cut them into pieces of `size` keys."""
     held: list[Keys] = []
@@ -122,7 +127,7 @@ def write_keys(
     Without a pool, this thread does all the work, which is best for small layers.
     """
     if pool is None:
-        chunks: Iterable[Chunk] = encode(np.concatenate([np.empty(0, dtype=np.uint64), *parts]))
+        chunks: Iterable[Chunk] = encode(joined(list(parts)))
     else:
         pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
         chunks = chain.from_iterable(in_order((pool.submit(encode, piece) for piece in pieces), ahead=8))

@@ -5,6 +5,7 @@ The dense pass (`tilebase.dense.passes`) works on all boards within the limits a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,10 +21,18 @@ Array = npt.NDArray[Any]
 
 
 class StoredBoards:
-    """The boards of a layer file, in ascending order."""
+    """The boards of a layer file, in ascending order.
 
-    def __init__(self, path: Path) -> None:
+    Attributes
+    ----------
+    own:
+        Whether this process wrote the file: it has the checksum `written`.  Then its keys are boards of the
+        game and the sum, and need no check.
+    """
+
+    def __init__(self, path: Path, written: str | None = None) -> None:
         self.file = LayerFile(path)
+        self.own = self.file.checksum == written
         self.meta = self.file.meta
         self.starts: list[int] = self.file.starts.tolist()  # position of the first board of each chunk
 
@@ -47,10 +56,15 @@ class StoredBoards:
 
 
 class Reachable:
-    """The afterstates of a game, in a folder that the forward pass filled."""
+    """The afterstates of a game, in a folder that the forward pass filled.
 
-    def __init__(self, path: Path, sizes: dict[int, int], game: Game) -> None:
-        self.path, self.sizes, self.game = path, sizes, game
+    ``written[s]`` is the checksum of the file of sum s if this process has written it.
+    """
+
+    def __init__(
+        self, path: Path, sizes: dict[int, int], game: Game, written: Mapping[int, str] | None = None
+    ) -> None:
+        self.path, self.sizes, self.game, self.written = path, sizes, game, written or {}
 
     def meta(self, total: int) -> dict[str, Any]:
         """The part of the meta that the files of keys and of values of one sum share."""
@@ -58,7 +72,7 @@ class Reachable:
 
     def boards(self, total: int) -> StoredBoards:
         """The layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
-        found = StoredBoards(self.path / "afterstates" / f"{total:06d}.tbl")
+        found = StoredBoards(self.path / "afterstates" / f"{total:06d}.tbl", self.written.get(total))
         if len(found) != self.sizes[total]:
             found.file.close()
             raise CorruptError(

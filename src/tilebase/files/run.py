@@ -53,7 +53,7 @@ DELETED = ".run.json.deleted"
 BEFORE_MANIFEST = ("lock", ".run.json.part")
 """Names that a run killed at its beginning may leave in a folder without a manifest."""
 KNOWN = re.compile(
-    rf"lock|run\.json|counts\.jsonl|{re.escape(DECIDED)}|{re.escape(DELETED)}|\..*\.(part|spill)"
+    rf"lock|run\.json|manifest\.json|counts\.jsonl|{re.escape(DECIDED)}|{re.escape(DELETED)}|\..*\.(part|spill)"
     r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
     r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
     r"|values(/[^/]+(/(\d+\.val|\d+\.states|layers\.jsonl|\..*\.part))?)?"

@@ -32,7 +32,14 @@ class WorkFolder:
     def finish(self) -> None:
         """Delete the folder, unless the user named it.  To be called after the result was written."""
         if not self._named:
-            delete_run(self.path)
+            _delete(self.path)
+
+
+def _delete(path: Path, *, damaged: bool = False) -> None:
+    """Delete the folder of a run that no user named.  A table in it was for one process only."""
+    with storage_errors(path, "delete"):
+        (path / "manifest.json").unlink(missing_ok=True)
+    delete_run(path, damaged=damaged)
 
 
 @contextmanager
@@ -239,7 +246,7 @@ def _remove(run: LeftRun) -> bool:
         if is_locked(run.path / "lock"):
             return False
         if run.path.exists():
-            delete_run(run.path, damaged=True)
+            _delete(run.path, damaged=True)
     finally:
         lock.release(delete=True)
     return True

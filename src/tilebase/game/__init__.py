@@ -11,5 +11,6 @@ Modules, those that the others import first:
     symmetry    the permutations of cells that keep a game the same
     statements  a game in words, for statements that can be cited
     board       one board as a value, drawn and written
+    records     written games: saved games, replays, lists of positions
     compiled    a game as arrays for the kernels on packed keys
 """

@@ -156,8 +156,8 @@ class CompiledGame:
             for table, n in zip(by_table, cells, strict=True)
         ]
         pairs = [
-            _pairs(table) if paired else np.zeros(1, dtype=np.uint32)
-            for table, paired in zip(tables, by_pair, strict=True)
+            _pairs(table, n * game.bits) if paired else np.zeros(1, dtype=np.uint32)
+            for table, n, paired in zip(tables, cells, by_pair, strict=True)
         ]
         tables += [tables[0]] * (3 - len(tables))  # so that kernels are compiled once for all shapes
         pairs += [pairs[0]] * (3 - len(pairs))
@@ -201,7 +201,7 @@ class CompiledGame:
         return table
 
 
-def _pairs(table: Array) -> Array:
-    """Both slides of the entries of a table of lines of at most 16 bits."""
-    low = np.uint64((1 << 16) - 1)
-    return (table & low | (table >> kernels.RIGHT & low) << np.uint64(16)).astype(np.uint32)
+def _pairs(table: Array, line_bits: int) -> Array:
+    """Both slides of the entries of a table of lines of so many bits, at most 16."""
+    low = np.uint64((1 << line_bits) - 1)
+    return (table & low | (table >> kernels.RIGHT & low) << np.uint64(line_bits)).astype(np.uint32)

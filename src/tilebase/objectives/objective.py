@@ -37,7 +37,7 @@ from typing import Any, Literal
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.values import Exact, Lower, Number, Upper, Value
+from tilebase.objectives.values import Exact, Lower, Number, Unit, Upper, Value
 
 FLOATS = ("float64", "float32")
 BOUNDS = ("uint64", "uint32", "uint16")
@@ -63,6 +63,8 @@ class Meaning:
         What each merge adds: the ``"tile"`` that it makes, ``"one"``, or nothing.
     rounding:
         ``"down"`` and ``"up"`` for proved bounds: fixed-point integers, each step rounded this way.
+    unit:
+        What a value counts, as `values.short_text` needs it.
     """
 
     text: str
@@ -72,18 +74,19 @@ class Meaning:
     slide: int = 0
     merge: Literal["", "tile", "one"] = ""
     rounding: Literal["", "down", "up"] = ""
+    unit: Unit = "probability"
 
 
 MEANINGS = {
     "win": Meaning("probability to win", (*FLOATS, "float16"), win=1),
     "lower": Meaning("proved lower bound of the probability to win", BOUNDS, win=1, rounding="down"),
     "upper": Meaning("proved upper bound of the probability to win", BOUNDS, win=1, rounding="up"),
-    "guaranteed": Meaning("whether a win can be forced", ("bit",), "least", win=1),
-    "score": Meaning("expected score", FLOATS, merge="tile"),
-    "merges": Meaning("expected number of merges", FLOATS, merge="one"),
-    "moves": Meaning("expected number of slides", FLOATS, slide=1),
-    "survival": Meaning("slides that can be forced", ("int32",), "least", slide=1),
-    "longest": Meaning("slides of the longest game", ("int32",), "largest", slide=1),
+    "guaranteed": Meaning("whether a win can be forced", ("bit",), "least", win=1, unit="yes-no"),
+    "score": Meaning("expected score", FLOATS, merge="tile", unit="score"),
+    "merges": Meaning("expected number of merges", FLOATS, merge="one", unit="merges"),
+    "moves": Meaning("expected number of slides", FLOATS, slide=1, unit="slides"),
+    "survival": Meaning("slides that can be forced", ("int32",), "least", slide=1, unit="slides"),
+    "longest": Meaning("slides of the longest game", ("int32",), "largest", slide=1, unit="slides"),
 }
 """What each objective means, by name."""
 
@@ -181,6 +184,11 @@ class Objective:
         """What a value means, in words."""
         words = self.meaning.text
         return words if self.discount == 1 else f"{words}, discount {self.discount}"
+
+    @property
+    def unit(self) -> Unit:
+        """What a value counts; with a discount it is still close to a probability, a score and so on."""
+        return self.meaning.unit
 
     @property
     def value_bytes(self) -> float:

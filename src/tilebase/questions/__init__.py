@@ -12,6 +12,7 @@ Modules, those that the others import first:
     limits       limits that give the best bound
     policies     the value of a policy
     simulation   games played by a table's policy
+    review       which slides of a written game lost how much
     thinning     the part of a table that optimal play visits
     pruning      the part of a table that is worth at least a bound
     reproduce    published numbers, computed again

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.opening import attached, open_cluster
 from tilebase.counting import estimates
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
@@ -35,6 +37,7 @@ def count(
     threads: int | None = None,
     up_to: int | None = None,
     anyway: bool = False,
+    cluster: str | Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
 ) -> CountResult:
@@ -63,6 +66,9 @@ def count(
     anyway:
         Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more disk
         than there is.
+    cluster:
+        Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
+        file, or an executor (docs/scale.md).  They must see the folder under the same name.
     progress, work:
         Called with a `Progress` several times a second, and with the `Work` at the end.
 
@@ -79,6 +85,8 @@ def count(
         If the folder holds other files, cannot be written, or is damaged.
     ResourceError
         If a layer does not fit into `memory`, or the run takes too long or too much disk.
+    ClusterError, MissingExtraError
+        If workers cannot be reached or used, or Dask is not installed.
 
     >>> count(Game("2x2", 32)).total("live")
     57
@@ -88,14 +96,24 @@ def count(
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     memory, threads = check_resources(memory, threads)
+    if isinstance(cluster, str):
+        with open_cluster(cluster, memory) as executor:
+            return count(
+                game, lookahead=lookahead, folder=folder, keep=keep, memory=memory, threads=threads,
+                up_to=up_to, anyway=anyway, cluster=executor, progress=progress, work=work,
+            )  # fmt: skip
     if folder is None:
         with temporary_folder() as temporary:
             return count(
                 game, lookahead=lookahead, folder=temporary / "run", keep=keep, memory=memory,
-                threads=threads, up_to=up_to, anyway=anyway, progress=progress, work=work,
+                threads=threads, up_to=up_to, anyway=anyway, cluster=cluster, progress=progress,
+                work=work,
             )  # fmt: skip
     if not is_counted(Path(folder)):
-        expected = partial(estimates.counting, threads=threads, up_to=up_to, keep=keep)
+        used = threads if cluster is None else max(threads, cluster.threads)
+        expected = partial(estimates.counting, threads=used, up_to=up_to, keep=keep)
         estimates.check(game, expected, memory=memory, folder=folder, anyway=anyway)
-    with RunFolder(Path(folder), Question(game, lookahead, keep)) as run:
-        return count_in(run, memory=memory, threads=threads, up_to=up_to, progress=progress, work=work)
+    with RunFolder(Path(folder), Question(game, lookahead, keep)) as run, attached(cluster, run.path):
+        return count_in(
+            run, memory=memory, threads=threads, up_to=up_to, executor=cluster, progress=progress, work=work
+        )

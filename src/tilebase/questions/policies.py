@@ -224,7 +224,15 @@ def _import(name: str) -> Any:
 
 
 def local_folder(table: Table) -> Path:
-    """The folder of a table of reachable positions on this machine.  Raises `UsageError` for others."""
+    """The folder of a whole table of reachable positions on this machine.  Raises `UsageError` for others."""
+    folder = reachable_folder(table)
+    if table.manifest.thinned is not None:
+        raise UsageError(f"{table.location.name} was thinned: name the whole table")
+    return folder
+
+
+def reachable_folder(table: Table) -> Path:
+    """As `local_folder`, also for thinned tables."""
     if table.dense:
         raise UsageError(
             f"{table.location.name} holds all boards within limits, not those that occur: "
@@ -232,14 +240,12 @@ def local_folder(table: Table) -> Path:
         )
     if not isinstance(table.location, Folder):
         raise UsageError(f"{table.location.name} is not a folder on this machine: unpack or copy it first")
-    if table.manifest.thinned is not None:
-        raise UsageError(f"{table.location.name} was thinned: name the whole table")
     return table.location.path
 
 
 def afterstate_counts(table: Table) -> dict[int, int]:
     """The number of afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
-    local_folder(table)
+    reachable_folder(table)
     return {total: table.prober.count(total) for total in table.manifest.layers}
 
 

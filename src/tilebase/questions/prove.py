@@ -194,7 +194,7 @@ def prove(
         raise UsageError(f"space {space!r} does not exist: choose one of all, reachable")
     if executor not in ("threads", "cuda"):
         raise UsageError(f"executor {executor!r} does not exist: choose one of threads, cuda")
-    chosen = space or ("all" if game.limits is not None and len(game.masks) < 2 else "reachable")
+    chosen = space or ("all" if game.limits is not None else "reachable")
     if executor == "cuda" and chosen != "all":
         raise UsageError("cuda works on all boards within limits: choose the space all")
     if work is not None and chosen != "all":

@@ -12,8 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.opening import attached, open_cluster
 from tilebase.counting import estimates
-from tilebase.dense.index import PerfectIndex, check_one_mask
+from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files.manifest import Manifest, file_name
@@ -32,6 +34,7 @@ from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import sync_files, temporary_folder, write_whole
 from tilebase.sparse.backward import BackwardPass, check_memory
 from tilebase.sparse.forward import count_in
+from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
 
 
@@ -49,6 +52,7 @@ def solve(
     space: str | None = None,
     anyway: bool = False,
     above: float | None = None,
+    cluster: str | Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """Solve a game: compute the value of every reachable position, exactly or as proved bounds.
@@ -91,6 +95,10 @@ def solve(
         Leave the boards out of the table whose value under the first objective is less than this, above 0 and
         at most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
         (`questions.pruning`).
+    cluster:
+        Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
+        file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
+        are written are the same.
     progress:
         Called with a `Progress` several times a second.
 
@@ -107,6 +115,8 @@ def solve(
         If the folder holds other files, cannot be written, or is damaged.
     ResourceError
         If a layer does not fit into `memory`, or the run takes too long or too much disk.
+    ClusterError, MissingExtraError
+        If workers cannot be reached or used, or Dask is not installed.
 
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
@@ -122,11 +132,19 @@ def solve(
         raise UsageError("above leaves boards out of a table: name its folder")
     if above is not None and space == "all":
         raise UsageError("above leaves boards out of a table of reachable positions: choose that space")
+    if cluster is not None:
+        check_shared(space, above)
+    if isinstance(cluster, str):
+        with open_cluster(cluster, memory) as executor:
+            return solve(
+                game, objectives, table=table, folder=folder, memory=memory, threads=threads, lean=lean,
+                down_to=down_to, space=space, anyway=anyway, cluster=executor, progress=progress,
+            )  # fmt: skip
     if table is None and folder is None:
         with temporary_folder() as temporary:
             return solve(
                 game, objectives, folder=temporary / "run", memory=memory, threads=threads, lean=lean,
-                down_to=down_to, space=space, anyway=anyway, progress=progress,
+                down_to=down_to, space=space, anyway=anyway, cluster=cluster, progress=progress,
             )  # fmt: skip
     pruning = None if above is None else Pruning(Path(table or ""), game, objectives, above)
     if pruning is not None and (done := pruning.finished()) is not None:
@@ -135,29 +153,32 @@ def solve(
     path = pruning.work if pruning is not None else Path(table if table is not None else folder)  # type: ignore[arg-type]
     keep = table is not None and pruning is None  # the whole values of all layers
     memory, threads = check_resources(memory, threads)
-    if pruning is not None:
+    if pruning is not None or (cluster is not None and space is None):
         space = "reachable"
     space = choose_space(
         space, game, objectives, path, keep=keep, memory=memory, threads=threads, down_to=down_to
     )
-    check_solving(game, objectives, path, space, keep, memory, threads, lean, down_to, anyway)
+    check_solving(game, objectives, path, space, keep, memory, threads, lean, down_to, anyway, cluster)
     if space == "all":
         return _solve_all(game, objectives, path, keep, memory, threads, down_to, progress)
-    with RunFolder(path, Question(game, keep="afterstates")) as run:
+    with RunFolder(path, Question(game, keep="afterstates")) as run, attached(cluster, path):
         before = read_before(path, game, "reachable")
         stored = _stored(path, game, objectives) if pruning is None else pruning.stored()
-        counts = count_in(run, memory=memory, threads=threads, progress=progress)
+        written: dict[int, str] = {}
+        counts = count_in(
+            run, memory=memory, threads=threads, executor=cluster, progress=progress, written=written
+        )
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
         }
-        here = Reachable(path, sizes, game)
+        here = Reachable(path, sizes, game, written)
         if pruning is not None:
             pruning.begin(stored, here)
         missing = [values for values in stored if not _is_done(values, here, threads, keep)]
         if missing:
             backward_pass = BackwardPass(
                 path, game, missing, memory=memory, threads=threads, lean=lean, release=not keep,
-                progress=progress,
+                sharing=_sharing(cluster, path, game, missing, sizes, release=not keep), progress=progress,
             )  # fmt: skip
             try:
                 backward_pass.run(here, down_to)
@@ -180,6 +201,30 @@ def solve(
     )
     positions = sum(layer.positions for layer in summaries[0])
     return Solution(game, objectives, summaries, starts, positions, boards)
+
+
+def check_shared(space: str | None, above: float | None) -> None:
+    """Raise `UsageError` if a query cannot be shared out to workers."""
+    if above is not None:
+        raise UsageError(
+            "above prunes a table while it is solved here: solve it on the cluster, then use thin"
+        )
+    if space == "auto":
+        raise UsageError("a cluster solves the boards that you name: choose the space reachable or all")
+
+
+def _sharing(
+    executor: Executor | None,
+    path: Path,
+    game: Game,
+    stored: Sequence[StoredValues],
+    sizes: dict[int, int],
+    *,
+    release: bool,
+) -> SharedLayers | None:
+    if executor is None:
+        return None
+    return SharedLayers(executor, path, game, [one.objective for one in stored], sizes, release=release)
 
 
 def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:
@@ -223,15 +268,17 @@ def check_solving(
     lean: bool | None,
     down_to: int | None,
     anyway: bool,
+    executor: Executor | None = None,
 ) -> None:
     """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before."""
     if space == "all":
         journals = [path / "values" / one.label / "layers.jsonl" for one in objectives]
         if all(journal.exists() for journal in journals):
             return
-        check_one_mask(game)
     elif is_counted(path):
         return
+    if executor is not None:
+        threads, memory, lean = max(threads, executor.threads), executor.memory, False
     takes = expected(space, objectives, threads, memory, down_to=down_to, keep=keep)
     estimates.check(game, takes, memory=memory, folder=path, anyway=anyway)
     if space != "all" and not anyway:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
 import stat
 import tempfile
 import time
@@ -251,6 +252,48 @@ def temporary_folder() -> Iterator[Path]:
         folder = tempfile.TemporaryDirectory(prefix="tilebase-")
     with folder as name:
         yield Path(name)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Write a folder whole or not at all: the block fills the folder that it is given.
+
+    An older folder of this name is replaced at the end.  After an error it is unchanged; after a kill, the
+    next call takes the unfinished folder over.  Two renames replace a folder: a kill between them leaves the
+    older one as ``.NAME.old``.  Raises `StorageError`, also if another process writes the folder.
+    """
+    target = Path(os.path.realpath(path))
+    part = part_path(target)
+    with storage_errors(path):
+        part.mkdir(exist_ok=True)
+        lock = FileLock.take(part / ".lock")
+    if lock is None:
+        raise StorageError(f"cannot write {path}: another process is writing it")
+    try:
+        with storage_errors(path):
+            _clear(part, keep=lock.path)
+            yield part
+            sync_files(file for file in part.rglob("*") if file.is_file() and file != lock.path)
+            lock.release(delete=True)
+            old = target.with_name(f".{target.name}.old")
+            if target.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                target.replace(old)
+            part.replace(target)
+            sync_folder(target.parent)
+            shutil.rmtree(old, ignore_errors=True)
+    finally:
+        if not lock.file.closed:
+            shutil.rmtree(part, ignore_errors=True)
+            lock.release()
+
+
+def _clear(folder: Path, keep: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry != keep:
+            entry.unlink()
 
 
 def remove_parts(folder: Path) -> None:

@@ -19,7 +19,7 @@ import gzip
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, BinaryIO, Protocol
@@ -32,6 +32,7 @@ from tilebase._kernels.arguments import ForceScratch
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
+from tilebase.game.masks import picture
 from tilebase.game.symmetry import canonical, canonical_starts
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_file, storage_errors
@@ -70,17 +71,11 @@ class Results(Protocol):
 
 def check_certifiable(game: Game) -> None:
     """Raise `UsageError` unless certificates support the rules of this game."""
-    without_goal = game.goal is None and game.goal_sum is None
-    others = game.walls or game.unmergeable or game.pattern or game.largest or game.horizon is not None
-    if others or without_goal:
+    without_goal = game.goal is None and game.goal_sum is None and not game.patterns
+    if game.walls or game.fixed or game.largest or without_goal:
         raise UsageError(
-            "a certificate is for a shape, a goal or a goal sum, limits and spawned tiles: leave out all "
-            "other rules"
-        )
-    if game.start != "empty" and game.start_afters:
-        raise UsageError(
-            "a certificate begins with the empty board, two tiles, or a board with the player to move: name "
-            "one of these as the start"
+            "a certificate is for a game with a goal, a goal sum or a pattern, without walls, fixed tiles "
+            "and a largest tile: leave these out, and give limits instead of a largest tile"
         )
 
 
@@ -100,14 +95,13 @@ def write_certificate(
     Raises
     ------
     UsageError
-        If the game has walls, tiles x, a pattern, a bound on the largest tile or a horizon, or starts from
-        boards after a slide, which certificates do not support.
+        If the game has walls, fixed tiles or a bound on the largest tile, which certificates do not support.
     ResourceError
         If more than `most` boards would be listed.
     StorageError
         If the file cannot be written; then no file is left.
     """
-    game, goal = search.game, search.game.goal
+    game = search.game
     check_certifiable(game)
     pace = Pace(progress, "boards")
     closure = _Strategy(search) if forced else _Refutation(search)
@@ -126,20 +120,51 @@ def write_certificate(
                         )
                 if pace.due():
                     pace.report(total, "list", boards, 0.0)
-        header = {
-            "shape": game.shape_text,
-            "goal": goal,
-            "drops": [2**e for e in game.spawn_exponents],
-            # Limits above the goal all mean the same, so they are written as the goal.
-            "limits": None if game.limits is None else [min(limit, goal or limit) for limit in game.limits],
-            "starts": ["".join(DIGITS[e] for e in state) for state in starts],
-            "claim": "forced" if forced else "not forced",
-            "boards": boards,
-        }
-        if game.goal_sum is not None:
-            header["goal_sum"] = game.goal_sum
+        header = _header(game, starts, "forced" if forced else "not forced", boards)
         _assemble(whole, gzip.compress(json.dumps(header).encode() + b"\n", mtime=0), body)
     return boards
+
+
+def _header(game: Game, starts: list[Cells], claim: str, boards: int) -> dict[str, Any]:
+    """What a certificate says of the game and of itself; `starts` is empty for the empty board."""
+    words = [_word(game, board) for board in starts]
+    after = bool(game.start_afters)
+    header = {
+        "shape": game.shape_text,
+        "goal": game.goal,
+        "drops": [2**e for e in game.spawn_exponents],
+        "limits": _limits(game),
+        "starts": [] if after else words,
+        "claim": claim,
+        "boards": boards,
+    }
+    if game.goal_sum is not None:
+        header["goal_sum"] = game.goal_sum
+    if game.unmergeable:
+        header["x"] = len(game.unmergeable)
+    if game.horizon is not None:
+        header["horizon"] = game.horizon
+    if game.masks:
+        header["masks"] = [picture(game, mask).replace("/", "") for mask in game.masks]
+    if game.patterns:
+        header["patterns"] = [_word(game, pattern) for pattern in game.patterns]
+    return header | ({"afterstates": words} if after and words else {})
+
+
+def _limits(game: Game) -> list[int] | None:
+    """The limits; those above all tiles that play can make mean the same, and are written as one number."""
+    if game.limits is None:
+        return None
+    largest = max(game.tops)
+    goal = (game.goal_exponent or 0) == largest + 1
+    return [min(limit, 2 ** (largest + goal)) for limit in game.limits]
+
+
+def _word(game: Game, board: Sequence[int | None]) -> str:
+    """A board, or a pattern with any tile on some cells, in the text of a certificate."""
+    return "".join(
+        "*" if e is None else "x" if game.unmergeable and e == game.x else DIGITS[e] for e in board
+    )
 
 
 def _assemble(whole: BinaryIO, header: bytes, body: IO[bytes]) -> None:
@@ -182,7 +207,8 @@ class _Closure:
         """Boards in the text of a certificate: uint8[board, cell]."""
         game = self.game
         shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
-        digits: Array = np.frombuffer(DIGITS.encode(), dtype=np.uint8)
+        signs = DIGITS.ljust(game.x)[: game.x] + "x" if game.unmergeable else DIGITS
+        digits: Array = np.frombuffer(signs.encode(), dtype=np.uint8)
         words: Array = digits[(keys[:, None] >> shifts & np.uint64(game.x)).astype(np.int64)]
         return words
 
@@ -201,9 +227,11 @@ class _Strategy(_Closure):
     def begin(self) -> list[Cells]:
         """Request a board for each start; return the starts (none for the empty board)."""
         game = self.game
-        if game.start == "empty":
-            self._want(0, np.zeros(1, dtype=np.int64), np.array([game.pack(game.empty_board)], np.uint64))
-            return []
+        if game.start_afters:
+            begun = _canonical_afters(game)
+            for after in begun:
+                self._want(game.sum(after), np.zeros(1, np.int64), np.array([game.pack(after)], np.uint64))
+            return begun if any(map(any, begun)) else []
         starts = canonical_starts(game)
         for state in starts:
             afters = self.after(state)
@@ -253,21 +281,25 @@ class _Refutation(_Closure):
     def begin(self) -> list[Cells]:
         """Request the boards for a lost start; return the start (none for the empty board)."""
         game = self.game
-        if game.start == "empty":
-            self._wanted[0] = {game.pack(game.empty_board)}
-            return []
+        for after in _canonical_afters(game):
+            key = game.pack(after)
+            if not self.search.decide(key):
+                self._wanted[game.sum(after)] = {key}
+                return [after] if any(after) else []
         # First the starts that are known to be lost, since deciding others takes time.
         for state in sorted(canonical_starts(game), key=lambda state: not self._is_known(state)):
-            afters = self.after(state)
-            if afters is not None and not any(self.search.decide(key) for key in afters):
-                self._wanted[game.sum(state)] = set(afters)
+            follow = self.after(state)
+            if follow is not None and not any(self.search.decide(key) for key in follow):
+                # What a slide makes at the horizon is lost, and not listed.
+                self._wanted[game.sum(state)] = set() if game.ended(game.sum(state)) else set(follow)
                 return [state]
         raise UsageError(f"no start of {game} is lost")
 
     def _is_known(self, state: Cells) -> bool:
         afters = self.after(state)
         return afters is not None and bool(
-            (self.facts.known(np.array(afters, dtype=np.uint64)) == kernels.LOST).all()
+            self.game.ended(self.game.sum(state))
+            or (self.facts.known(np.array(afters, dtype=np.uint64)) == kernels.LOST).all()
         )
 
     def next_sum(self) -> int | None:
@@ -313,6 +345,11 @@ class _Refutation(_Closure):
         assert best is not None
         self._wanted.setdefault(total + 2 + 2 * (best[1] % 2), set()).update(best[2])
         return best[1]
+
+
+def _canonical_afters(game: Game) -> list[Cells]:
+    """The boards on which the first tile is spawned, one of each orbit; none if the player moves first."""
+    return sorted({canonical(game, after) for after in game.start_afters})
 
 
 def hitting_set(wanted: list[tuple[Array, Array]]) -> Array:

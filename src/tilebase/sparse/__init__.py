@@ -5,8 +5,10 @@ Modules, those that the others import first:
     index       ranks of canonical boards within a layer
     bitset      sets of boards as one bit per rank, larger than memory if need be
     maps        the two maps of the forward pass, cut into tasks for threads
+    shared_forward   the forward pass shared out to workers
     forward     the forward pass: every reachable state
     folds       objectives as arrays and kernels
     backward    the backward pass: what every reachable position is worth
+    shared_backward  the backward pass shared out to workers
     reading     solved layers brought back from disk
 """

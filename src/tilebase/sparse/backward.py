@@ -22,21 +22,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
 from tilebase._kernels.arguments import Directory, Links, Scratch
+from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import SPREAD, afterstates
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import (
     CHUNK_KEYS,
-    FAST_LEVEL,
     LEVEL,
     VALUE_HEADER,
+    VALUE_LEVEL,
     Chunk,
     LayerWriter,
     ValueFile,
@@ -78,13 +79,31 @@ class _Solved:
     values: list[Array]  # one array per objective, sentinels first
 
 
+Above = dict[int, _Solved | None]
+"""By exponent, the layer that its spawns lead to; None if they win."""
+
+
 @dataclass
-class _Part:
+class Part:
     """The results of one part of a layer."""
 
     chunks: list[list[Chunk]]  # for each objective, the encoded values
     summaries: list[list[Piece]]  # for each objective, the summary of each chunk
     edge: Edge  # the group of the directory that may be shared with the part before
+
+
+class Sharing(Protocol):
+    """Shares large layers out to workers (`sparse.shared_backward`)."""
+
+    @property
+    def executor(self) -> Executor:
+        """Who does the pieces."""
+
+    def wants(self, n: int) -> bool:
+        """Whether a layer of n afterstates is large enough to be shared out."""
+
+    def parts(self, total: int, keys: StoredBoards) -> Iterator[Part]:
+        """The parts of a layer, in order."""
 
 
 class _Worker:
@@ -121,8 +140,10 @@ class BackwardPass:
         lean: bool | None = None,
         release: bool = False,
         folds: Sequence[Fold] | None = None,
+        sharing: Sharing | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
+        self.sharing = sharing
         self.path, self.game, self.stored = path, game, tuple(stored)
         self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
@@ -137,7 +158,6 @@ class BackwardPass:
         self._pace = Pace(progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
-        self._ranks: dict[int, int] = {}  # boards of a layer
         self._on_disk: set[int] = set()  # sums whose values are on disk
         # The layers above: both in memory by default, one at a time if lean.
         self._solved: dict[int, _Solved] = {}
@@ -151,12 +171,17 @@ class BackwardPass:
 
     # -- the whole pass ----------------------------------------------------------------------
 
+    def begin(self, space: Reachable) -> None:
+        """Name the boards to be solved."""
+        self.space = space
+
     def run(self, space: Reachable, down_to: int | None = None) -> None:
         """Solve the layers of a space that are not stored, and store them.
 
         Raises `CorruptError`, `WrongGameError`, `StorageError` or `ResourceError`.
         """
-        self._space, sizes = space, space.sizes
+        self.begin(space)
+        sizes = space.sizes
         wanted = sorted((s for s in sizes if sizes[s] and (down_to is None or s >= down_to)), reverse=True)
         if self.release:
             self._compare(wanted)
@@ -187,7 +212,7 @@ class BackwardPass:
         missing = self._missing(wanted)
         near = {total + 2**exponent for total in missing for exponent in self.game.spawn_exponents}
         needed = (near | self._starts) - set(missing)
-        sound = [stored.compare(self._space, needed, self.threads) for stored in self.stored]
+        sound = [stored.compare(self.space, needed, self.threads) for stored in self.stored]
         if not all(sound):
             for stored in self.stored:
                 stored.layers.clear()
@@ -212,17 +237,32 @@ class BackwardPass:
 
     def _bytes(self, total: int, n: int) -> int:
         """Bytes of memory of a solved layer."""
-        if total not in self._ranks:
-            self._ranks[total] = self._layouts.at(total).layer.size
-        return directory_bytes(self._ranks[total]) + sum(fold.nbytes(n) for fold in self.folds)
+        return directory_bytes(self._layouts.size(total)) + sum(fold.nbytes(n) for fold in self.folds)
 
     def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
         """Raise `ResourceError`, before any layer is solved, if a layer does not fit into memory."""
+        if self.sharing is not None:
+            shared = [total for total in totals if self.sharing.wants(sizes[total])]
+            self._check_workers(max((self._shared_bytes(total, sizes) for total in shared), default=0))
+            totals = [total for total in totals if total not in shared]
         needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
         if needed > self.memory:
             raise ResourceError(
                 f"solving {self.game} needs at least {1 + (needed >> 20):,} MiB of memory, and "
                 f"{self.memory >> 20:,} MiB may be used: give more memory, or choose a smaller type of value"
+            )
+
+    def _shared_bytes(self, total: int, sizes: dict[int, int]) -> int:
+        """Bytes that a worker process needs for a layer that is shared out: for both layers above."""
+        above = sum(self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s))
+        return OVERHEAD + self._layouts.nbytes + above
+
+    def _check_workers(self, needed: int) -> None:
+        if self.sharing is not None and needed > self.sharing.executor.memory:
+            raise ResourceError(
+                f"solving {self.game} needs {1 + (needed >> 20):,} MiB of memory in each worker process, and "
+                f"{self.sharing.executor.memory >> 20:,} MiB may be used: start fewer workers on a machine, "
+                "with more threads each, or choose a smaller type of value"
             )
 
     def _needed(self, total: int, sizes: dict[int, int]) -> tuple[bool, int]:
@@ -239,8 +279,11 @@ class BackwardPass:
 
     def _layer(self, total: int, sizes: dict[int, int]) -> None:
         """Solve the layer of one sum, write its values, and enter it in the journal."""
-        with self._space.boards(total) as keys:
-            if self._needed(total, sizes)[0]:
+        with self.space.boards(total) as keys:
+            if self.sharing is not None and self.sharing.wants(len(keys)):
+                self._solved.clear()
+                parts, here = self.sharing.parts(total, keys), None
+            elif self._needed(total, sizes)[0]:
                 parts, here = self._lean_parts(total, keys, sizes), None
             else:
                 here = self._new_layer(total, len(keys))
@@ -255,19 +298,14 @@ class BackwardPass:
         return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
 
     def _spans(self, keys: StoredBoards) -> list[range]:
-        """The chunks of a layer, divided into parts: several per thread if there are many chunks."""
-        least = min(max(len(keys) // (4 * self.threads), 1), PART_KEYS)
-        spans, begin = [], 0
-        for chunk in range(keys.chunks):
-            if keys.starts[chunk + 1] - keys.starts[begin] >= least or chunk + 1 == keys.chunks:
-                spans.append(range(begin, chunk + 1))
-                begin = chunk + 1
-        return spans
+        """The chunks of a layer, divided into parts."""
+        return spans_of(keys, self.threads)
 
     def _read(self, total: int, keys: StoredBoards, span: range) -> Array:
         """The boards of some chunks.  Raises `CorruptError` if they are not of the game and the sum."""
         found = keys.read(span)
-        self._check.demand(found, total, keys.file.path)
+        if not keys.own:
+            self._check.demand(found, total, keys.file.path)
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
@@ -288,25 +326,41 @@ class BackwardPass:
 
         yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
 
-    def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[_Part]:
+    def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[Part]:
         """Solve a layer with both layers above in memory."""
         above = {exponent: self._above(total + 2**exponent, sizes) for exponent in self._spawned(total)}
 
-        def work(worker: _Worker, span: range) -> _Part:
-            keys = self._read(total, file, span)
-            accs = [fold.start(len(keys)) for fold in self.folds]
-            spawns = np.zeros(len(keys), dtype=np.uint8)
-            for exponent, layer in above.items():
-                self._add(worker, total, keys, accs, spawns, exponent, layer)
-            return self._finish(file.starts[span.start : span.stop + 1], keys, accs, spawns, here)
+        def work(worker: _Worker, span: range) -> Part:
+            return self.solve_span(worker, total, file, span, above, here)
 
         return self._map(work, self._spans(file))
+
+    def solve_span(
+        self, worker: _Worker, total: int, file: StoredBoards, span: range, above: Above, here: _Solved | None
+    ) -> Part:
+        """Solve some chunks of a layer with both layers above in memory."""
+        keys = self._read(total, file, span)
+        accs = [fold.start(len(keys)) for fold in self.folds]
+        spawns = np.zeros(len(keys), dtype=np.uint8)
+        for exponent, layer in above.items():
+            self._add(worker, total, keys, accs, spawns, exponent, layer)
+        return self._finish(file.starts[span.start : span.stop + 1], keys, accs, spawns, here)
+
+    def layers_above(self, total: int) -> Above:
+        """The layers that spawns lead to, read from files unless in memory; other layers are released."""
+        for old in [s for s in self._solved if s not in (total + 2, total + 4)]:
+            del self._solved[old]
+        return {e: self._above(total + 2**e, self.space.sizes) for e in self._spawned(total)}
+
+    def new_worker(self) -> _Worker:
+        """Buffers of one more thread."""
+        return _Worker(len(self.game.shape), self._merges)
 
     def _spawned(self, total: int) -> list[int]:
         """The exponents that are spawned on boards of a sum, the largest first; none at the horizon."""
         return [] if self.game.ended(total) else sorted(self.game.spawn_exponents, reverse=True)
 
-    def _lean_parts(self, total: int, file: StoredBoards, sizes: dict[int, int]) -> Iterator[_Part]:
+    def _lean_parts(self, total: int, file: StoredBoards, sizes: dict[int, int]) -> Iterator[Part]:
         """Solve a layer with one layer above in memory at a time."""
         n = len(file)
         accs = [fold.start(n) for fold in self.folds]
@@ -328,7 +382,7 @@ class BackwardPass:
 
         self._solved.clear()
 
-        def finish(_: _Worker, span: range) -> _Part:
+        def finish(_: _Worker, span: range) -> Part:
             keys = file.read(span)
             starts = file.starts[span.start : span.stop + 1]
             at = slice(starts[0], starts[-1])
@@ -400,19 +454,20 @@ class BackwardPass:
 
     def _finish(
         self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
-    ) -> _Part:
+    ) -> Part:
         """Store the values of a part in memory, encode them, and summarise them.
 
         `starts` are the positions at which its chunks begin.
         """
-        part = _Part([], [], (0, 0, 0))
+        part = Part([], [], (0, 0, 0))
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
             found = fold.finish(acc, spawns)
             if here is not None:
                 fold.put(here.values[i], first, found)
-            bits, level = fold.objective.is_boolean, FAST_LEVEL if self.release else LEVEL
+            bits = fold.objective.is_boolean
+            level = LEVEL if bits else VALUE_LEVEL
             part.chunks.append(
                 [
                     compress(int(keys[at]), end - at, encode_values(found[at:end], bits), level)
@@ -426,7 +481,7 @@ class BackwardPass:
             part.edge = _enter(here, keys, first)
         return part
 
-    def _write(self, total: int, keys: StoredBoards, parts: Iterable[_Part], here: _Solved | None) -> None:
+    def _write(self, total: int, keys: StoredBoards, parts: Iterable[Part], here: _Solved | None) -> None:
         """Write the values of a layer, one file per objective, and a line in each journal."""
         summaries: list[list[Piece]] = [[] for _ in self.folds]
         with ExitStack() as stack:
@@ -454,7 +509,7 @@ class BackwardPass:
         """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._new_layer(total, n)
         with ExitStack() as stack:
-            keys = stack.enter_context(self._space.boards(total))
+            keys = stack.enter_context(self.space.boards(total))
             files = [stack.enter_context(ValueFile(stored.path(total))) for stored in self.stored]
             for file in files:
                 file.check_pair(keys.file)
@@ -471,6 +526,18 @@ class BackwardPass:
             for edge in self._map(work, self._spans(keys)):
                 join(here.directory, edge)
         return here
+
+
+def spans_of(keys: StoredBoards, threads: int) -> list[range]:
+    """The chunks of a layer, divided into parts: several per thread if there are several threads."""
+    parts = 4 * threads if threads > 1 else 1
+    least = min(max(len(keys) // parts, 1), PART_KEYS)
+    spans, begin = [], 0
+    for chunk in range(keys.chunks):
+        if keys.starts[chunk + 1] - keys.starts[begin] >= least or chunk + 1 == keys.chunks:
+            spans.append(range(begin, chunk + 1))
+            begin = chunk + 1
+    return spans
 
 
 def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean: bool | None) -> None:

@@ -197,6 +197,8 @@ class BoundFold(_Plain):
         self.weights = {
             e: int(game.spawn_probability(e) * game.four.denominator) for e in game.spawn_exponents
         }
+        # Whether the sums over spawns on all cells are below 2**53.
+        self.small = max(self.one, self.most) * game.cells * game.four.denominator < 1 << 53
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=self.dtype)
@@ -216,23 +218,18 @@ class BoundFold(_Plain):
         return self._divide(found * np.uint64(discount.numerator), discount.denominator)
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
-        sums = np.empty(len(spawns), dtype=np.uint64)
-        kernels.sums(found, spawns, sums)
-        acc += sums * np.uint64(self.weights[exponent])
+        kernels.add_sums(found, spawns, np.uint64(self.weights[exponent]), acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
-        found = self._divide(
-            acc, np.maximum(spawns, 1).astype(np.uint64) * np.uint64(self.game.four.denominator)
-        )
-        return np.minimum(found, np.uint64(self.most)).astype(self.dtype)
+        out = np.empty(len(acc), dtype=self.dtype)
+        denominator, most = np.uint64(self.game.four.denominator), np.uint64(self.most)
+        kernels.divide_sums(acc, spawns, denominator, most, self.up, self.small, out)
+        return out
 
-    def _divide(self, above: Array, below: Any) -> Array:
-        if isinstance(below, int) and below == 1:
-            return above
-        below = np.asarray(below, dtype=np.uint64)
-        whole: Array = above // below
+    def _divide(self, above: Array, below: int) -> Array:
+        whole: Array = above // np.uint64(below)
         # Rounded up in a form in which the numerator cannot overflow.
-        return whole + (above % below != 0) if self.up else whole
+        return whole + (above % np.uint64(below) != 0) if self.up else whole
 
 
 class ExtremeFold(_Plain):

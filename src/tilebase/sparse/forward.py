@@ -27,11 +27,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
+from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import CorruptError, ResourceError
-from tilebase.files.format import LayerFile
-from tilebase.files.keys import BoardCheck, StoredLayer, write_keys
+from tilebase.files.format import Chunk, LayerFile, write_layer
+from tilebase.files.keys import BoardCheck, StoredLayer, joined, write_keys
 from tilebase.files.run import (
     KEEP,
     Question,
@@ -48,6 +49,7 @@ from tilebase.sparse import maps
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
+from tilebase.sparse.shared_forward import SharedCount
 
 Array = npt.NDArray[Any]
 
@@ -85,6 +87,7 @@ class ForwardPass:
         *,
         memory: int,
         threads: int,
+        executor: Executor | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.folder = folder
@@ -101,11 +104,17 @@ class ForwardPass:
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
+        self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
         self._starts = self._start_keys()
         self._boards = boards_by_sum(self.game)
         self._done_states = 0
         self._run_states = 0
         self._checked: Index | None = None
+        self._sharing: SharedCount | None = None
+        if executor is not None:
+            self._sharing = SharedCount(
+                executor, folder.path, self.game, self._starts, lookahead=self.lookahead, keep=self.keep
+            )
 
     # -- the whole pass ----------------------------------------------------------------------
 
@@ -254,6 +263,8 @@ class ForwardPass:
     def _make(self, total: int) -> tuple[dict[str, Any], int]:
         """Make the layer of one sum and write it; return its line of the journal and the file's bytes."""
         layout = self._layouts.at(total)
+        if self._sharing is not None and self._sharing.wants(layout.layer.size):
+            return self._make_shared(self._sharing, total, layout.layer.size)
         states, afters = self._bit_sets(layout.layer)
         counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
         after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
@@ -271,12 +282,45 @@ class ForwardPass:
             afters.discard()
         self.work.bits += layout.layer.size
         self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
+        return self._line(total, counts, after_counts), size
+
+    def _line(self, total: int, counts: Array, after_counts: Array) -> dict[str, Any]:
+        """The line of a layer in the journal."""
         line: dict[str, Any] = {"sum": total, "afterstates": _trim(after_counts), "files": self._files}
         for name, column in zip(
             ("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True
         ):
             line[name] = _trim(column)
-        return line, size
+        return line
+
+    def _make_shared(self, sharing: SharedCount, total: int, ranks: int) -> tuple[dict[str, Any], int]:
+        """As `_make`, by workers."""
+        since = time.perf_counter()
+        self._files, size = {}, 0
+        self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
+        near = [total - 2**exponent for exponent in self.game.spawn_exponents]
+        sources = [s for s in near if s in self._sources and not self.game.ended(s)]
+
+        def write(kind: str, chunks: Iterator[Chunk]) -> None:
+            nonlocal size
+            path = self.folder.layer_path(kind, total)
+            durable = ranks >= 8 * DURABLE_BYTES
+            size, self._files[kind] = write_layer(path, chunks, self._meta(kind, total), durable=durable)
+            self.work.bytes_written += size
+
+        found = sharing.make(
+            total, ranks, self._layouts.nbytes, sources, write, partial(self._report_shared, total)
+        )
+        if found.afterstates.any():
+            self._sources[total] = StoredLayer(self.folder.layer_path("afterstates", total))
+        self.work.bits += ranks
+        self.work.bytes_spilled += found.exchanged
+        self.work.add("shared", since)
+        return self._line(total, found.counts, found.afterstates), size
+
+    def _report_shared(self, total: int, step: str, done: float) -> None:
+        begin, share = {"spawn": (0.0, 0.3), "slide": (0.3, 0.5), "unite": (0.8, 0.1)}.get(step, (0.9, 0.1))
+        self._report(total, step, begin + share * done)
 
     def _account(self, total: int, states: int) -> None:
         self._done_states += states
@@ -339,6 +383,9 @@ class ForwardPass:
         self._checked = index
         end = math.inf if index.cap == max(self.game.tops) else 2 << index.cap
         wanted = [n for s, n in index.sizes().items() if total <= s < end and (up_to is None or s <= up_to)]
+        if self._sharing is not None:
+            self._sharing.check_memory(max(wanted, default=0), self._layouts.nbytes)
+            wanted = [n for n in wanted if not self._sharing.wants(n)]
         least = self._least_memory(max(wanted, default=0))
         if least > self.memory:
             raise self._too_little(least)
@@ -415,7 +462,8 @@ class ForwardPass:
             path.unlink()
             del self._files["afterstates"]
             return 0
-        keys = np.concatenate(kept) if kept and counts.sum() <= KEPT_KEYS else None
+        self.written[total] = self._files["afterstates"]
+        keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = StoredLayer(path, keys)
         return size
 
@@ -512,15 +560,22 @@ def count_in(
     memory: int,
     threads: int,
     up_to: int | None = None,
+    executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
+    written: dict[int, str] | None = None,
 ) -> CountResult:
-    """`count` in the folder of a run that this process holds."""
-    forward_pass = ForwardPass(run, memory=memory, threads=threads, progress=progress)
+    """`count` in the folder of a run that this process holds; `executor` does the large layers.
+
+    `written` gets the checksums of the files of afterstates that this call writes, by sum.
+    """
+    forward_pass = ForwardPass(run, memory=memory, threads=threads, executor=executor, progress=progress)
     try:
         result = forward_pass.run(up_to)
     finally:
         forward_pass.close()
     if work is not None:
         work(forward_pass.cost())
+    if written is not None:
+        written.update(forward_pass.written)
     return result

@@ -90,6 +90,10 @@ class Layouts:
     def __init__(self, game: Game) -> None:
         self._game = game
         self._index: Index | None = None
+        self._sizes: tuple[Index | None, dict[int, int]] = (
+            None,
+            {},
+        )  # of an index, and the ranks of its layers
 
     @property
     def nbytes(self) -> int:
@@ -100,6 +104,13 @@ class Layouts:
         """The layout of the layer of one sum.  This is fast if the sum is close to that of the last call."""
         index = self.index_at(total)
         return Layout(index, index.layer(total))
+
+    def size(self, total: int) -> int:
+        """The ranks of the layer of one sum, without its layout."""
+        index = self.index_at(total)
+        if self._sizes[0] is not index:
+            self._sizes = index, index.sizes()
+        return self._sizes[1].get(total, 0)
 
     def index_at(self, total: int) -> Index:
         """The index that serves the layer of one sum."""

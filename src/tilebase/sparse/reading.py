@@ -25,6 +25,8 @@ from tilebase.sparse.directory import enter, join, new_directory
 from tilebase.sparse.maps import Layouts
 
 Array = npt.NDArray[Any]
+MISSING = 2
+"""The position of an afterstate that a thinned layer lacks; `encoding` has those of other slides."""
 
 
 class Links:
@@ -45,13 +47,7 @@ class ReadLayer:
         layout = reader.layouts.at(total)
         self._ranking = layout.ranking
         self.directory = new_directory(layout.layer.size)
-        self.keys = np.empty(0, dtype=np.uint64)
-        path = reader.keys_path(total)
-        if path.exists():
-            with LayerFile(path) as file:
-                keys = [file.keys(chunk, decode) for chunk in range(file.chunks)]
-            self.keys = np.concatenate([self.keys, *keys])
-            reader.check.demand(self.keys, total, str(path))
+        self.keys = reader.keys(total)
         self.values = [reader.values(objective, total) for objective in reader.objectives]
         self._index(layout)
 
@@ -63,6 +59,26 @@ class ReadLayer:
 
     def link(self, states: Array) -> Links:
         """Link states of this sum.  Raises `CorruptError` if an afterstate is not in the layer."""
+        links, sound = self._link(states)
+        if not sound:
+            raise CorruptError(
+                f"{self._reader.path} lacks afterstates of sum {self.total}: files of "
+                "different runs are mixed; solve again"
+            )
+        return links
+
+    def link_known(self, states: Array) -> Links:
+        """As `link`, for thinned layers: the position of an afterstate that is not there is `MISSING`."""
+        links, _ = self._link(states)
+        made = links.afters != 0  # an afterstate has tiles, so its key is not 0
+        slots, afters = links.slots[made].astype(np.int64), links.afters[made]
+        there = (slots >= FIRST) & (slots < FIRST + len(self.keys))
+        there[there] = self.keys[slots[there] - FIRST] == afters[there]
+        links.slots[made] = np.where(there, slots, MISSING)
+        return links
+
+    def _link(self, states: Array) -> tuple[Links, bool]:
+        """The links, and whether all afterstates are in the layer; positions of others mean nothing."""
         reader, axes, n = self._reader, len(self._reader.game.shape), len(states)
         links = arguments.Links(
             np.zeros((2 * axes, n), dtype=np.uint32),
@@ -73,12 +89,7 @@ class ReadLayer:
             states, reader.compiled.rules, self._ranking, self.directory, reader.potentials,
             arguments.Scratch.of(2 * backward.BATCH + 2), links,
         )  # fmt: skip
-        if not sound:
-            raise CorruptError(
-                f"{self._reader.path} lacks afterstates of sum {self.total}: files of "
-                "different runs are mixed; solve again"
-            )
-        return Links(links.slots, dict(zip(reader.merges, links.gains, strict=True)), links.afters)
+        return Links(links.slots, dict(zip(reader.merges, links.gains, strict=True)), links.afters), sound
 
 
 class LayerReader:
@@ -95,6 +106,17 @@ class LayerReader:
     def keys_path(self, total: int) -> Path:
         """The file of the afterstates of one sum; it does not exist if there are none."""
         return self.path / "afterstates" / f"{total:06d}.tbl"
+
+    def keys(self, total: int) -> Array:
+        """The afterstates of one sum, ascending; none if there is no such layer.  Raises `CorruptError`."""
+        found = [np.empty(0, dtype=np.uint64)]
+        path = self.keys_path(total)
+        if path.exists():
+            with LayerFile(path) as file:
+                found += [file.keys(chunk, decode) for chunk in range(file.chunks)]
+        keys = np.concatenate(found)
+        self.check.demand(keys, total, str(path))
+        return keys
 
     def values(self, objective: Objective, total: int) -> Array:
         """The values of one layer as floats, sentinels first."""

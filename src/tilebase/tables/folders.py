@@ -232,6 +232,11 @@ def holds_tables(path: Path) -> bool:
     return not (path / "manifest.json").exists() and any(not problem for _, problem in _subfolders(path))
 
 
+def table_folders(path: Path) -> list[Path]:
+    """The subfolders of a folder that hold tables, up to three levels deep, in alphabetical order."""
+    return [subfolder for subfolder, problem in _subfolders(path) if not problem]
+
+
 def _subfolders(folder: Path) -> Iterator[tuple[Path, str]]:
     """The subfolders with a manifest, and an empty text; or one that cannot be read, and why."""
     waiting, seen = [(folder, 0)], 0

@@ -26,7 +26,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues
-from tilebase.objectives.values import Below, Found, Number, Value, join_bounds, number_text
+from tilebase.objectives.values import Below, Found, Number, Unit, Value, join_bounds, number_text
 from tilebase.tables.answers import INTERVAL, interval_answer
 from tilebase.tables.answers import Answer as Answer
 from tilebase.tables.answers import SlideAnswer as SlideAnswer
@@ -168,11 +168,16 @@ class Prober:
             checks = self._checks[total]
         return _Layer(self.location, self.game, total, self.objectives, checks, dense=self._dense)
 
+    def layer(self, total: int) -> _Layer:
+        """The files of one sum.  Raises `MissingLayerError` or `CorruptError`."""
+        found: _Layer = self._layers.get(total, self._layer, total)
+        return found
+
     def find(self, after: Cells) -> tuple[_Layer, int] | None:
         """Layer of an afterstate and its position there, counted from 0; None if it is not there."""
         total = self.game.sum(after)
         try:
-            layer = self._layers.get(total, self._layer, total)
+            layer = self.layer(total)
         except MissingLayerError:
             if self._checks is not None and total in self._checks:
                 raise
@@ -189,11 +194,11 @@ class Prober:
 
     def count(self, total: int) -> int:
         """How many afterstates of a sum have values."""
-        return len(self._layers.get(total, self._layer, total).keys)
+        return len(self.layer(total).keys)
 
     def at(self, total: int, position: int) -> Cells:
         """The afterstate at a position of the layer of a sum, counted from 0."""
-        layer = self._layers.get(total, self._layer, total)
+        layer = self.layer(total)
         chunk = int(layer.keys.starts.searchsorted(position, side="right")) - 1
         keys: npt.NDArray[np.uint64] = self._keys.get((total, chunk), layer.keys.keys, chunk)
         key = int(keys[position - int(layer.keys.starts[chunk])])
@@ -309,7 +314,7 @@ class DenseProber(Prober):
         """Layer and rank of a board; None if it breaks a limit or its sum was not solved."""
         total = self.game.sum(after)
         try:
-            layer = self._layers.get(total, self._layer, total)
+            layer = self.layer(total)
             return layer, self._index.rank(after)
         except MissingLayerError:
             if self._checks is not None and total in self._checks:
@@ -462,6 +467,10 @@ class Table:
         """What the values mean that `probe` returns for this label, in words."""
         chosen = self._choose(label)
         return chosen[0].text if len(chosen) == 1 else INTERVAL
+
+    def unit(self, label: str | None = None) -> Unit:
+        """What the values count that `probe` returns for this label."""
+        return self._choose(label)[0].unit
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
         if label is not None:

@@ -10,16 +10,20 @@ from __future__ import annotations
 import itertools
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tilebase.errors import MissingBoardError
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.opening import open_cluster
+from tilebase.cluster.pieces import Piece
+from tilebase.errors import MissingBoardError, UsageError
 from tilebase.files.findings import Findings, StopCheckError
 from tilebase.files.format import LayerFile, ValueFile
+from tilebase.files.source import Folder
 from tilebase.game.game import Cells
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Interval, Lower, Number, Upper, Value
@@ -27,6 +31,9 @@ from tilebase.tables.probe import Table, open_table
 
 TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
 """How much a float may differ from the value of its successors, relative to the larger of it and 1."""
+
+PIECE_POSITIONS = 1000
+"""Afterstates of which a worker computes the values at a time: about a second of plain Python."""
 
 
 @dataclass(frozen=True)
@@ -54,37 +61,89 @@ def verify_table(
     *,
     sample: int | None = 1000,
     seed: int = 0,
+    cluster: str | Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Verification:
     """Check a table: all bytes, and `sample` random values of each objective, or all (None).
 
+    `cluster` names workers that compute all values again, as in `solve`; bytes are compared here.
     `progress` is called with the number of finished layers and of all layers.  Raises
     `MissingLayerError` if there is no manifest, `CorruptError` if it is damaged.
     """
-    with open_table(location) as table:
+    with open_cluster(cluster) as executor, open_table(location) as table:
         found = Findings()
         values = skipped = 0
         with suppress(StopCheckError):
             _check_files(table, found, progress)
             if found.sound:
                 with found.checking():
-                    values, skipped = _check_values(table, found, sample, seed)
+                    values, skipped = _check_values(table, found, sample, seed, executor)
         layers = len(table.manifest.layers)
         return Verification(layers, values, skipped, tuple(found.wrong), tuple(found.unread))
 
 
-def _check_values(table: Table, found: Findings, sample: int | None, seed: int) -> tuple[int, int]:
+def _check_values(
+    table: Table, found: Findings, sample: int | None, seed: int, executor: Executor | None
+) -> tuple[int, int]:
     """Compute values again; return how many, and how many could not be checked."""
-    values = skipped = 0
     found.wrong += _check_starts(table)
-    for after in _choose(table, sample, seed):
+    size = sum(table.prober.count(total) for total in table.manifest.layers)
+    if executor is not None and sample is None:
+        return _check_shared(table, found, size, executor)
+    positions: Sequence[int] = range(size)
+    if sample is not None and sample < size:
+        positions = sorted(random.Random(seed).sample(positions, sample))
+    wrong, values, skipped = _check_positions(table, positions)
+    found.wrong += wrong
+    return values, skipped
+
+
+def _check_positions(table: Table, positions: Iterable[int]) -> tuple[list[str], int, int]:
+    """A sentence for each value that is wrong; how many were computed again, and how many could not be."""
+    wrong = []
+    values = skipped = 0
+    for after in _at(table, positions):
         for objective in table.objectives:
             sentence = _check_value(table, after, objective)
             if sentence is None:
                 skipped += 1
             elif sentence:
-                found.wrong.append(sentence)
+                wrong.append(sentence)
             values += sentence is not None
+    return wrong, values, skipped
+
+
+@dataclass(frozen=True)
+class VerifyJob:
+    """Computes the values of some positions again in a worker process: a `cluster.pieces.Job`."""
+
+    folder: str
+
+    def do(self, piece: Piece) -> tuple[list[str], int, int]:
+        """Check the positions [begin, end) of all layers, one after the other."""
+        with open_table(self.folder) as table:
+            return _check_positions(table, range(piece.begin, piece.end))
+
+
+def _check_shared(table: Table, found: Findings, size: int, executor: Executor) -> tuple[int, int]:
+    """Let workers compute all values again.  Raises `UsageError` if the table is not a folder here."""
+    if not isinstance(table.location, Folder):
+        raise UsageError(
+            "workers verify a table in a folder that all machines see, not one in a file or at a URL"
+        )
+    folder = table.location.path.resolve()
+    values = skipped = 0
+    pieces = (
+        Piece("verify", 0, at, min(at + PIECE_POSITIONS, size), (), "")
+        for at in range(0, size, PIECE_POSITIONS)
+    )
+    executor.attach(folder)
+    try:
+        for wrong, more, left in executor.map(VerifyJob(str(folder)), pieces):
+            found.wrong += wrong
+            values, skipped = values + more, skipped + left
+    finally:
+        executor.detach()
     return values, skipped
 
 
@@ -177,12 +236,9 @@ def _close(objective: Objective, found: Number, expected: Number) -> bool:
     return abs(float(found) - float(expected)) <= tolerance
 
 
-def _choose(table: Table, sample: int | None, seed: int) -> Iterator[Cells]:
-    """All afterstates, or `sample` random ones, all with the same probability."""
+def _at(table: Table, positions: Iterable[int]) -> Iterator[Cells]:
+    """The afterstates at some positions, where those of all layers are numbered by ascending sums."""
     sizes = {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
-    positions: Any = range(sum(sizes.values()))
-    if sample is not None and sample < len(positions):
-        positions = sorted(random.Random(seed).sample(positions, sample))
     ends = list(itertools.accumulate(sizes.values()))
     totals = list(sizes)
     for position in positions:
@@ -210,6 +266,8 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
 def _derive(table: Table, after: Cells, objective: Objective) -> Number:
     """The value of an afterstate, computed from its successors; a bound as its fixed-point integer."""
     game = table.game
+    if not game.stands(after):
+        return 0  # has a rank in a game with several masks, but no slide leads there
     if table.dense and game.wins(after):
         return _won(objective)
     if not game.spawns(after):

@@ -1,0 +1,150 @@
+"""``tilebase review``: which slides of a written game lost how much, by a table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from tilebase.cli.options import OutputOption
+from tilebase.cli.output import choose_format, table_text, write_rows, write_text
+from tilebase.cli.probe import LabelOption
+from tilebase.errors import MissingBoardError, StorageError, UsageError
+from tilebase.objectives.values import loss_text, short_text
+
+if TYPE_CHECKING:
+    from tilebase.objectives.values import Found
+    from tilebase.questions.review import Review, ReviewedMove
+
+
+def review(
+    table: Annotated[str, Parameter(help="Folder, zip file or URL of a table, or a folder of tables.")],
+    game: Annotated[
+        str, Parameter(help="File with the game, or - for standard input.", allow_leading_hyphen=True)
+    ],
+    *,
+    objective: LabelOption = None,
+    form: Annotated[
+        str | None, Parameter(name=["--format", "-f"], help="table, csv, json or parquet.")
+    ] = None,
+    output: OutputOption = None,
+) -> int:
+    """Say which slides of a game lost how much, by the values of a table.
+
+    The game is a saved game, a replay of 2048verse.com, or a list of positions, one a line, from which
+    the slides are inferred. Prints how often the slides were best, what they lost, and the largest
+    losses; csv and json have every position. A table of a formation takes the game as it was played, and
+    positions that it does not hold count as unknown.
+
+    tilebase review 3x3-512/ game.json
+
+    tilebase review 442-512/ replay.txt -f json
+    """
+    from tilebase.tables.folders import holds_tables
+    from tilebase.tables.probe import open_table
+
+    chosen = choose_format(form, output)
+    text = _read(game)
+    if Path(table).is_dir() and holds_tables(Path(table)):
+        return _review_folder(table, text, objective, chosen, output)
+    from tilebase.questions.review import review as review_game
+
+    with open_table(table) as opened:
+        found = review_game(opened, text, objective)
+    if chosen == "table":
+        write_text(_described(found), output)
+    else:
+        write_rows(_rows(found), found.as_dict(), chosen, output)
+    return 0
+
+
+def _review_folder(table: str, text: str, objective: str | None, form: str, output: Path | None) -> int:
+    """Review a game with each table of a folder that knows one of its slides."""
+    from tilebase.questions.review import review_tables
+    from tilebase.tables.folders import open_tables
+
+    with open_tables(table) as tables:
+        found = review_tables(tables, text, objective)
+    if not found:
+        raise MissingBoardError(f"no table in {table} knows a slide of this game")
+    if form == "table":
+        write_text("\n".join(f"{name}: {_described(one)}" for name, one in found.items()), output)
+        return 0
+    rows = [{"table": name} | row for name, one in found.items() for row in _rows(one)]
+    write_rows(rows, {"reviews": {name: one.as_dict() for name, one in found.items()}}, form, output)
+    return 0
+
+
+def _read(game: str) -> str:
+    """The text of a file or of standard input, not more than is needed to see that it is too long."""
+    from tilebase.game.records import MOST_TEXT
+
+    try:
+        if game == "-":
+            if sys.stdin is None:
+                raise UsageError("standard input is closed: name a file with the game")
+            return sys.stdin.read(MOST_TEXT + 1)
+        with Path(game).open(encoding="utf-8") as file:
+            return file.read(MOST_TEXT + 1)
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{game} is not text in UTF-8: save the game as text") from error
+    except OSError as error:
+        raise StorageError(f"cannot read {game}: {error.strerror or error}") from error
+
+
+def _described(found: Review) -> str:
+    """The summary, and the largest losses."""
+    unit = found.unit
+    text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
+    drops = [
+        {
+            "move": move.number,
+            "board": move.board,
+            "slide": move.slide,
+            "best": " or ".join(move.best),
+            "worth": _short(move.slide_value, found),
+            "instead of": _short(move.value, found),
+            "loss": loss_text(move.loss or 0, unit),
+        }
+        for move in found.drops
+    ]
+    return text + ("\nthe largest losses\n" + table_text(drops) if drops else "")
+
+
+def _summary(found: Review) -> list[dict[str, Any]]:
+    unit = found.unit
+    rows = {
+        "slides with a value": f"{found.reviewed:,}",
+        "slides without one": f"{found.unknown:,}",
+    }
+    if found.agreement is not None and found.mean_loss is not None:
+        rows |= {
+            "best": f"{found.agreed:,} ({100 * found.agreement:.1f} %)",
+            "most in a row": f"{found.longest_run:,}",
+            "lost in total": loss_text(found.total_loss, unit),
+            "lost per slide": loss_text(found.mean_loss, unit),
+        }
+    return [{"": name, "slides": text} for name, text in rows.items()]
+
+
+def _short(value: Found | None, found: Review) -> str:
+    return "" if value is None else short_text(value, found.unit)
+
+
+def _rows(found: Review) -> list[dict[str, Any]]:
+    return [_row(move) for move in found.moves]
+
+
+def _row(move: ReviewedMove) -> dict[str, Any]:
+    return {
+        "number": move.number,
+        "board": move.board,
+        "slide": move.slide or "",
+        "best": " ".join(move.best),
+        "value": "" if move.value is None else str(move.value),
+        "slide_value": "" if move.slide_value is None else str(move.slide_value),
+        "loss": "" if move.loss is None else repr(move.loss),
+        "problem": move.problem or "",
+    }

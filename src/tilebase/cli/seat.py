@@ -1,0 +1,208 @@
+"""A game in progress: the position, those before it, and what slides lost.  It prints nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from tilebase.game.board import Board
+from tilebase.game.game import Cells
+from tilebase.objectives.values import Found, Unit, loss_text, short_text
+from tilebase.questions.review import find_loss, longest_run
+from tilebase.tables import playing
+from tilebase.tables.large_tiles import read_tiles
+from tilebase.tables.playing import ENDED, WON
+from tilebase.tables.probe import Answer, Table
+
+
+@dataclass(frozen=True)
+class Made:
+    """A slide that was made: what the table said of the position, and what the slide lost.
+
+    `loss` is None if the table does not know it; see `questions.review.find_loss`.  `seen` says whether the
+    player knew the values before.
+    """
+
+    direction: str
+    answer: Answer | None
+    loss: float | None
+    seen: bool = False
+
+    @property
+    def agreed(self) -> bool:
+        """Whether it was one of the best slides."""
+        return self.answer is not None and self.direction in self.answer.best
+
+    @property
+    def value(self) -> Found | None:
+        """What the slide was worth; None if not known."""
+        slides = () if self.answer is None else self.answer.slides
+        return next((one.value for one in slides if one.direction == self.direction), None)
+
+    def text(self, unit: Unit) -> str:
+        """What the slide lost, in words: ``left lost 1.3 %: right was best``."""
+        if self.loss is None:
+            return f"{self.direction}: the table does not know what it lost"
+        assert self.answer is not None
+        if self.agreed:
+            return f"{self.direction} was best"
+        best = f"{' or '.join(self.answer.best)} was best"
+        lost = f"{self.direction} lost {loss_text(self.loss, unit)}: {best}"
+        values = [short_text(one, unit) for one in (self.value, self.answer.value) if one is not None]
+        if unit == "yes-no" or len(set(values)) < 2:
+            return lost
+        return f"{lost}, {values[0]} instead of {values[1]}"
+
+
+@dataclass
+class Score:
+    """How well a player slides: what each slide lost whose loss is known."""
+
+    losses: list[float] = field(default_factory=list)
+    agreed: list[bool] = field(default_factory=list)
+
+    def add(self, made: Made) -> None:
+        """Count a slide, if the table knows what it lost and the player did not see the values."""
+        if made.loss is not None and not made.seen:
+            self.losses.append(made.loss)
+            self.agreed.append(made.agreed)
+
+    def text(self, unit: Unit) -> str:
+        """The score in one line."""
+        count = len(self.losses)
+        if not count:
+            return "no slide was counted yet"
+        total = sum(self.losses)
+        share = f"{100 * sum(self.agreed) / count:.1f} %"
+        lost = f"lost {loss_text(total, unit)}" if unit != "yes-no" else f"forced wins lost: {total:.0f}"
+        mean = f", {loss_text(total / count, unit)} a slide" if total and unit != "yes-no" else ""
+        return (
+            f"{sum(self.agreed):,} of {count:,} slides best ({share}), {lost}{mean}, "
+            f"longest run {longest_run(self.agreed):,}"
+        )
+
+
+class Seat:
+    """A game in progress.
+
+    With `worst` each spawn is the one that leaves the player worst off, else it is random.
+
+    Attributes
+    ----------
+    board, history:
+        The position, and those before it.
+    last:
+        How the last slide ended the game: `WON`, `ENDED` at the horizon, or empty.
+    made:
+        The last slide; None at the start, and after one was taken back.
+    how:
+        How the board to begin with was read, as a sentence; empty unless it has real large tiles.
+    seen:
+        Whether the player has seen the values of the position, or has been told what was best in it.
+    score:
+        How well the player slides, over all games.  Slides that the table makes do not count, nor those in
+        positions that were `seen`.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        objective: str | None,
+        rng: random.Random,
+        start: str | None,
+        *,
+        worst: bool = False,
+    ) -> None:
+        self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
+        self.unit: Unit = table.unit(objective)
+        self._start = start
+        self._known: tuple[Board, Answer | None] | None = None
+        self.history: list[Board] = []
+        self.last = ""
+        self.made: Made | None = None
+        self.how = ""
+        self.seen = False
+        self.score = Score()
+        self.board = self.begin()
+
+    def begin(self) -> Board:
+        """A new game."""
+        self.history, self.last, self.made, self.seen = [], "", None, False
+        if self._start is not None:
+            self.board, self.how = _first_board(self.table, self._start, self.objective)
+        else:
+            self.board = self._spawn(self.table.game.starts())
+        return self.board
+
+    def _spawn(self, boards: Sequence[tuple[Cells, Fraction]]) -> Board:
+        return playing.spawn(self.table, boards, self.rng, worst=self.worst, objective=self.objective)
+
+    def answer(self) -> Answer | None:
+        """The result of probing the position; None if the table does not hold it."""
+        if self.won or self.last:
+            return None
+        if self._known is None or self._known[0] != self.board:
+            self._known = self.board, self.table.get(self.board, None, self.objective)
+        return self._known[1]
+
+    @property
+    def slides(self) -> dict[str, Board]:
+        """The slides that the player may make."""
+        return {} if self.last else self.board.slides()
+
+    @property
+    def won(self) -> bool:
+        """Whether the game is won."""
+        return self.last == WON or self.board.won
+
+    def slide(self, direction: str, spawned: Board | None = None, *, own: bool = False) -> bool:
+        """Slide, and spawn a tile, or continue with the given state; return whether the slide is allowed.
+
+        `own`: the player made the slide, so it adds to the score.
+        """
+        after = self.slides.get(direction)
+        if after is None:
+            return False
+        answer = self.answer()
+        loss = None if answer is None else find_loss(answer, direction)
+        made = Made(direction, answer, loss, self.seen)
+        last = playing.end_after(after)
+        following = after if last else spawned or self._spawn(self.table.game.spawns(after.cells))
+        self.history.append(self.board)
+        self.board, self.last, self.made, self.seen = following, last, made, False
+        if own:
+            self.score.add(made)
+        return True
+
+    def best(self) -> str | None:
+        """The slide that the table makes: a winning one if there is one; None if it does not know any."""
+        answer = self.answer()
+        return None if answer is None else playing.best_slide(answer)
+
+    def undo(self) -> bool:
+        """Undo a slide; return whether there was one."""
+        if not self.history:
+            return False
+        self.board, self.last, self.made, self.seen = self.history.pop(), "", None, True
+        return True
+
+    @property
+    def over(self) -> str:
+        """How the game ended; empty while it continues."""
+        made = len(self.history)
+        slides = "1 slide" if made == 1 else f"{made} slides"
+        if self.won:
+            return f"won after {slides}"
+        if self.last == ENDED:
+            return f"not won after {slides}: the game ends at the sum {self.table.game.horizon}"
+        return "" if self.slides else f"no slide is left after {slides}"
+
+
+def _first_board(table: Table, start: str, objective: str | None) -> tuple[Board, str]:
+    """The board to begin with, and how it was read if it is one with real tiles."""
+    if not table.game.unmergeable or table.game.fixed or read_tiles(table.game, start) is None:
+        return table.read(start), ""
+    found = table.probe_real(start, objective)
+    return found.answer.board, f"your board was {found.how}, which are written x"

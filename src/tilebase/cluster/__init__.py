@@ -1,0 +1,14 @@
+"""Work shared out to threads or to workers on other machines, piece by piece.
+
+Modules, those that the others import first:
+
+    pieces      what a piece of work is, and what does it
+    executors   the protocol of executors, and threads of this process
+    workers     what each worker says of itself, and what is refused
+    dask        workers of Dask distributed
+    local       worker processes on this machine (a program of its own)
+    opening     from the text of ``--cluster`` to an executor
+
+A piece reads files and writes one file, all in a folder that every worker sees.  No bulk data goes
+through the network connections of an executor.  No module here knows the game.
+"""

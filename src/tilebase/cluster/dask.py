@@ -1,0 +1,251 @@
+"""Workers of Dask distributed as an executor.
+
+Dask carries pieces to workers and small results back, and nothing else.  A few pieces a thread are known to
+the scheduler at the same time, however many there are: so its memory does not grow.
+
+A piece whose worker died is done again by another worker.  A worker is taken for dead when its connection
+breaks, or when it has been silent for the time that the scheduler was started with (``worker-ttl``; five
+minutes if nobody said otherwise).
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from distributed import Client, KilledWorker, wait
+from distributed.client import FutureCancelledError
+
+from tilebase import _version
+from tilebase.cluster.pieces import Job, Piece
+from tilebase.cluster.workers import Marker, WorkerFacts, perform, worker_memory
+from tilebase.errors import ClusterError, TilebaseError
+from tilebase.runtime.storage import storage_errors, write_whole
+
+R = TypeVar("R")
+CONNECT_SECONDS = 10.0
+"""After this time without an answer, a scheduler is taken for absent."""
+PATIENCE_SECONDS = 60.0
+"""How long a run waits while there is no worker, or while the scheduler does not answer."""
+POLL_SECONDS = 1.0
+"""How often a run that waits for a piece looks whether the scheduler is still there."""
+AHEAD = 4
+"""Pieces a thread that the scheduler knows at the same time; 32 more, so that tiny pieces come in batches."""
+MOST_TRIES = 20
+"""How often a piece is begun whose workers die."""
+
+
+class DaskExecutor:
+    """The workers of one scheduler: an `executors.Executor`.
+
+    Raises
+    ------
+    MissingExtraError
+        If Dask is not installed.
+    ClusterError
+        If nothing answers at the address, there is no worker, or a worker has another version.
+    ResourceError
+        If the workers of a machine have too little memory.
+    """
+
+    def __init__(
+        self, address: str, *, memory: int | None = None, release: Callable[[], None] | None = None
+    ) -> None:
+        self.address = address
+        self._release = release
+        self._marker: Marker | None = None
+        self._client = _connect(address)
+        try:
+            self._await_workers()
+            facts = self._facts(None)
+            self.memory = min(worker_memory(facts), memory or 1 << 62)
+            threads = list(self._client.nthreads().values())
+        except BaseException:
+            self.close()
+            raise
+        self.threads, self.threads_each = sum(threads), max(threads)
+
+    # -- workers -----------------------------------------------------------------------------
+
+    def _await_workers(self) -> None:
+        from distributed import TimeoutError as DaskTimeoutError
+
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except (DaskTimeoutError, TimeoutError) as error:
+            raise ClusterError(
+                f"the scheduler at {self.address} has no workers: start some, as docs/scale.md says"
+            ) from error
+
+    def _facts(self, marker: Marker | None) -> list[WorkerFacts]:
+        """What the workers say; refuses them if one of them cannot work for the run."""
+        answers = self._client.run(WorkerFacts.here, marker, on_error="return", nanny=False)
+        for worker, answer in answers.items():
+            if isinstance(answer, ImportError | AttributeError):
+                raise ClusterError(
+                    f"the worker {worker} has no tilebase {_version.__version__}: install it there, with the "
+                    "extra cluster"
+                )
+            if isinstance(answer, OSError) and not isinstance(answer, TilebaseError):
+                continue  # the worker has just died
+            if isinstance(answer, BaseException):
+                raise ClusterError(f"the worker {worker} does not answer as it should: {answer}")
+            if answer.version != _version.__version__:
+                raise ClusterError(
+                    f"the worker {worker} runs tilebase {answer.version} and this is {_version.__version__}: "
+                    "install the same version on all machines"
+                )
+            if answer.trouble:
+                raise ClusterError(answer.trouble)
+        found = [answer for answer in answers.values() if isinstance(answer, WorkerFacts)]
+        if not found:
+            raise ClusterError(f"the workers of the scheduler at {self.address} do not answer: start others")
+        return found
+
+    def attach(self, folder: Path) -> None:
+        """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
+        self.detach()
+        marker = Marker(str(folder.resolve()), f".cluster-{uuid.uuid4().hex}.part", _version.__version__)
+        with storage_errors(folder):
+            write_whole(marker.path, "This file shows workers that they see the folder of a run.\n")
+        self._marker = marker
+        try:
+            self._facts(marker)
+        except BaseException:
+            self.detach()
+            raise
+
+    def detach(self) -> None:
+        """The folder is no longer used: pieces that a lost worker still does there fail."""
+        if self._marker is not None:
+            with suppress(OSError):  # a folder that was deleted needs no more
+                self._marker.path.unlink(missing_ok=True)
+            self._marker = None
+
+    def close(self) -> None:
+        """Leave the scheduler; local workers end."""
+        self.detach()
+        with suppress(TimeoutError, OSError):  # a scheduler that is lost cannot say goodbye
+            self._client.close(timeout=CONNECT_SECONDS)
+        if self._release is not None:
+            self._release()
+
+    # -- pieces ------------------------------------------------------------------------------
+
+    def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
+        """The results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
+        if self._marker is None:
+            raise ClusterError("no folder is attached to the workers")
+        flight = _Flight(self._client, self.address, pickle.dumps(job), self._marker)
+        source = iter(pieces)
+        most = AHEAD * self.threads + 32
+        try:
+            flight.submit(list(itertools.islice(source, most)))
+            while flight.waiting:
+                done = flight.finished()
+                flight.submit(list(itertools.islice(source, len(done))))
+                yield from done
+        finally:
+            flight.cancel()
+
+
+def _connect(address: str) -> Client:
+    """A client of the scheduler at an address.  Raises `ClusterError` if nothing answers."""
+    try:
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="tilebase")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f"no scheduler answers at {address}: start one with dask scheduler, or use --cluster local:4"
+        ) from error
+
+
+class _Flight:
+    """The pieces of one `map` that the scheduler knows, in order."""
+
+    def __init__(self, client: Any, address: str, job: bytes, marker: Marker) -> None:
+        self._client, self._address, self._job, self._marker = client, address, job, marker
+        self.waiting: deque[tuple[Piece, Any, int]] = deque()  # piece, future, how often it was begun
+        self._name = f"tilebase-{uuid.uuid4().hex[:12]}"
+        self._numbers = itertools.count()
+
+    def submit(self, pieces: list[Piece]) -> None:
+        """Hand pieces to the scheduler."""
+        if pieces:
+            self.waiting.extend(
+                (piece, future, 1) for piece, future in zip(pieces, self._futures(pieces), strict=True)
+            )
+
+    def _futures(self, pieces: list[Piece]) -> list[Any]:
+        keys = [f"{self._name}-{next(self._numbers)}" for _ in pieces]
+        jobs, markers = [self._job] * len(pieces), [self._marker] * len(pieces)
+        found: list[Any] = self._client.map(perform, jobs, pieces, markers, key=keys, pure=False)
+        return found
+
+    def finished(self) -> list[Any]:
+        """The results of the oldest pieces: of one at least, and of those behind it that are done, too."""
+        while True:
+            self._await_first()
+            done = list(itertools.takewhile(lambda entry: entry[1].status == "finished", self.waiting))
+            if not done:
+                self._begin_again()
+                continue
+            try:
+                found: list[Any] = self._client.gather([future for _, future, _ in done])
+            except FutureCancelledError:
+                continue  # a worker died before it could hand over its results: they are waited for again
+            for _ in done:
+                self.waiting.popleft()
+            return found
+
+    def _await_first(self) -> None:
+        """Wait for the oldest piece to end in any way.  Raises `ClusterError` if nobody works on it."""
+        first = self.waiting[0][1]
+        since = time.monotonic()
+        while first.status == "pending":
+            with suppress(TimeoutError), self._client.as_current():
+                wait(first, timeout=POLL_SECONDS)
+            if first.status != "pending" or self._is_served():
+                since = time.monotonic() if self._is_served() else since
+                continue
+            if time.monotonic() - since > PATIENCE_SECONDS:
+                raise self._nobody()
+
+    def _is_served(self) -> bool:
+        """Whether there is a worker to wait for."""
+        return self._client.status == "running" and bool(self._client.scheduler_info(n_workers=1)["workers"])
+
+    def _nobody(self) -> ClusterError:
+        what = "has no workers left" if self._client.status == "running" else "no longer answers"
+        return ClusterError(
+            f"the scheduler at {self._address} {what}: finished layers are kept, and the same command goes on"
+        )
+
+    def _begin_again(self) -> None:
+        """Begin the oldest piece again, unless it failed by itself: then its error is raised."""
+        piece, future, tries = self.waiting.popleft()
+        if future.status == "error":
+            error = future.exception()
+            if not isinstance(error, KilledWorker):
+                raise error
+        if self._client.status != "running":
+            raise self._nobody()
+        if tries >= MOST_TRIES:
+            raise ClusterError(
+                f"the workers at {self._address} died {tries} times while they did the same piece of sum "
+                f"{piece.total}: their machines may kill them for lack of memory"
+            )
+        self.waiting.appendleft((piece, self._futures([piece])[0], tries + 1))
+
+    def cancel(self) -> None:
+        """Forget the pieces that are not done."""
+        futures = [future for _, future, _ in self.waiting]
+        if futures and self._client.status == "running":
+            with suppress(OSError):  # a scheduler that has just been lost forgets them, too
+                self._client.cancel(futures, force=True)

@@ -1,0 +1,73 @@
+"""The protocol of executors, and threads of this process as one.
+
+The implementers are
+
+    executors.ThreadExecutor    threads of this process
+    dask.DaskExecutor           workers of Dask distributed, on any number of machines
+
+Results come in the order of the pieces.  Pieces are taken from their iterator a few at a time, so there may
+be any number of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from tilebase.cluster.pieces import Job, Piece
+from tilebase.runtime.threads import in_order
+
+R = TypeVar("R")
+
+
+class Executor(Protocol):
+    """Does pieces.  Every implementer writes the same files and returns the same results."""
+
+    @property
+    def threads(self) -> int:
+        """How many pieces are done at the same time."""
+
+    @property
+    def memory(self) -> int:
+        """Bytes that one worker process may take for all its threads."""
+
+    @property
+    def threads_each(self) -> int:
+        """The most threads of one worker process."""
+
+    def attach(self, folder: Path) -> None:
+        """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
+
+    def detach(self) -> None:
+        """The folder is no longer used: pieces that a lost worker still does there fail."""
+
+    def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
+        """The results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
+
+    def close(self) -> None:
+        """Wait for the pieces being done here, and let the workers go."""
+
+
+class ThreadExecutor:
+    """Threads of this process: an `Executor` that needs no other program."""
+
+    def __init__(self, threads: int, memory: int) -> None:
+        self.threads = self.threads_each = threads
+        self.memory = memory
+        self._pool = ThreadPoolExecutor(threads)
+
+    def attach(self, folder: Path) -> None:
+        """Nothing is to be checked: this process holds the folder."""
+
+    def detach(self) -> None:
+        """Nothing is to be done: no piece outlives its `map`."""
+
+    def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
+        """The results of all pieces, in order."""
+        yield from in_order((self._pool.submit(job.do, piece) for piece in pieces), ahead=2 * self.threads)
+
+    def close(self) -> None:
+        """Stop after the pieces now being done."""
+        self._pool.shutdown(wait=True, cancel_futures=True)

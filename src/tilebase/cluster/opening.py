@@ -1,0 +1,101 @@
+"""From the text of ``--cluster`` to an executor.
+
+local:4            four worker processes on this machine, one thread each
+tcp://host:8786    the scheduler at an address (also tls:// and other schemes of Dask)
+scheduler.json     a file in which a scheduler has written its address, as on SLURM
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tilebase.cluster.executors import Executor
+from tilebase.errors import ClusterError, MissingExtraError, TilebaseError, UsageError
+from tilebase.runtime.documents import parse_json
+from tilebase.runtime.resources import MOST_THREADS
+from tilebase.runtime.storage import remove_parts
+
+MOST_FILE = 1 << 24
+"""Most bytes of a scheduler file, which lists the workers, too."""
+
+
+@contextmanager
+def open_cluster(cluster: str | Executor | None, memory: int | None = None) -> Iterator[Executor | None]:
+    """The executor that a text names, closed at the end of the block; None stays None.
+
+    An executor that the caller made is not closed.  `memory` limits the bytes that a worker process may
+    take, or all processes of ``local:N`` together.  Raises `UsageError`, `ClusterError`, `ResourceError`, or
+    `MissingExtraError`.
+    """
+    if not isinstance(cluster, str):
+        yield cluster
+        return
+    executor = executor_of(cluster, memory)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+@contextmanager
+def attached(executor: Executor | None, folder: Path) -> Iterator[None]:
+    """Let the workers use the folder of a run inside the block.
+
+    The caller holds the lock of the folder.  At the end, files that a lost worker left are deleted.
+    """
+    if executor is None:
+        yield
+        return
+    try:
+        executor.attach(folder)
+        yield
+    finally:
+        executor.detach()
+        remove_parts(folder)
+
+
+def executor_of(text: str, memory: int | None = None) -> Executor:
+    """The executor that a text names; the caller closes it.  Raises as `open_cluster` does."""
+    try:
+        from tilebase.cluster.dask import DaskExecutor
+    except ImportError as error:
+        raise MissingExtraError("--cluster needs Dask: pip install 'tilebase[cluster]'") from error
+    if (local := re.fullmatch(r"local:(\d{1,9})", text)) is not None:
+        return _local(int(local[1]), memory)
+    address = text if "://" in text else _address_in(Path(text))
+    return DaskExecutor(address, memory=memory)
+
+
+def _local(workers: int, memory: int | None) -> Executor:
+    from tilebase.cluster import local
+    from tilebase.cluster.dask import DaskExecutor
+
+    if not 1 <= workers <= MOST_THREADS:
+        raise UsageError(f"the number of workers must be 1 to {MOST_THREADS}, not {workers}")
+    address, end = local.start(workers)
+    try:
+        return DaskExecutor(address, memory=memory and memory // workers, release=end)
+    except BaseException:
+        end()
+        raise
+
+
+def _address_in(path: Path) -> str:
+    """The address in a scheduler file.  Raises `UsageError` or `ClusterError`."""
+    if not path.is_file():
+        raise UsageError(
+            f"--cluster {path}: write local:4, an address as tcp://host:8786, or the file of a scheduler"
+        )
+    found: Any = None
+    try:
+        if path.stat().st_size <= MOST_FILE:
+            found = parse_json(path.read_bytes(), str(path))
+    except (OSError, TilebaseError):
+        found = None
+    if not isinstance(found, dict) or not isinstance(found.get("address"), str):
+        raise ClusterError(f"{path} is not the file of a scheduler: start one with --scheduler-file {path}")
+    return str(found["address"])

@@ -1,0 +1,397 @@
+"""Written games: a start, and the slides and spawns after it.
+
+`parse_game` reads three forms:
+
+* A saved game: JSON, as `Record.as_dict` makes it.
+* A replay of 2048verse.com.  It begins with ``replay`` and a blank, on other boards than 4x4 with ten
+  characters as ``replay 3x3``.  Then each character stands for one spawn.  Its index in `ALPHABET` has seven
+  bits: row (bits 0 and 1) and column (bits 2 and 3) of the spawned tile, whether it is a 4 (bit 4), and the
+  slide before it (bits 5 and 6: up, right, down, left).  The slides of the first two characters mean nothing.
+  Source: the reader in 2048EndgameTablebase (https://github.com/game-difficulty/2048EndgameTablebase,
+  Analyzer.py).
+* A list of positions, one a line.  Slides and spawns are those that lead from a position to the next.
+
+A written game is played by the plain rules: there is no goal, no limit and no largest tile, since a real game
+on a 4x4 board is longer than the endgame that a table holds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from tilebase.errors import BoardError, CorruptError, GameError
+from tilebase.game.game import Cells, Game, merge_line
+from tilebase.game.notation import exponent_of, tile_text
+from tilebase.runtime.documents import parse_json, shown
+
+FORMAT, VERSION = "tilebase game", 1
+REPLAY, POSITIONS = "2048verse replay", "positions"
+"""The forms other than that of a saved game."""
+MOST_TEXT = 1 << 20
+"""Most bytes of a written game that is read; a replay to the tile 65536 has about 35,000."""
+MOST_POSITIONS = 100_000
+"""Most positions of a written game: the longest game that people have played has about 65,000."""
+X = 99
+"""The code of an unmergeable tile on a written board, which no tile on it has as its exponent."""
+ALPHABET = bytes([*range(32, 127), *range(128, 161)]).decode("cp850")
+"""The characters of a replay: printable ASCII, then ``Ç`` to ``á`` as in code page 850."""
+REPLAY_SLIDES = ("up", "right", "down", "left")
+
+
+@dataclass(frozen=True)
+class Move:
+    """A slide and the spawn after it.
+
+    Attributes
+    ----------
+    direction:
+        The direction of the slide.
+    cell, exponent:
+        Where a tile was spawned, and its exponent; None and 0 if the game ended with the slide, or the record
+        stops there.
+    """
+
+    direction: str
+    cell: int | None = None
+    exponent: int = 0
+
+
+@dataclass(frozen=True)
+class Record:
+    """One written game.
+
+    Attributes
+    ----------
+    start:
+        The first state.
+    moves:
+        The slides with the spawns after them; only the last may lack its spawn.
+    """
+
+    start: Cells
+    moves: tuple[Move, ...]
+
+    def states(self, game: Game) -> Iterator[tuple[Cells, Move | None]]:
+        """The states with the move that was made in each; the last state has None if a spawn led to it.
+
+        Raises `BoardError` if a slide is not allowed, or a cell is not empty.
+        """
+        state = self.start
+        for number, move in enumerate(self.moves, 1):
+            yield state, move
+            after = game.slides(state).get(move.direction)
+            if after is None:
+                raise BoardError(f"move {number}: {move.direction} is not allowed on {game.format(state)}")
+            if move.cell is None:
+                return
+            if not 0 <= move.cell < game.cells or after[move.cell] or move.cell in game.walls:
+                raise BoardError(
+                    f"move {number}: no tile can be spawned on cell {move.cell} of {game.format(after)}"
+                )
+            state = (*after[: move.cell], move.exponent, *after[move.cell + 1 :])
+        yield state, None
+
+    def as_dict(self, game: Game) -> dict[str, Any]:
+        """As plain JSON values."""
+        moves = [
+            [one.direction] if one.cell is None else [one.direction, one.cell, 1 << one.exponent]
+            for one in self.moves
+        ]
+        return {
+            "format": FORMAT, "version": VERSION, "game": game.identity, "start": game.format(self.start),
+            "moves": moves,
+        }  # fmt: skip
+
+
+def record_text(game: Game, record: Record) -> str:
+    """A saved game as JSON text, which `parse_game` and `parse_record` read."""
+    return json.dumps(record.as_dict(game)) + "\n"
+
+
+@dataclass(frozen=True)
+class Position:
+    """One position of a written game.
+
+    Attributes
+    ----------
+    tiles:
+        Exponents by cells, 0 for an empty cell or a wall, `X` for an unmergeable tile.  The tiles may be
+        larger than those of the game that a table holds.
+    slide:
+        The slide that was made; None if it is not known, or none was made.
+    problem:
+        Why the slide is not known, in one sentence; empty at the end of a game.
+    """
+
+    tiles: Cells
+    slide: str | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class WrittenGame:
+    """A written game of any form.
+
+    Attributes
+    ----------
+    form:
+        `FORMAT`, `REPLAY` or `POSITIONS`.
+    positions:
+        The positions with the player to move, in order.
+    """
+
+    form: str
+    positions: tuple[Position, ...]
+
+
+Reader = Callable[[str], Cells]
+"""Reads one board as text: exponents, with `X` for unmergeable tiles.  Raises `BoardError`."""
+
+
+def parse_game(game: Game, text: str, read: Reader) -> WrittenGame:
+    """The positions and slides of a written game in any of the three forms.
+
+    Parameters
+    ----------
+    game:
+        A game with the shape and the walls of the boards.
+    read:
+        Reads a board of a saved game or of a list of positions.
+
+    Raises
+    ------
+    BoardError
+        If the text is none of the forms, is longer than 1 MiB or 100,000 positions, or if a move or a line
+        is impossible: the sentence has its number.
+    """
+    if len(text.encode(errors="replace")) > MOST_TEXT:
+        raise BoardError(f"a written game of more than {MOST_TEXT:,} bytes is not read")
+    begun = text.lstrip("\ufeff \t\r\n")
+    if begun.startswith("replay"):
+        return WrittenGame(REPLAY, _all_of(_replay(game, begun.rstrip("\r\n"))))
+    saved = _saved(begun)
+    if saved is not None:
+        return WrittenGame(FORMAT, _all_of(_saved_positions(game, saved, read)))
+    return WrittenGame(POSITIONS, _all_of(_listed(game, begun, read)))
+
+
+def _all_of(positions: Iterator[Position]) -> tuple[Position, ...]:
+    """The positions of a game.  Raises `BoardError` if there are too many."""
+    found = tuple(islice(positions, MOST_POSITIONS + 1))
+    if len(found) > MOST_POSITIONS:
+        raise BoardError(f"a written game of more than {MOST_POSITIONS:,} positions is not read")
+    return found
+
+
+def parse_record(game: Game, text: str) -> Record:
+    """A saved game of this game, as `record_text` writes it.
+
+    Raises `BoardError` if it is not one, if it is of another game, or if a move is not allowed.
+    """
+    saved = _saved(text.strip()) if len(text) <= MOST_TEXT else None
+    if saved is None:
+        raise BoardError("this is not a saved game: save one with tilebase, or review it as a text")
+    if saved.get("game") not in (None, game.identity):
+        raise BoardError(f"the game was saved in another game than {game}")
+    record = Record(game.parse(_text_of(saved, "start")), tuple(_moves(saved)))
+    for _ in record.states(game):
+        pass
+    return record
+
+
+def text_of(game: Game, tiles: Sequence[int]) -> str:
+    """A written board as text: ``2,x/0,8``."""
+    words = [_word(game, cell, e) for cell, e in enumerate(tiles)]
+    width = game.shape[-1]
+    return "/".join(",".join(words[at : at + width]) for at in range(0, len(words), width))
+
+
+def slide_tiles(game: Game, tiles: Cells, direction: str) -> Cells:
+    """The board after a slide by the plain rules; it may be unchanged."""
+    board = list(tiles)
+    for segment in game.segments[direction]:
+        merged = merge_line([tiles[cell] for cell in segment], X)
+        for cell, exponent in zip(segment, merged, strict=True):
+            board[cell] = exponent
+    return tuple(board)
+
+
+def _word(game: Game, cell: int, exponent: int) -> str:
+    if cell in game.walls:
+        return "#"
+    return "x" if exponent == X else tile_text(exponent) if exponent else "0"
+
+
+def _moved(game: Game, tiles: Cells, move: Move, number: int) -> Cells:
+    """The position after a move with a spawn, by the plain rules.  Raises `BoardError`."""
+    if move.direction not in game.directions:
+        known = ", ".join(game.directions)
+        raise BoardError(f"move {number}: {shown(move.direction, 40)!r} is no slide: write {known}")
+    after = slide_tiles(game, tiles, move.direction)
+    if after == tiles:
+        raise BoardError(f"move {number}: {move.direction} changes nothing on {text_of(game, tiles)}")
+    return after if move.cell is None else _spawned(game, after, move.cell, move.exponent, f"move {number}")
+
+
+def _spawned(game: Game, tiles: Cells, cell: int, exponent: int, where: str) -> Cells:
+    if not 0 <= cell < game.cells or tiles[cell] or cell in game.walls:
+        raise BoardError(f"{where}: no tile can be spawned on cell {cell} of {text_of(game, tiles)}")
+    return (*tiles[:cell], exponent, *tiles[cell + 1 :])
+
+
+# -- saved games -----------------------------------------------------------------------------------
+
+
+def _saved(text: str) -> dict[str, Any] | None:
+    """The members of a saved game; None if the text is none.  Raises `BoardError` for another version."""
+    if not text.startswith("{"):
+        return None
+    try:
+        found = parse_json(text, "the saved game")
+    except CorruptError as error:
+        if f'"{FORMAT}"' in text:
+            raise BoardError(str(error)) from error
+        return None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        return None
+    if found.get("version") != VERSION:
+        version = shown(repr(found.get("version")), 40)
+        raise BoardError(f"the saved game is of version {version}, this program reads {VERSION}: update it")
+    return found
+
+
+def _saved_positions(game: Game, saved: dict[str, Any], read: Reader) -> Iterator[Position]:
+    tiles = read(_text_of(saved, "start"))
+    move = None
+    for number, move in enumerate(_moves(saved), 1):
+        yield Position(tiles, move.direction)
+        tiles = _moved(game, tiles, move, number)
+    if move is None or move.cell is not None:
+        yield Position(tiles)
+
+
+def _text_of(saved: dict[str, Any], name: str) -> str:
+    if not isinstance(saved.get(name), str):
+        raise BoardError(f"the {name} of the saved game is missing")
+    return str(saved[name])
+
+
+def _moves(saved: dict[str, Any]) -> Iterator[Move]:
+    moves = saved.get("moves")
+    if not isinstance(moves, list):
+        raise BoardError("the moves of the saved game are missing")
+    for number, move in enumerate(moves, 1):
+        yield _move(move, number, last=number == len(moves))
+
+
+def _move(move: Any, number: int, *, last: bool) -> Move:
+    match move:
+        case [str(direction)] if last:
+            return Move(direction)
+        case [str(direction), int(cell), 2 | 4 as tile] if type(cell) is int and type(tile) is int:
+            return Move(direction, cell, exponent_of(tile))
+    raise BoardError(
+        f'move {number} of the saved game is {shown(json.dumps(move), 60)}: write ["left", 5, 2], a slide, a '
+        "cell and the tile 2 or 4"
+    )
+
+
+# -- replays ---------------------------------------------------------------------------------------
+
+
+def _replay(game: Game, text: str) -> Iterator[Position]:
+    """The positions of a replay of 2048verse.com."""
+    if len(game.shape) != 2 or max(game.shape) > 4:
+        raise BoardError(f"a replay of 2048verse has at most 4x4 cells, but the board is {game.shape_text}")
+    spawns = text[_header(game, text) :]
+    if len(spawns) < 2:
+        raise BoardError("the replay ends before its second tile: paste all of it")
+    tiles: Cells = (0,) * game.cells
+    for number, character in enumerate(spawns, -1):
+        move = _replayed(game, character, number)
+        if number > 0:
+            yield Position(tiles, move.direction)
+            tiles = _moved(game, tiles, move, number)
+        else:
+            assert move.cell is not None
+            tiles = _spawned(game, tiles, move.cell, move.exponent, f"start tile {number + 2}")
+    yield Position(tiles)
+
+
+def _header(game: Game, text: str) -> int:
+    """How many characters stand before the first spawn.  Raises `BoardError` for another shape."""
+    named = re.fullmatch(r" ?([1-9]x[1-9]) ?", text[6:10])
+    if game.shape_text == "4x4":
+        return 10 if named and named[1] == "4x4" else 7  # no game begins with the spawns 4x4
+    if named is None:
+        raise BoardError(
+            f"the replay is of a 4x4 board, but the table's is {game.shape_text}: its replays begin with "
+            f"replay {game.shape_text}"
+        )
+    if named[1] != game.shape_text:
+        raise BoardError(f"the replay is of a {named[1]} board, but the table's is {game.shape_text}")
+    return 10
+
+
+def _replayed(game: Game, character: str, number: int) -> Move:
+    where = f"move {number}" if number > 0 else f"start tile {number + 2}"
+    index = ALPHABET.find(character)
+    if index < 0:
+        raise BoardError(f"{where}: the character {shown(repr(character), 20)} is not part of a replay")
+    row, column = index & 3, index >> 2 & 3
+    rows, columns = game.shape
+    if row >= rows or column >= columns:
+        raise BoardError(
+            f"{where}: a tile in row {row + 1}, column {column + 1}, on a {game.shape_text} board"
+        )
+    return Move(REPLAY_SLIDES[index >> 5], row * columns + column, 1 + (index >> 4 & 1))
+
+
+# -- lists of positions ----------------------------------------------------------------------------
+
+
+def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
+    boards: list[tuple[int, Cells]] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            try:
+                boards.append((number, read(line.strip())))
+            except (BoardError, GameError) as error:
+                raise BoardError(f"line {number}: {error}") from error
+    if not boards:
+        raise BoardError("there is no game to review: the text is empty")
+    for at, (number, tiles) in enumerate(boards[:-1]):
+        following = boards[at + 1]
+        last = at == len(boards) - 2
+        found = _slides_to(game, tiles, following[1], ended=last)
+        if len(found) == 1:
+            yield Position(tiles, found[0])
+            if last and following[1] == slide_tiles(game, tiles, found[0]):
+                return  # the last line is the board after the last slide, not a position
+        elif found:
+            words = f"{', '.join(found[:-1])} and {found[-1]}"
+            yield Position(tiles, None, f"{words} may have led from line {number} to line {following[0]}")
+        else:
+            problem = f"no slide and spawn lead from line {number} to line {following[0]}, which starts anew"
+            yield Position(tiles, None, problem)
+    yield Position(boards[-1][1])
+
+
+def _slides_to(game: Game, tiles: Cells, following: Cells, *, ended: bool) -> list[str]:
+    """The slides that lead to a position with one spawn; if `ended`, also without a spawn.
+
+    Of slides with the same result only one is named.
+    """
+    found: dict[Cells, str] = {}
+    for direction in game.directions:
+        after = slide_tiles(game, tiles, direction)
+        changed = [cell for cell in range(game.cells) if after[cell] != following[cell]]
+        one = len(changed) == 1 and not after[changed[0]] and following[changed[0]] in (1, 2)
+        if after != tiles and (one or (ended and not changed)):
+            found.setdefault(after, direction)
+    return list(found.values())

@@ -1,0 +1,285 @@
+"""Reviewing a written game with a table: which slides lost how much."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilebase.errors import BoardError, MissingBoardError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.records import Position, X, parse_game, text_of
+from tilebase.objectives.values import Below, Found, Unit, loss_text, value_document
+from tilebase.tables.answers import Answer
+from tilebase.tables.folders import TableFolder
+from tilebase.tables.large_tiles import read_tiles
+from tilebase.tables.probe import Table
+from tilebase.tables.real_boards import RealAnswer, RealSlide, probe_any
+
+MOST_DROPS = 10
+"""How many of the largest losses a review names."""
+
+
+@dataclass(frozen=True)
+class ReviewedMove:
+    """One position of a written game, with what the table says of it.
+
+    Attributes
+    ----------
+    number:
+        1 for the first position.
+    board:
+        The position, with the player to move.
+    slide:
+        The slide that was made; None if it is not known, or none was made.
+    best:
+        The best slides, ties included; none if the table does not hold the position.
+    value, slide_value:
+        The value of the position, and that of the slide; None if not known.
+    loss:
+        The best value minus that of the slide: 0 for each of the best slides.  See `review` for bounds.
+        None if not known.
+    problem:
+        Why something is not known, in one sentence.
+    """
+
+    number: int
+    board: str
+    slide: str | None = None
+    best: tuple[str, ...] = ()
+    value: Found | None = None
+    slide_value: Found | None = None
+    loss: float | None = None
+    problem: str | None = None
+
+    @property
+    def agreed(self) -> bool:
+        """Whether the slide is one of the best."""
+        return self.slide is not None and self.slide in self.best and self.loss is not None
+
+    def as_dict(self, unit: Unit) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "number": self.number,
+            "board": self.board,
+            "slide": self.slide,
+            "best": list(self.best),
+            "value": None if self.value is None else value_document(self.value, unit),
+            "slide_value": None if self.slide_value is None else value_document(self.slide_value, unit),
+            "loss": self.loss,
+            "loss_text": None if self.loss is None else loss_text(self.loss, unit),
+            "problem": self.problem,
+        }
+
+
+@dataclass(frozen=True)
+class Review:
+    """A written game and what each slide lost.
+
+    Attributes
+    ----------
+    form:
+        ``"tilebase game"``, ``"2048verse replay"`` or ``"positions"``.
+    meaning, unit:
+        What the values mean, in words, and what they count.
+    moves:
+        One entry for each position, in order.
+    """
+
+    form: str
+    meaning: str
+    unit: Unit
+    moves: tuple[ReviewedMove, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Review of {self.form}: {self.agreed} of {self.reviewed} slides agree, {self.unknown} unknown>"
+        )
+
+    @property
+    def losses(self) -> list[float]:
+        """The losses of the slides whose value is known."""
+        return [move.loss for move in self.moves if move.loss is not None]
+
+    @property
+    def reviewed(self) -> int:
+        """How many slides have a known loss."""
+        return len(self.losses)
+
+    @property
+    def unknown(self) -> int:
+        """How many slides were made whose loss is not known."""
+        return sum(move.slide is not None and move.loss is None for move in self.moves)
+
+    @property
+    def agreed(self) -> int:
+        """How many slides are among the best."""
+        return sum(move.agreed for move in self.moves)
+
+    @property
+    def agreement(self) -> float | None:
+        """The part of the reviewed slides that are among the best; None if no slide was reviewed."""
+        return self.agreed / self.reviewed if self.reviewed else None
+
+    @property
+    def total_loss(self) -> float:
+        """The sum of the losses."""
+        return sum(self.losses)
+
+    @property
+    def mean_loss(self) -> float | None:
+        """The mean of the losses; None if no slide was reviewed."""
+        return self.total_loss / self.reviewed if self.reviewed else None
+
+    @property
+    def longest_run(self) -> int:
+        """The most slides in a row that are among the best; a slide that is not known ends a run."""
+        return longest_run(move.agreed for move in self.moves)
+
+    @property
+    def drops(self) -> list[ReviewedMove]:
+        """The slides that lost most, at most ten, the largest loss first."""
+        lost = [move for move in self.moves if move.loss]
+        return sorted(lost, key=lambda move: (-(move.loss or 0), move.number))[:MOST_DROPS]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "form": self.form,
+            "meaning": self.meaning,
+            "unit": self.unit,
+            "positions": len(self.moves),
+            "reviewed": self.reviewed,
+            "unknown": self.unknown,
+            "agreed": self.agreed,
+            "agreement": self.agreement,
+            "total_loss": self.total_loss,
+            "total_loss_text": loss_text(self.total_loss, self.unit),
+            "mean_loss": self.mean_loss,
+            "mean_loss_text": None if self.mean_loss is None else loss_text(self.mean_loss, self.unit),
+            "longest_run": self.longest_run,
+            "moves": [move.as_dict(self.unit) for move in self.moves],
+            "drops": [move.number for move in self.drops],
+        }
+
+
+def review(table: Table, text: str, objective: str | None = None) -> Review:
+    """What each slide of a written game lost.
+
+    The loss of a slide is the best value minus its own, and 0 for each of the best slides.  Of proved bounds
+    it is the difference of the bounds, and of intervals that of their midpoints: these differences are not
+    proved.  If the table leaves out the board that the slide leads to, the loss is at least what is given.
+
+    Parameters
+    ----------
+    table:
+        Any table.  If its game has x that move, the boards are real boards, as for `Table.probe_real`.
+    text:
+        A saved game, a replay of 2048verse.com, or a list of positions, one a line.  Slides are made by the
+        plain rules, so the game may begin before the table's and go on after it.  Positions that the
+        table does not hold count as unknown.
+    objective:
+        As for `Table.probe`.
+
+    Raises
+    ------
+    BoardError
+        If the text is not a written game; the sentence has the number of the move or line.
+    UsageError
+        If the table has no such objective.
+    CorruptError
+        If a file of the table is damaged.
+    """
+    meaning, unit = table.meaning(objective), table.unit(objective)
+    written = parse_game(table.game, text, lambda board: read_written(table.game, board))
+    moves = [
+        _reviewed(table, position, number, objective) for number, position in enumerate(written.positions, 1)
+    ]
+    return Review(written.form, meaning, unit, tuple(moves))
+
+
+def review_tables(tables: TableFolder, text: str, objective: str | None = None) -> dict[str, Review]:
+    """``reviews[name]``: the review with each table of a folder that knows a slide of the game.
+
+    Tables of boards of another shape are left out, and tables without the objective.  Raises `BoardError` if
+    no table can read the text, and `MissingObjectiveError` if no table has the objective.
+    """
+    fitting = tables.tables if objective is None else tables.with_objective(objective)
+    found: dict[str, Review] = {}
+    problem: BoardError | None = None
+    for name, table in fitting.items():
+        try:
+            found[name] = review(table, text, objective)
+        except BoardError as error:
+            problem = error
+    if not found and problem is not None:
+        raise problem
+    return {name: one for name, one in found.items() if one.reviewed}
+
+
+def read_written(game: Game, board: str) -> Cells:
+    """A board of a written game: a real board with any tiles, or one of the game, maybe with x.
+
+    Raises `BoardError`.
+    """
+    tiles = read_tiles(game, board)
+    if tiles is not None:
+        return tiles
+    return tuple(X if game.is_x(e) else e for e in Board.read(game, board).cells)
+
+
+def find_loss(answer: Answer | RealAnswer, direction: str) -> float | None:
+    """The best value minus that of a slide, as `review` says; None if it is not known."""
+    slide = next((one for one in answer.slides if one.direction == direction), None)
+    if slide is None or (isinstance(slide, RealSlide) and slide.merges_large):
+        return None
+    if isinstance(answer.value, Below):
+        return None
+    if direction in answer.best:
+        return 0.0
+    if isinstance(slide.value, Below):
+        return max(float(answer.value) - slide.value.bound, 0.0) if slide.value.reached else None
+    return max(float(answer.value) - float(slide.value), 0.0)
+
+
+def longest_run(agreed: Iterable[bool]) -> int:
+    """The most true values in a row.
+
+    >>> longest_run([True, False, True, True])
+    2
+    """
+    longest = run = 0
+    for one in agreed:
+        run = run + 1 if one else 0
+        longest = max(longest, run)
+    return longest
+
+
+def _reviewed(table: Table, position: Position, number: int, objective: str | None) -> ReviewedMove:
+    board, made = text_of(table.game, position.tiles), position.slide
+    problem = position.problem or None
+    try:
+        answer = probe_any(table, board, objective)
+    except (BoardError, MissingBoardError) as error:
+        return ReviewedMove(number, board, made, problem=problem or str(error))
+    if made is None:
+        return ReviewedMove(number, board, None, answer.best, answer.value, problem=problem)
+    value = next((one.value for one in answer.slides if one.direction == made), None)
+    loss = find_loss(answer, made)
+    return ReviewedMove(
+        number, board, made, answer.best, answer.value, value, loss, _why(answer.slides, made, value, loss)
+    )
+
+
+def _why(slides: Sequence[Any], made: str, value: Found | None, loss: float | None) -> str | None:
+    """What is not known of a slide, in one sentence; None if its value is known."""
+    slide = next((one for one in slides if one.direction == made), None)
+    if slide is None:
+        return f"the game of the table does not allow {made} here"
+    if isinstance(slide, RealSlide) and slide.merges_large:
+        return f"{made} merges two large tiles, which the table does not know"
+    if isinstance(value, Below):
+        less = "" if loss is None else ": the loss is at least this"
+        return f"the table leaves out what {made} leads to{less}"
+    return None

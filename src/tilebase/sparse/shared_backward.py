@@ -1,0 +1,167 @@
+"""The backward pass shared out: pieces of a layer are some of its chunks.
+
+The process that runs the pass cuts a layer into spans of chunks.  A worker loads the two layers above, once
+for all pieces of the layer that it does, solves its span, and writes the encoded chunks as a parcel file.
+The first process copies the chunks into the value file, in order: so the file is the one that it would have
+written alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.pieces import Piece
+from tilebase.files.format import Chunk
+from tilebase.files.parcels import ParcelFile, ParcelWriter
+from tilebase.files.reachable import Reachable, StoredBoards
+from tilebase.files.solved import StoredValues
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import Piece as PieceSummary
+from tilebase.sparse import backward
+
+SHARED_KEYS = 1 << 19
+"""Layers of fewer afterstates are solved by the process that runs the pass: sharing them takes longer."""
+
+Summaries = list[list[PieceSummary]]
+"""For each objective, the summary of each chunk of a piece."""
+
+
+class _ReadValues(StoredValues):
+    """Files of values that are only read, without their journal."""
+
+    def __init__(self, folder: Path, objective: Objective) -> None:
+        self.folder, self.objective = folder, objective
+        self.layers, self.checksums = {}, {}
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class SolveJob:
+    """Solves spans of chunks in a worker process: a `cluster.pieces.Job`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        game: Game,
+        objectives: Sequence[Objective],
+        sizes: Mapping[int, int],
+        *,
+        release: bool,
+        memory: int,
+        threads: int,
+    ) -> None:
+        self._parameters = (folder, game, tuple(objectives), dict(sizes), release, memory, threads)
+        self._lock = threading.Lock()
+        self._pass: backward.BackwardPass | None = None
+        self._boards: dict[int, StoredBoards] = {}
+        self._idle: list[Any] = []
+
+    def __reduce__(self) -> Any:
+        folder, game, objectives, sizes, release, memory, threads = self._parameters
+        options = {"release": release, "memory": memory, "threads": threads}
+        return _solve_job, (folder, game, objectives, sizes, options)
+
+    def do(self, piece: Piece) -> Summaries:
+        """Solve the chunks [begin, end) of a layer, write their values, and return their summaries."""
+        with self._lock:  # one thread loads the layers above, and the others wait for it
+            engine = self._engine()
+            keys, above = self._layers(engine, piece.total)
+            worker = self._idle.pop() if self._idle else engine.new_worker()
+        part = engine.solve_span(worker, piece.total, keys, range(piece.begin, piece.end), above, None)
+        self._idle.append(worker)
+        with ParcelWriter(engine.path / piece.writes) as file:
+            for chunks in part.chunks:
+                for chunk in chunks:
+                    file.add(chunk.frame)
+        return part.summaries
+
+    def _engine(self) -> backward.BackwardPass:
+        if self._pass is None:
+            folder, game, objectives, sizes, release, memory, threads = self._parameters
+            stored = [_ReadValues(folder / "values" / one.label, one) for one in objectives]
+            self._pass = backward.BackwardPass(
+                folder, game, stored, memory=memory, threads=threads, lean=False, release=release
+            )
+            self._pass.begin(Reachable(folder, sizes, game))
+        return self._pass
+
+    def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[StoredBoards, backward.Above]:
+        """The boards of a layer, and the layers above; those of other sums are released."""
+        if total not in self._boards:
+            for boards in self._boards.values():
+                boards.file.close()
+            self._boards = {total: engine.space.boards(total)}
+        return self._boards[total], engine.layers_above(total)
+
+
+def _solve_job(
+    folder: Path, game: Game, objectives: Sequence[Objective], sizes: Mapping[int, int], options: Any
+) -> SolveJob:
+    return SolveJob(folder, game, objectives, sizes, **options)
+
+
+class SharedLayers:
+    """Shares the layers of a backward pass out to an executor."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        folder: Path,
+        game: Game,
+        objectives: Sequence[Objective],
+        sizes: Mapping[int, int],
+        *,
+        release: bool,
+    ) -> None:
+        self.executor, self.folder = executor, folder
+        self.objectives = tuple(objectives)
+        self._job = SolveJob(
+            folder.resolve(), game, objectives, sizes, release=release, memory=executor.memory,
+            threads=executor.threads_each,
+        )  # fmt: skip
+
+    def wants(self, n: int) -> bool:
+        """Whether a layer of n afterstates is large enough to be shared out."""
+        return n >= SHARED_KEYS
+
+    def parts(self, total: int, keys: StoredBoards) -> Iterator[backward.Part]:
+        """The parts of a layer, in order.  Raises what a worker raises."""
+        spans = backward.spans_of(keys, self.executor.threads)
+        pieces = [self._piece(total, number, span) for number, span in enumerate(spans)]
+        try:
+            with closing(self.executor.map(self._job, pieces)) as results:
+                for piece, summaries in zip(pieces, results, strict=True):
+                    yield self._part(piece, keys, summaries)
+                    (self.folder / piece.writes).unlink()
+        finally:
+            for piece in pieces:
+                (self.folder / piece.writes).unlink(missing_ok=True)
+
+    def _piece(self, total: int, number: int, span: range) -> Piece:
+        names = [f"values/{one.label}/{{:06d}}.val" for one in self.objectives]
+        reads = [f"afterstates/{total:06d}.tbl"]
+        for above in (total + 2, total + 4):
+            reads += [f"afterstates/{above:06d}.tbl", *(name.format(above) for name in names)]
+        folder = names[0].rpartition("/")[0]
+        return Piece(
+            "solve", total, span.start, span.stop, tuple(reads), f"{folder}/.{total:06d}-{number:06d}.part"
+        )
+
+    def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> backward.Part:
+        rows = keys.file.index[piece.begin : piece.end]
+        firsts, counts = rows["first"].tolist(), rows["keys"].tolist()
+        with ParcelFile(self.folder / piece.writes) as file:
+            frames = [file.read(number).tobytes() for number in range(len(file))]
+        width = len(rows)
+        chunks = [
+            [Chunk(*row) for row in zip(firsts, counts, frames[at : at + width], strict=True)]
+            for at in range(0, len(frames), width)
+        ]
+        return backward.Part(chunks, summaries, (0, 0, 0))

@@ -1,0 +1,510 @@
+"""The forward pass shared out: a layer is made by four steps, each of which is cut into pieces.
+
+    spawn    some chunks of a source layer      -> ranks of states, by window
+    slide    a window of states                 -> their counts; ranks of afterstates, by window
+    unite    a window of afterstates            -> their counts and keys
+    encode   a range of keys, of whole chunks   -> the chunks of the layer file
+
+A window is a range of ranks of the layer, of whole blocks (`sparse.bitset`).  Workers hand ranks to each
+other through parcel files, one stream (`_kernels.exchange`) for each window.  The last parcel of a file holds
+keys, if any are kept.  A piece of the next step reads its window's streams of all files of the step before,
+and sets bits.  So neither the order nor repetitions matter, and the keys come out sorted.
+
+The process that runs the pass holds no boards.  It copies the chunks into the layer file, in order: so the
+file is the one that it would have written alone.  It does small layers itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import accumulate, chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._kernels import exchange, forward, rank
+from tilebase._kernels.arguments import Source, Target
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.pieces import Piece
+from tilebase.errors import ResourceError
+from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile
+from tilebase.files.keys import JOB_CHUNKS, BoardCheck, decode, encode
+from tilebase.files.parcels import ParcelFile, ParcelWriter
+from tilebase.game.compiled import CompiledGame
+from tilebase.game.game import Game
+from tilebase.runtime.resources import OVERHEAD
+from tilebase.sparse.bitset import PAGE_BYTES, PIECE_WORDS, block_bits_for
+from tilebase.sparse.maps import Layout, Layouts, Worker
+
+Array = npt.NDArray[Any]
+
+SHARED_RANKS = 1 << 26
+"""Layers of fewer ranks are made by the process that runs the pass: sharing them takes longer."""
+PIECES = 4
+"""Pieces of a step for each thread of the workers, so that all of them end at about the same time."""
+LEAST_RANKS = 1 << 22
+"""Ranks of a window at least: fewer take less time than handing over a piece."""
+LEAST_CHUNKS = 8
+"""The same for the chunks of a piece that spawns."""
+MOST_ARENA = 1 << 28
+"""Most bytes of the arena of a thread."""
+ROW = np.dtype([("first", "<u8"), ("keys", "<u8")])
+"""Of a chunk: its first key and its number of keys."""
+
+
+def blocks_of(size: int) -> int:
+    """How many blocks a layer of so many ranks has."""
+    return max(1, -(-size >> block_bits_for(size)))
+
+
+def least_arena(size: int) -> int:
+    """Bytes that the arena of a thread needs at least, for a layer of so many ranks."""
+    return 4 * max(blocks_of(size), 256) * PAGE_BYTES
+
+
+class _Buffers:
+    """Memory of one thread of a worker."""
+
+    def __init__(self) -> None:
+        self.worker = Worker()
+        self._bits = np.zeros(0, dtype=np.uint64)
+        self.parcel = np.zeros(0, dtype=np.uint8)
+        self.block = np.zeros(0, dtype=np.uint64)  # the bits of one block
+        self.stream = np.zeros(0, dtype=np.uint8)
+
+    def bits(self, words: int) -> Array:
+        """A window of so many words, cleared."""
+        if len(self._bits) < words:
+            self._bits = np.zeros(0, dtype=np.uint64)  # release the old memory first
+            self._bits = np.zeros(words, dtype=np.uint64)
+        found = self._bits[:words]
+        found[:] = 0
+        return found
+
+
+class _Window:
+    """A range of ranks of a layer as bits."""
+
+    def __init__(self, layout: Layout, number: int, width: int, buffers: _Buffers) -> None:
+        size = layout.layer.size
+        self.layout, self._buffers = layout, buffers
+        self.block_bits = block_bits_for(size)
+        self.windows = -(-blocks_of(size) // width)
+        self.number = number
+        self.begin = number * width << self.block_bits
+        self.end = min((number + 1) * width << self.block_bits, size)
+        self.bits = buffers.bits(width << self.block_bits - 6)
+
+    def read(self, path: Path) -> None:
+        """Set the bits of the ranks that a piece of the step before has found for this window."""
+        buffers = self._buffers
+        with ParcelFile(path) as file:
+            numbers = range(self.number, len(file) - 1, self.windows)
+            largest = int(file.sizes()[numbers].max(initial=0))
+            if len(buffers.parcel) < largest:
+                buffers.parcel = np.empty(largest * 5 // 4, dtype=np.uint8)
+            for number in numbers:
+                exchange.unpack_offsets(file.read(number, buffers.parcel), self.block_bits, self.bits)
+
+    def mark(self, keys: Array) -> None:
+        """Set the bits of those of some boards that lie in this window."""
+        ranks = self.layout.index.rank(self.layout.layer, keys)
+        mine = ranks[(ranks >= self.begin) & (ranks < self.end)] - np.uint64(self.begin)
+        rank.set_bits(mine, len(mine), np.uint64(0), self.bits)
+
+    @property
+    def source(self) -> Source:
+        """The set, to be read by kernels."""
+        return Source(self.bits, np.uint64(self.begin), self.layout.listing)
+
+    def keys(self, codes: int) -> tuple[Array, Array]:
+        """All boards in order, and how many have each largest exponent."""
+        ones = np.empty(-(-len(self.bits) // PIECE_WORDS), dtype=np.uint64)
+        rank.popcounts(self.bits, PIECE_WORDS, ones)
+        n = int(ones.sum())
+        keys, counts = np.empty(n + 64, dtype=np.uint64), np.zeros(codes, dtype=np.int64)
+        maxima = np.empty(forward.BATCH, dtype=np.uint8)
+        if n:
+            ends = np.uint64(self.begin), np.uint64(self.end)
+            forward.list_layer(self.source, *ends, keys, maxima, counts)
+        return keys[:n], counts
+
+
+class _Outbox:
+    """Ranks on their way from a piece to the windows of a layer."""
+
+    def __init__(
+        self, file: ParcelWriter, layout: Layout, width: int, buffers: _Buffers, nbytes: int
+    ) -> None:
+        size = layout.layer.size
+        self._file, self._width, self._buffers = file, width, buffers
+        self._blocks, self._block_bits = blocks_of(size), block_bits_for(size)
+        self._ranking = layout.ranking
+        arena = buffers.worker.arena
+        if not nbytes <= arena.pages * PAGE_BYTES <= 2 * nbytes:
+            arena = buffers.worker.arena = type(arena)(0)  # release the old memory first
+            arena = buffers.worker.arena = type(arena)(nbytes)
+        self._arena = arena
+        arena.reset(self._blocks)
+        if len(buffers.block) != 1 << self._block_bits - 6:
+            buffers.block = np.zeros(1 << self._block_bits - 6, dtype=np.uint64)
+        most = 4 * len(arena.data) + exchange.HEAD * self._blocks
+        if len(buffers.stream) < most:
+            buffers.stream = np.empty(most, dtype=np.uint8)
+
+    @property
+    def target(self) -> Target:
+        """What kernels fill; another one after each `flush`."""
+        pages = self._arena.pages_for(self._block_bits)
+        return Target(self._ranking, False, np.zeros(0, dtype=np.uint64), pages)
+
+    def flush(self) -> None:
+        """Write what the arena holds, one parcel for each window."""
+        arena, block, out = self._arena, self._buffers.block, self._buffers.stream
+        pages = arena.by_block(self._blocks)
+        for first in range(0, self._blocks, self._width):
+            last = min(first + self._width, self._blocks)
+            n = exchange.pack_offsets(first, last, self._block_bits, arena.data, *pages, block, out)
+            self._file.add(out[:n])
+        arena.reset(self._blocks)
+
+
+class CountJob:
+    """Does the steps of the forward pass in a worker process: a `cluster.pieces.Job`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        game: Game,
+        starts: dict[int, Array],
+        *,
+        lookahead: bool,
+        keep_states: bool,
+        arena: int,
+    ) -> None:
+        """`starts`: the canonical start boards by sum; `arena`: bytes of the arena of each thread."""
+        self._folder, self._game, self._starts = folder, game, starts
+        self._options = {"lookahead": lookahead, "keep_states": keep_states, "arena": arena}
+        self._lookahead, self._keep_states, self._arena = lookahead, keep_states, arena
+        self._lock = threading.Lock()
+        self._compiled: CompiledGame | None = None
+        self._layout: Layout | None = None
+        self._idle: list[_Buffers] = []
+
+    def __reduce__(self) -> Any:
+        return _count_job, (self._folder, self._game, self._starts, self._options)
+
+    def do(self, piece: Piece) -> Any:
+        """Do a piece of any step; the methods say what it returns."""
+        steps = {"spawn": self._spawn, "slide": self._slide, "unite": self._unite}
+        with self._buffers() as buffers, ParcelWriter(self._folder / piece.writes) as file:
+            if piece.step in steps:
+                return steps[piece.step](piece, self._at(piece.total), buffers, file)
+            return self._encode(piece, file)
+
+    def _at(self, total: int) -> Layout:
+        """The layout of the layer that is made now."""
+        with self._lock:
+            if self._compiled is None:
+                self._compiled, self._layouts = CompiledGame(self._game), Layouts(self._game)
+                self._check = BoardCheck(self._game)
+            if self._layout is None or self._layout.layer.total != total:
+                self._layout = None  # release the old memory first
+                self._layout = self._layouts.at(total)
+            return self._layout
+
+    @contextmanager
+    def _buffers(self) -> Iterator[_Buffers]:
+        try:
+            found = self._idle.pop()
+        except IndexError:
+            found = _Buffers()
+        try:
+            yield found
+        finally:
+            self._idle.append(found)
+
+    @property
+    def _rules(self) -> Any:
+        assert self._compiled is not None
+        return self._compiled.rules
+
+    def _spawn(self, piece: Piece, layout: Layout, buffers: _Buffers, file: ParcelWriter) -> int:
+        """Put a tile on the afterstates in some chunks; the bytes that were written."""
+        (name,) = piece.reads
+        before = int(Path(name).stem)
+        exponent = (piece.total - before).bit_length() - 1
+        out = _Outbox(file, layout, piece.width, buffers, self._arena)
+        with LayerFile(self._folder / name) as source:
+            for at in range(piece.begin, piece.end, JOB_CHUNKS):
+                chunks = range(at, min(at + JOB_CHUNKS, piece.end))
+                keys = np.concatenate([source.keys(chunk, decode) for chunk in chunks])
+                self._check.demand(keys, before, source.path)
+                position = 0
+                while True:
+                    position = forward.spawn_map(
+                        keys, position, exponent, self._rules, out.target, buffers.worker.scratch
+                    )
+                    if position == len(keys):
+                        break
+                    out.flush()
+        out.flush()
+        file.add(b"")
+        return file.nbytes
+
+    def _slide(
+        self, piece: Piece, layout: Layout, buffers: _Buffers, file: ParcelWriter
+    ) -> tuple[Array, int, int]:
+        """Slide the states of a window: their counts, how many there are, and the bytes written."""
+        window = _Window(layout, piece.begin, piece.width, buffers)
+        for name in piece.reads:
+            window.read(self._folder / name)
+        if piece.total in self._starts and not self._game.start_afters:
+            window.mark(self._starts[piece.total])
+        counts = np.zeros((self._game.max_code + 1, 5), dtype=np.int64)
+        if not (self._lookahead and self._game.ended(piece.total)):  # else the next slide is the last one
+            out = _Outbox(file, layout, piece.width, buffers, self._arena)
+            self._slide_all(window, layout, buffers, out, counts)
+        keys = np.zeros(0, dtype=np.uint64)
+        if self._keep_states:
+            keys, _ = window.keys(self._game.max_code + 1)
+        file.add(keys)
+        return counts, len(keys), file.nbytes
+
+    def _slide_all(
+        self, window: _Window, layout: Layout, buffers: _Buffers, out: _Outbox, counts: Array
+    ) -> None:
+        worker, source = buffers.worker, window.source
+        worker.forget(layout.layer.size)
+        position = window.begin
+        while position < window.end:
+            position = int(
+                forward.slide_map(
+                    source, np.uint64(position), np.uint64(window.end), self._rules, self._lookahead,
+                    out.target, worker.recent, worker.scratch, worker.marks, worker.single, counts,
+                )
+            )  # fmt: skip
+            out.flush()
+
+    def _unite(
+        self, piece: Piece, layout: Layout, buffers: _Buffers, file: ParcelWriter
+    ) -> tuple[Array, int]:
+        """List the afterstates of a window: how many have each largest exponent, and the bytes written."""
+        window = _Window(layout, piece.begin, piece.width, buffers)
+        for name in piece.reads:
+            window.read(self._folder / name)
+        if piece.total in self._starts and self._game.start_afters:
+            window.mark(self._starts[piece.total])
+        keys, counts = window.keys(self._game.max_code + 1)
+        file.add(keys)
+        return counts, file.nbytes
+
+    def _encode(self, piece: Piece, file: ParcelWriter) -> int:
+        """Encode the keys [begin, end) of those that the files hold one after the other; bytes written."""
+        parts = []
+        for name in piece.reads:
+            with ParcelFile(self._folder / name) as source:
+                parts.append(source.read(len(source) - 1).view(np.uint64))
+        chunks = encode(np.concatenate(parts)[piece.begin : piece.end])
+        for chunk in chunks:
+            file.add(chunk.frame)
+        file.add(np.array([(chunk.first, chunk.keys) for chunk in chunks], dtype=ROW))
+        return file.nbytes
+
+
+def _count_job(folder: Path, game: Game, starts: dict[int, Array], options: Any) -> CountJob:
+    return CountJob(folder, game, starts, **options)
+
+
+class SharedLayer:
+    """What is known of a layer that workers have made."""
+
+    def __init__(self, codes: int) -> None:
+        self.counts = np.zeros((codes, 5), dtype=np.int64)  # as in _kernels.forward
+        self.afterstates = np.zeros(codes, dtype=np.int64)  # by largest exponent
+        self.states = 0  # states that are kept
+        self.exchanged = 0  # bytes that workers handed to each other
+
+
+class SharedCount:
+    """Shares the layers of a forward pass out to an executor."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        folder: Path,
+        game: Game,
+        starts: dict[int, Array],
+        *,
+        lookahead: bool,
+        keep: str,
+    ) -> None:
+        self.executor, self.folder, self.game = executor, folder, game
+        self._starts, self._lookahead, self._keep_states = starts, lookahead, keep == "states"
+        self._jobs: dict[int, CountJob] = {}
+
+    def wants(self, size: int) -> bool:
+        """Whether a layer of so many ranks is large enough to be shared out."""
+        return size >= SHARED_RANKS
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def _each(self, tables: int) -> int:
+        """Bytes that a thread of a worker may take, beside the tables of the index."""
+        return (self.executor.memory - OVERHEAD - tables) // self.executor.threads_each
+
+    def check_memory(self, size: int, tables: int) -> None:
+        """Raise `ResourceError` if a worker cannot make a layer of so many ranks."""
+        each = 8 * least_arena(size)
+        if self._each(tables) < each:
+            least = OVERHEAD + tables + each * self.executor.threads_each
+            raise ResourceError(
+                f"counting {self.game} needs {1 + (least >> 20):,} MiB of memory in each worker process, and "
+                f"{self.executor.memory >> 20:,} MiB may be used: start workers with more memory"
+            )
+
+    def _width(self, size: int, tables: int) -> int:
+        """Blocks in a window: few enough for memory, and for all threads to have work."""
+        block_bits = block_bits_for(size)
+        most = min(self._each(tables) // 16 * 8, 1 << 32) >> block_bits
+        windows = max(1, min(PIECES * self.executor.threads, size // LEAST_RANKS))
+        return max(1, min(most, -(-blocks_of(size) // windows)))
+
+    def _job(self, size: int, tables: int) -> CountJob:
+        arena = max(least_arena(size), min(self._each(tables) // 8, MOST_ARENA))
+        arena = 1 << arena.bit_length()
+        if arena not in self._jobs:
+            self._jobs[arena] = CountJob(
+                self.folder.resolve(), self.game, self._starts, lookahead=self._lookahead,
+                keep_states=self._keep_states, arena=arena,
+            )  # fmt: skip
+        return self._jobs[arena]
+
+    # -- one layer ---------------------------------------------------------------------------
+
+    def make(
+        self,
+        total: int,
+        size: int,
+        tables: int,
+        sources: Sequence[int],
+        write: Callable[[str, Iterator[Chunk]], None],
+        report: Callable[[str, float], None],
+    ) -> SharedLayer:
+        """Make the layer of one sum, of `size` ranks, from the layers of the sums `sources`.
+
+        ``write(kind, chunks)`` writes a layer file, ``report(step, done)`` is called with shares of steps.
+        Raises what a worker raises.
+        """
+        found = SharedLayer(self.game.max_code + 1)
+        work = _Steps(self, total, self._width(size, tables), self._job(size, tables), report)
+        try:
+            spawned = work.spawn(sources, found)
+            slid, states = work.slide(spawned, -(-blocks_of(size) // work.width), found)
+            work.delete(spawned)
+            if self._keep_states:
+                write("states", work.encode("states", slid, states))
+            united, counts = work.unite(slid, found)
+            work.delete(slid)
+            if sum(counts):
+                write("afterstates", work.encode("afterstates", united, counts))
+        finally:
+            work.delete(list(work.names))
+        return found
+
+
+class _Steps:
+    """The steps of one layer.  Each returns the names of the files that its pieces wrote."""
+
+    def __init__(
+        self, shared: SharedCount, total: int, width: int, job: CountJob, report: Callable[[str, float], None]
+    ) -> None:
+        self._shared, self._total, self.width, self._job, self._report = shared, total, width, job, report
+        self.names: set[str] = set()
+
+    def _piece(self, step: str, number: int, begin: int, end: int, reads: Sequence[str]) -> Piece:
+        name = f"afterstates/.{self._total:06d}-{step}-{number:06d}.part"
+        self.names.add(name)
+        return Piece(step, self._total, begin, end, tuple(reads), name, self.width)
+
+    def _map(self, step: str, pieces: Sequence[Piece]) -> Iterator[Any]:
+        with closing(self._shared.executor.map(self._job, pieces)) as results:
+            for number, result in enumerate(results, 1):
+                yield result
+                self._report(step, number / len(pieces))
+
+    def delete(self, names: Sequence[str]) -> None:
+        """Delete files that no piece reads any more."""
+        for name in names:
+            (self._shared.folder / name).unlink(missing_ok=True)
+            self.names.discard(name)
+
+    def spawn(self, sources: Sequence[int], found: SharedLayer) -> list[str]:
+        """Put tiles on the boards of the source layers."""
+        chunks = {}
+        for source in sources:
+            name = f"afterstates/{source:06d}.tbl"
+            with LayerFile(self._shared.folder / name) as file:
+                chunks[name] = file.chunks
+        step = max(LEAST_CHUNKS, -(-sum(chunks.values()) // (PIECES * self._shared.executor.threads)))
+        spans = [
+            (name, at, min(at + step, count))
+            for name, count in chunks.items()
+            for at in range(0, count, step)
+        ]
+        pieces = [
+            self._piece("spawn", number, begin, end, [name])
+            for number, (name, begin, end) in enumerate(spans)
+        ]
+        found.exchanged += sum(self._map("spawn", pieces))
+        return [piece.writes for piece in pieces]
+
+    def slide(self, spawned: Sequence[str], windows: int, found: SharedLayer) -> tuple[list[str], list[int]]:
+        """Slide the states window by window; also returns how many are kept of each."""
+        pieces = [self._piece("slide", window, window, window + 1, spawned) for window in range(windows)]
+        kept = []
+        for counts, states, nbytes in self._map("slide", pieces):
+            found.counts += counts
+            found.states += states
+            found.exchanged += nbytes
+            kept.append(states)
+        return [piece.writes for piece in pieces], kept
+
+    def unite(self, slid: Sequence[str], found: SharedLayer) -> tuple[list[str], list[int]]:
+        """List the afterstates window by window; also returns how many each window has."""
+        pieces = [self._piece("unite", window, window, window + 1, slid) for window in range(len(slid))]
+        sizes = []
+        for counts, nbytes in self._map("unite", pieces):
+            found.afterstates += counts
+            found.exchanged += nbytes
+            sizes.append(int(counts.sum()))
+        return [piece.writes for piece in pieces], sizes
+
+    def encode(self, kind: str, names: Sequence[str], sizes: Sequence[int]) -> Iterator[Chunk]:
+        """The chunks of a layer file, from the keys that some files hold one after the other."""
+        starts = [0, *accumulate(sizes)]
+        chunks = -(-starts[-1] // CHUNK_KEYS)
+        step = CHUNK_KEYS * min(JOB_CHUNKS, max(1, -(-chunks // (PIECES * self._shared.executor.threads))))
+        pieces = []
+        for number, begin in enumerate(range(0, starts[-1], step)):
+            end = min(begin + step, starts[-1])
+            mine = [k for k, n in enumerate(sizes) if n and starts[k] < end and starts[k + 1] > begin]
+            at = starts[mine[0]]
+            reads = [names[k] for k in mine]
+            pieces.append(self._piece(kind, number, begin - at, end - at, reads))
+        return chain.from_iterable(self._encoded(pieces))
+
+    def _encoded(self, pieces: Sequence[Piece]) -> Iterator[Iterator[Chunk]]:
+        for piece, _ in zip(pieces, self._map("write", pieces), strict=True):
+            with ParcelFile(self._shared.folder / piece.writes) as file:
+                rows = file.read(len(file) - 1).view(ROW)
+                frames = [file.read(number).tobytes() for number in range(len(file) - 1)]
+            yield (
+                Chunk(int(row["first"]), int(row["keys"]), frame)
+                for row, frame in zip(rows, frames, strict=True)
+            )
+            self.delete([piece.writes])

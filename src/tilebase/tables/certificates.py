@@ -1,0 +1,208 @@
+"""Certificates to play against: the slides of a forced win, or the spawns that keep the goal from being made.
+
+`check` reads and proves the same files; this reads them to answer for single boards.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilebase import check
+from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, StorageError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.notation import SPAWNS
+
+MOST_BOARDS = 5_000_000
+"""Most boards of a certificate that is kept in memory: about 1 GB."""
+
+
+@dataclass(frozen=True)
+class CertifiedSlide:
+    """A slide, and whether the certificate proves that the goal is still forced after it."""
+
+    direction: str
+    after: Board
+    wins: bool
+    proved: bool
+
+
+class Certificate:
+    """A certificate in memory.  `open_certificate` makes it.
+
+    Attributes
+    ----------
+    path:
+        The file.
+    game:
+        The game, with a probability of a 4 with which just the spawned tiles of the certificate occur.
+    forced:
+        Whether it proves that the goal is forced; else, that the adversary can prevent it.
+    starts:
+        The states that play begins with: of a forced win, all that the adversary may choose, up to symmetry
+        unless the board is empty before; else the one that the adversary chooses.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        game: Game,
+        *,
+        forced: bool,
+        starts: Sequence[Cells],
+        rules: check.Rules,
+        spawns: dict[Cells, int],
+    ) -> None:
+        self.path, self.game, self.forced = path, game, forced
+        self._rules, self._spawns = rules, spawns
+        if starts:
+            self.starts = tuple(Board(game, cells) for cells in starts)
+        else:
+            self.starts = tuple(self._begun())
+
+    def __repr__(self) -> str:
+        return f"<Certificate {self.path.name} of {self.game}: {self.claim}, {len(self):,} boards>"
+
+    def __len__(self) -> int:
+        return len(self._spawns)
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def claim(self) -> str:
+        """What it claims, in words."""
+        return "forced" if self.forced else "not forced"
+
+    def _begun(self) -> Iterator[Board]:
+        """The states that the first spawn may make, or that the certificate's spawn makes."""
+        for cells in self.game.start_afters:
+            if self.forced:
+                yield from (Board(self.game, state) for state, _ in self.game.spawns(cells))
+            else:
+                yield self.spawn(Board(self.game, cells))
+
+    def lists(self, after: Board) -> bool:
+        """Whether it lists an afterstate, up to symmetry."""
+        return self._rules.least_image(_to_check(self.game, after.cells)) in self._spawns
+
+    def slides(self, state: Board) -> tuple[CertifiedSlide, ...]:
+        """The slides of a state, with what is proved of each.
+
+        A slide is proved if it wins or leads to a listed board of a forced win.
+        """
+        slides = state.slides().items()
+        made = [(direction, after, self.game.wins(after.cells)) for direction, after in slides]
+        return tuple(
+            CertifiedSlide(direction, after, wins, self.forced and (wins or self.lists(after)))
+            for direction, after, wins in made
+        )
+
+    def spawn(self, after: Board) -> Board:
+        """The state after the adversary's spawn that the certificate names for an afterstate.
+
+        Raises
+        ------
+        BoardError
+            If the certificate proves a forced win, in which every spawn is answered.
+        MissingBoardError
+            If it does not list the board: no play against its spawns leads there.
+        CorruptError
+            If the listed spawn is not allowed.
+        """
+        if self.forced:
+            raise BoardError(f"{self.path.name} proves a forced win: it names slides, and no spawns")
+        for sources in self._rules.symmetries:
+            number = self._spawns.get(_to_check(self.game, [after.cells[cell] for cell in sources]))
+            if number is not None:
+                cell, exponent = sources[number // 2], 2 if number % 2 else 1
+                if after.cells[cell] or exponent not in self.game.spawn_exponents:
+                    raise CorruptError(f"{self.path.name} names a spawn on {after.text} that is not allowed")
+                return Board(self.game, (*after.cells[:cell], exponent, *after.cells[cell + 1 :]))
+        raise MissingBoardError(
+            f"{after.text} is not in {self.path.name}: no play against its spawns leads there"
+        )
+
+
+def open_certificate(path: Path | str) -> Certificate:
+    """Read a certificate.  Nothing is proved by that: `tilebase check` does it.
+
+    Raises
+    ------
+    MissingLayerError
+        If there is no such file.
+    CorruptError
+        If it is damaged or no certificate, or lists more than 5,000,000 boards.
+    StorageError
+        If it cannot be read.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            return _read(path, file)
+    except FileNotFoundError as error:
+        raise MissingLayerError(f"{path} is not there: name the file of a certificate") from error
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _read(path: Path, file: Any) -> Certificate:
+    try:
+        lines = check.open_lines(file)
+        header, rules = check.read_header(lines.readline(check.LONGEST_HEADER).decode())
+        if header["boards"] > MOST_BOARDS:
+            raise CorruptError(
+                f"{path.name} lists {header['boards']:,} boards; at most {MOST_BOARDS:,} are read"
+            )
+        layers = check.read_layers(lines, rules, header["boards"])
+        spawns = dict(itertools.chain.from_iterable(layer.items() for layer in layers))
+        game = _game(header)
+        starts = [_from_check(game, check.read_board(word)) for word in header["starts"]]
+        certificate = Certificate(
+            path, game, forced=header["claim"] == "forced", starts=starts, rules=rules, spawns=spawns
+        )
+    except (CorruptError, OSError):
+        raise
+    except Exception as error:  # a hostile file may raise anything; whatever it is, the file is refused
+        raise CorruptError(f"{path.name} is not a certificate, or it is damaged") from error
+    return certificate
+
+
+def _game(header: dict[str, Any]) -> Game:
+    """The game of a header that `check.read_header` accepts."""
+    shape = [int(size) for size in header["shape"].split("x")]
+    begun = header["starts"][:1] or header.get("afterstates", [])
+    words = [_by_rows(shape, word) for word in begun]
+    two_tiles = len(header["starts"]) > 1 and "x" not in header
+    start = "two-tiles" if two_tiles else words[0] if header["starts"] else f"after {'|'.join(words)}"
+    held = [cell for cell, sign in enumerate(begun[0]) if sign == "x"] if begun else []
+    return Game(
+        header["shape"], header["goal"], four=SPAWNS[",".join(map(str, header["drops"]))],
+        start=start if begun else "empty", limits=header["limits"], goal_sum=header.get("goal_sum"),
+        unmergeable=held, masks="|".join(_picture(shape, mask) for mask in header.get("masks", [])),
+        pattern="|".join(_by_rows(shape, word) for word in header.get("patterns", [])) or None,
+        horizon=header.get("horizon"),
+    )  # fmt: skip
+
+
+def _by_rows(shape: Sequence[int], word: str) -> str:
+    """A board or a pattern of a certificate as text: ``2,x/0,*``."""
+    tiles = [sign if sign in "*x" else str(1 << int(sign, 36)) if sign != "0" else "0" for sign in word]
+    return "/".join(",".join(tiles[at : at + shape[-1]]) for at in range(0, len(tiles), shape[-1]))
+
+
+def _picture(shape: Sequence[int], mask: str) -> str:
+    return "/".join(mask[at : at + shape[-1]] for at in range(0, len(mask), shape[-1]))
+
+
+def _to_check(game: Game, cells: Sequence[int]) -> Cells:
+    """A board of a game as `check` writes it: with its own code for x."""
+    return tuple(check.X if game.is_x(e) else e for e in cells)
+
+
+def _from_check(game: Game, cells: Sequence[int]) -> Cells:
+    return tuple(game.x if e == check.X else e for e in cells)

@@ -1,0 +1,129 @@
+"""What the layers of a table hold: how many boards there are of each sum, and how their values spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.errors import MissingLayerError
+from tilebase.objectives.objective import Objective
+from tilebase.tables.probe import Table
+
+MOST_READ = 1_000_000
+"""Most boards of a layer whose values are read; of larger layers, chunks at equal distances are."""
+BINS = 20
+"""Bars of a histogram."""
+
+
+@dataclass(frozen=True)
+class LayerValues:
+    """The values of the afterstates of one sum.
+
+    Attributes
+    ----------
+    sum, positions, read:
+        The sum, how many boards have it, and of how many the values were read: all of them, or
+        whole chunks at equal distances of a layer of more than 1,000,000 boards.
+    edges, counts:
+        ``counts[i]`` boards have a value from ``edges[i]`` to ``edges[i + 1]``.  The last edge is included.
+    largest:
+        ``(tile, boards, mean value)`` by the largest tile, ascending; empty for a table of all boards, which
+        keeps no boards.
+    """
+
+    sum: int
+    positions: int
+    read: int
+    edges: tuple[float, ...]
+    counts: tuple[int, ...]
+    largest: tuple[tuple[int, int, float], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "sum": self.sum,
+            "positions": self.positions,
+            "read": self.read,
+            "histogram": {"edges": list(self.edges), "counts": list(self.counts)},
+            "by_largest": [
+                {"tile": tile, "positions": count, "mean": mean} for tile, count, mean in self.largest
+            ],
+        }
+
+
+def layer_sizes(table: Table) -> dict[int, int]:
+    """``sizes[s]``: how many afterstates of sum s have values in a table.  Opens every layer."""
+    return {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
+
+
+def layer_values(table: Table, total: int, objective: str | None = None) -> LayerValues:
+    """How the values of one layer spread.
+
+    Raises
+    ------
+    MissingLayerError
+        If the table has no layer of this sum.
+    UsageError
+        If it has no values of the objective.
+    CorruptError
+        If a file is damaged.
+    """
+    chosen = table.objective(objective)
+    if total not in table.manifest.layers:
+        raise MissingLayerError(f"{table.location.name} has no layer of sum {total}")
+    keys, values = _read(table, total, chosen)
+    numbers = _numbers(chosen, values)
+    counts, edges = np.histogram(numbers, BINS, (0.0, 1.0) if chosen.is_win else None)
+    return LayerValues(
+        total, table.prober.count(total), len(numbers), tuple(map(float, edges)), tuple(map(int, counts)),
+        () if keys is None else _by_largest(table, keys, numbers),
+    )  # fmt: skip
+
+
+def _read(
+    table: Table, total: int, objective: Objective
+) -> tuple[npt.NDArray[np.uint64] | None, npt.NDArray[Any]]:
+    """Keys and stored values of one layer, or of chunks of it; keys None in a table of all boards."""
+    prober = table.prober
+    layer = prober.layer(total)
+    file = layer.values[objective.label]
+    largest = max((int(n) for n in np.diff(file.starts)), default=1) if file.chunks else 1
+    taken = min(file.chunks, max(1, MOST_READ // max(largest, 1)))
+    chunks = [file.chunks * k // taken for k in range(taken)] if taken else []
+    values = [file.values(chunk) for chunk in chunks]
+    empty = np.zeros(0)
+    found = np.concatenate(values) if values else empty
+    if table.dense:
+        return None, found
+    keys = [layer.keys.keys(chunk) for chunk in chunks]
+    return (np.concatenate(keys) if keys else np.zeros(0, np.uint64)), found
+
+
+def _numbers(objective: Objective, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Stored values as floats; a proved bound as the nearest float."""
+    numbers = values.astype(np.float64)
+    return numbers / objective.one if objective.is_bound else numbers
+
+
+def _by_largest(
+    table: Table, keys: npt.NDArray[np.uint64], numbers: npt.NDArray[np.float64]
+) -> tuple[tuple[int, int, float], ...]:
+    game = table.game
+    bits = game.bits
+    code = np.uint64((1 << bits) - 1)
+    largest = np.zeros(len(keys), np.uint64)
+    for cell in range(game.cells):
+        tiles = keys >> np.uint64(bits * cell) & code
+        if game.unmergeable:
+            tiles = np.where(tiles == code, np.uint64(0), tiles)
+        np.maximum(largest, tiles, out=largest)
+    counts = np.bincount(largest.astype(np.int64), minlength=1)
+    sums = np.bincount(largest.astype(np.int64), numbers, minlength=1)
+    return tuple(
+        (1 << e if e else 0, int(n), float(s / n))
+        for e, (n, s) in enumerate(zip(counts, sums, strict=True))
+        if n
+    )

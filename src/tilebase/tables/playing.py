@@ -1,0 +1,191 @@
+"""Playing with a table: random starts, spawns of chance or of an adversary, games by the optimal policy."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from tilebase.errors import MissingBoardError, UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells
+from tilebase.game.records import Move, Record
+from tilebase.objectives.values import Found, sort_key
+from tilebase.tables.answers import Answer
+from tilebase.tables.probe import Table
+
+Boards = Sequence[tuple[Cells, Fraction]]
+"""Boards with their probabilities."""
+WON, LOST, ENDED = "won", "lost", "ended"
+"""How a game ends: with the goal, without a slide that is allowed, or at the horizon."""
+MOST_TRIES = 200
+"""How often a random position is looked for before none is said to exist."""
+
+
+def worth(table: Table, state: Board, objective: str | None = None) -> float:
+    """The value of a state as a number; infinite if it is won, or if the table does not hold it.
+
+    So an adversary, who takes the least, spawns what leads there only if nothing else is left.
+    """
+    if state.won:
+        return float("inf")
+    answer: Answer | None = table.get(state, None, objective)
+    return float("inf") if answer is None else sort_key(answer.value)
+
+
+def spawn(
+    table: Table, boards: Boards, rng: random.Random, *, worst: bool = False, objective: str | None = None
+) -> Board:
+    """One of some states: at random by their probabilities, or (`worst`) the one that is worth least.
+
+    Of several that are worth least, it is a random one.
+    """
+    found = [Board(table.game, cells) for cells, _ in boards]
+    if not worst:
+        return rng.choices(found, [float(p) for _, p in boards])[0]
+    worths = [worth(table, board, objective) for board in found]
+    least = min(worths)
+    return rng.choice([board for board, value in zip(found, worths, strict=True) if value == least])
+
+
+def end_after(after: Board) -> str:
+    """How a slide ends the game: `WON`, `ENDED` at the horizon, or empty if a spawn follows."""
+    game = after.game
+    return WON if game.wins(after.cells) else ENDED if game.ended(after.sum) else ""
+
+
+def best_slide(answer: Answer) -> str | None:
+    """The slide of the optimal policy: one that wins at once, else the first of the best; None without."""
+    winning = [slide.direction for slide in answer.slides if slide.wins and slide.direction in answer.best]
+    return next(iter(winning or answer.best), None)
+
+
+@dataclass(frozen=True)
+class Played:
+    """A game that followed the optimal policy.
+
+    Attributes
+    ----------
+    record:
+        The start and the moves.
+    states, values:
+        The states in which a slide was made, and their values.
+    end:
+        `WON`, `LOST` or `ENDED`; empty if the table does not hold the last state.
+    """
+
+    record: Record
+    states: tuple[Board, ...]
+    values: tuple[Found, ...]
+    end: str
+
+
+def play_game(
+    table: Table,
+    rng: random.Random,
+    *,
+    objective: str | None = None,
+    start: Board | None = None,
+    worst: bool = False,
+) -> Played:
+    """Play a whole game by the optimal policy, against chance or (`worst`) against the adversary.
+
+    Raises the errors of `Table.probe` for the start.
+    """
+    state = start or spawn(table, table.game.starts(), rng, worst=worst, objective=objective)
+    first, end = state, ""
+    states: list[Board] = []
+    values: list[Found] = []
+    moves: list[Move] = []
+    while not end:
+        if state.won:
+            end = WON
+            break
+        answer = table.probe(state, objective) if not states else table.get(state, None, objective)
+        if answer is None:
+            break
+        chosen = best_slide(answer)
+        if chosen is None:
+            end = "" if answer.slides else LOST
+            break
+        after = next(slide.after for slide in answer.slides if slide.direction == chosen)
+        states.append(state)
+        values.append(answer.value)
+        end = end_after(after)
+        if end:
+            moves.append(Move(chosen))
+            break
+        state = spawn(table, table.game.spawns(after.cells), rng, worst=worst, objective=objective)
+        cell = next(cell for cell, e in enumerate(state.cells) if e != after.cells[cell])
+        moves.append(Move(chosen, cell, state.cells[cell]))
+    return Played(Record(first.cells, tuple(moves)), tuple(states), tuple(values), end)
+
+
+def random_position(
+    table: Table,
+    rng: random.Random,
+    total: int | None = None,
+    *,
+    by: Literal["uniform", "optimal"] = "uniform",
+    objective: str | None = None,
+) -> Board:
+    """A random state in which a slide is allowed.
+
+    Parameters
+    ----------
+    total:
+        The sum of its tiles; None for a random one.
+    by:
+        ``"uniform"``: a random stored afterstate with a random spawn on it, each afterstate of the sum with
+        the same probability; ``"optimal"``: one from a random game by the optimal policy.
+
+    Raises
+    ------
+    UsageError
+        If there is no such way to choose.
+    MissingBoardError
+        If no state of this sum was found in 200 attempts (50 games).
+    """
+    if by not in ("uniform", "optimal"):
+        raise UsageError(f"a random position is chosen uniform or optimal, not {by!r}")
+    found = _stored_states(table, rng, total) if by == "uniform" else _met(table, rng, total, objective)
+    for state in found:
+        if not state.won and state.slides():
+            return state
+    where = "" if total is None else f" of sum {total}"
+    raise MissingBoardError(f"{table.location.name} has no position{where} to begin with: try another sum")
+
+
+def _stored_states(table: Table, rng: random.Random, total: int | None) -> Iterator[Board]:
+    """States that a spawn makes of random stored afterstates."""
+    game = table.game
+    sums = [s for s in table.manifest.layers if not game.ended(s)]
+    weights = [table.prober.count(s) for s in sums] if total is None else []
+    for _ in range(MOST_TRIES):
+        exponents = [
+            e for e in game.spawn_exponents if total is None or total - (1 << e) in table.manifest.layers
+        ]
+        if not exponents or (total is None and not any(weights)):
+            return
+        chosen = rng.choices(sums, weights)[0] if total is None else 0
+        exponent = rng.choices(exponents, [float(game.spawn_probability(e)) for e in exponents])[0]
+        before = chosen if total is None else total - (1 << exponent)
+        count = table.prober.count(before)
+        if not count or game.ended(before):
+            continue
+        after = table.prober.at(before, rng.randrange(count))
+        empty = [cell for cell, e in enumerate(after) if not e and cell not in game.walls]
+        if empty:
+            cell = rng.choice(empty)
+            yield Board(game, (*after[:cell], exponent, *after[cell + 1 :]))
+
+
+def _met(table: Table, rng: random.Random, total: int | None, objective: str | None) -> Iterator[Board]:
+    """States of random games by the optimal policy."""
+    for _ in range(MOST_TRIES // 4):
+        states = play_game(table, rng, objective=objective).states
+        fitting = [state for state in states if total is None or state.sum == total]
+        if fitting:
+            yield rng.choice(fitting)

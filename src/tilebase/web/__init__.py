@@ -1,0 +1,15 @@
+"""The explorer: a server for tables, with a JSON interface, and the page that it serves.
+
+Modules, those that the others import first:
+
+    collection   the tables, winning sets and certificates that are served, and games that are being solved
+    documents    games, positions, spawns and layers as JSON
+    schemas      what these documents look like, as JSON Schema
+    operations   each request of the interface: its path, its parameters, what it answers and what it costs
+    openapi      the description of the interface, made from the operations
+    limits       how much one client may ask
+    app          the web application and the server
+    export       a page that plays a table without a server, for any web host
+    page/        the page: HTML, CSS and JavaScript modules without a build step
+    player/      the page that plays a table without a server; `export` writes it
+"""

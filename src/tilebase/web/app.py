@@ -1,0 +1,491 @@
+"""The web application, and the server that runs it.
+
+Requests are answered in threads, since probing reads files and computes.  Cheap and expensive requests have
+threads of their own, so a layer of a million values does not keep a probe waiting.  The files of the page are
+read once, at the start; nothing else on the disk has an address.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import gzip
+import hashlib
+import ipaddress
+import json
+import socket
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from tilebase.errors import (
+    CorruptError,
+    MissingBoardError,
+    MissingExtraError,
+    MissingLayerError,
+    ResourceError,
+    StorageError,
+    TilebaseError,
+    UsageError,
+)
+from tilebase.files.work_folders import work_folder
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.runtime.progress import Progress
+from tilebase.web import openapi
+from tilebase.web.collection import Collection
+from tilebase.web.limits import Limits
+from tilebase.web.operations import MOST_BODY, OPERATIONS, Operation
+
+try:
+    import anyio
+    import anyio.to_thread
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+except ImportError as error:
+    raise MissingExtraError(
+        "the explorer needs the packages starlette and uvicorn: install tilebase[web]"
+    ) from error
+
+PORT = 2048
+RATE = 10_000.0
+"""Probes per second and client."""
+EXPENSIVE = 100
+"""Cost from which a request counts as expensive."""
+THREADS, EXPENSIVE_THREADS = 4, 2
+BODY_SECONDS = 20.0
+"""How long the body of a request may take to arrive."""
+FIRST_SECONDS = 15.0
+"""How long a new connection may take to send its first request."""
+MOST_CONNECTIONS = 500
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".LICENSE": "text/plain; charset=utf-8",
+}
+SECURITY = {
+    "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+"""Headers of every answer: nothing is loaded from elsewhere, and no other page may frame this one."""
+STATUS: tuple[tuple[type[TilebaseError], int], ...] = (
+    (MissingBoardError, 404),
+    (MissingLayerError, 404),
+    (UsageError, 400),
+    (CorruptError, 500),
+    (StorageError, 500),
+    (ResourceError, 503),
+)
+"""The HTTP status of each error; the first that fits."""
+
+
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """An error as a problem document (RFC 9457)."""
+    content = {
+        "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail
+    }  # fmt: skip
+    return Response(
+        json.dumps(content), status, {**SECURITY, **(headers or {})}, media_type="application/problem+json"
+    )
+
+
+# -- the application ---------------------------------------------------------------------------------
+
+
+def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str] | None = None) -> Starlette:
+    """The application: the page, and the requests of `operations`.
+
+    Parameters
+    ----------
+    collection:
+        What is served.
+    rate:
+        Probes per second and client.
+    hosts:
+        The names by which it may be addressed; None for any.  A name that is not listed is refused, so a
+        foreign page cannot ask a server on this machine under a name of its own.
+    """
+    answer = _Answering(collection, Limits(rate))
+    paths: dict[str, dict[str, Operation]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = operation
+    routes = [
+        Route(
+            path.replace("{name}", "{name:path}"),
+            partial(answer.request, operations),
+            methods=list(operations),
+        )
+        for path, operations in paths.items()
+    ]
+    description = json.dumps(openapi.document()).encode()
+    routes.append(Route("/api/openapi.json", _fixed(_Asset(description, "application/json"))))
+    routes += [Route(path, _fixed(asset)) for path, asset in _page().items()]
+    app = Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: _http_problem, Exception: _unexpected},  # type: ignore[dict-item]
+    )
+    app.router.redirect_slashes = False
+    return app if hosts is None else _only(app, frozenset(hosts))  # type: ignore[return-value]
+
+
+class _Answering:
+    """Answers requests with documents."""
+
+    def __init__(self, collection: Collection, limits: Limits) -> None:
+        self._collection, self._limits = collection, limits
+        self._cheap: anyio.CapacityLimiter | None = None
+        self._expensive: anyio.CapacityLimiter | None = None
+
+    async def request(self, operations: Mapping[str, Operation], request: Request) -> Response:
+        operation = operations["GET" if request.method == "HEAD" else request.method]
+        try:
+            arguments = operation.arguments(_query(request), request.path_params)
+            if operation.body is not None:
+                arguments = operation.with_body(arguments, await _body(request))
+        except _RefusedError as refused:
+            return problem(refused.status, str(refused), {"Connection": "close"})
+        except TilebaseError as error:
+            return self._error(error)
+        except ClientDisconnect:
+            return problem(400, "the client went away")
+        client = request.client.host if request.client is not None else ""
+        cost = operation.cost(arguments)
+        wait = self._limits.take(client, cost)
+        if wait:
+            seconds = int(wait) + 1
+            return problem(
+                429,
+                f"this client asks more than {self._limits.rate:,.0f} probes a second: wait {seconds} s",
+                {"Retry-After": str(seconds)},
+            )
+        return await anyio.to_thread.run_sync(
+            self._respond, operation, arguments, limiter=self._limiter(cost)
+        )
+
+    def _limiter(self, cost: int) -> anyio.CapacityLimiter:
+        """The threads for a request; made at the first one, since they belong to the running loop."""
+        if self._cheap is None or self._expensive is None:
+            self._cheap = anyio.CapacityLimiter(THREADS)
+            self._expensive = anyio.CapacityLimiter(EXPENSIVE_THREADS)
+        return self._expensive if cost >= EXPENSIVE else self._cheap
+
+    def _respond(self, operation: Operation, arguments: dict[str, Any]) -> Response:
+        try:
+            document = operation.respond(self._collection, arguments)
+        except TilebaseError as error:
+            return self._error(error)
+        except MemoryError:
+            return problem(503, "there is not enough memory to answer this: ask for less at a time")
+        content = self._collection.public(json.dumps(document, separators=(",", ":"), allow_nan=False))
+        return Response(
+            content, 200, {**SECURITY, "Cache-Control": "no-store"}, media_type="application/json"
+        )
+
+    def _error(self, error: TilebaseError) -> Response:
+        status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
+        return problem(status, json.loads(self._collection.public(json.dumps(str(error)))))
+
+
+class _RefusedError(Exception):
+    """A request whose body is not read to the end."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def _query(request: Request) -> dict[str, str]:
+    """The parameters behind the question mark.  Raises `UsageError` if one is there twice."""
+    found: dict[str, str] = {}
+    for name, word in request.query_params.multi_items():
+        if name in found:
+            raise UsageError(f"the parameter {name[:80]} is given twice")
+        found[name] = word
+    return found
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request.  Raises `_RefusedError` if it is too large or too slow."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            parts, size = [], 0
+            async for part in request.stream():
+                size += len(part)
+                if size > MOST_BODY:
+                    raise _RefusedError(
+                        413, f"the body has more than {MOST_BODY:,} bytes: send less at a time"
+                    )
+                parts.append(part)
+    except TimeoutError as error:
+        raise _RefusedError(408, f"the body did not arrive within {BODY_SECONDS:g} s") from error
+    return b"".join(parts)
+
+
+async def _http_problem(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 404:
+        return problem(
+            404, f"nothing has the address {request.url.path[:200]}: api/openapi.json lists what there is"
+        )
+    if error.status_code == 405:
+        return problem(405, f"{request.method} is not allowed here", error.headers)
+    return problem(error.status_code, error.detail)
+
+
+async def _unexpected(_: Request, error: Exception) -> Response:
+    return problem(500, f"this should not happen ({type(error).__name__}): please report it")
+
+
+App = Callable[..., Awaitable[None]]
+
+
+def _only(app: Starlette, hosts: frozenset[str]) -> App:
+    """The application for requests to these names; others are refused."""
+
+    async def checked(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+            name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+            if name.strip("[]").lower() not in hosts:
+                refused = problem(400, f"this server is not {name[:80]!r}: use its own address")
+                await refused(scope, receive, send)
+                return
+        await app(scope, receive, send)
+
+    return checked
+
+
+# -- the page ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Asset:
+    """A file that is served as it is."""
+
+    content: bytes
+    media_type: str
+
+
+def _page() -> dict[str, _Asset]:
+    """The files of the page by their addresses."""
+    found: dict[str, _Asset] = {}
+    folder = files("tilebase.web") / "page"
+    waiting = [("", folder)]
+    while waiting:
+        before, part = waiting.pop()
+        for entry in part.iterdir():
+            if entry.is_dir():
+                waiting.append((f"{before}{entry.name}/", entry))
+            else:
+                media = TYPES.get(Path(entry.name).suffix, "application/octet-stream")
+                found[f"/{before}{entry.name}"] = _Asset(entry.read_bytes(), media)
+    found["/"] = found["/index.html"]
+    return found
+
+
+def _fixed(asset: _Asset) -> Callable[[Request], Awaitable[Response]]:
+    """Answers with an asset, compressed if the client takes that, or says that it has not changed."""
+    small = gzip.compress(asset.content, 9, mtime=0)
+    tag = f'"{hashlib.sha256(asset.content).hexdigest()[:32]}"'
+
+    async def answer(request: Request) -> Response:
+        headers = {**SECURITY, "ETag": tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        content = asset.content
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            content = small
+        return Response(content, 200, headers, media_type=asset.media_type)
+
+    return answer
+
+
+# -- the server --------------------------------------------------------------------------------------
+
+
+class _Patient(H11Protocol):
+    """HTTP that closes a connection over which no request comes."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self.loop.call_later(FIRST_SECONDS, self._close_if_silent)
+
+    def _close_if_silent(self) -> None:
+        begun: object = self.cycle
+        if begun is None and not self.transport.is_closing():
+            self.transport.close()
+
+
+def serve(
+    tables: Sequence[Path | str] = (),
+    *,
+    game: Game | None = None,
+    objective: str | Objective | Sequence[Objective] = "win",
+    name: str | None = None,
+    folder: Path | str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    rate: float = RATE,
+    told: Callable[[str], object] | None = None,
+) -> None:
+    """Serve tables, winning sets and certificates to a browser, until Ctrl-C.
+
+    Parameters
+    ----------
+    tables:
+        Folders, zip files or URLs of tables and winning sets, files of certificates, and folders that hold
+        tables in subfolders.
+    game, objective:
+        A game that is solved first, in the background, while the page shows how far it is.
+    name, folder:
+        How the page names this game, and where its table is kept; None: it is deleted at the end.
+    memory, threads:
+        As for `solve`.
+    host, port:
+        Where to listen; port 0 takes a free one.
+    rate:
+        Probes per second that one client may ask.
+    told:
+        Called with the address, once it can be opened.
+
+    Raises
+    ------
+    MissingExtraError
+        If Starlette or uvicorn is not installed.
+    UsageError
+        If nothing is to be served, or the address cannot be used, as a port that is in use.
+    MissingLayerError
+        If a table does not exist.
+    """
+    if not tables and game is None:
+        raise UsageError("there is nothing to serve: name a table, or a shape and a goal")
+    if not 1 <= rate <= 1e9:
+        raise UsageError(f"the rate is {rate:g} probes a second, but must be from 1 to 1,000,000,000")
+    with closing(Collection(tables)) as collection, closing(_listen(host, port)) as listener:
+        ready = partial(told or _silent, _address(host, listener.getsockname()[1]))
+        run = partial(_run, collection, listener, host, rate, ready)
+        if game is None:
+            run()
+            return
+        objectives = parse_objectives(objective) if isinstance(objective, str) else objective
+        chosen = (objectives,) if isinstance(objectives, Objective) else tuple(objectives)
+        query = "-".join(["serve", game.shape_text, game.digest, *(one.label for one in chosen)])
+        with work_folder(None if folder is None else Path(folder), query) as work:
+            solver = partial(_solve, game, chosen, work.path, memory, threads)
+            entry = collection.solve(name or f"{game.shape_text}-{game.goal or 'play'}", game, solver)
+            try:
+                run()
+            finally:
+                collection.close()
+            if entry.state == "ready":
+                work.finish()  # else the same command goes on where solving was
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _solve(
+    game: Game,
+    objectives: Sequence[Objective],
+    path: Path,
+    memory: int | None,
+    threads: int | None,
+    tell: Callable[[Progress], None],
+) -> Path:
+    from tilebase.questions.solve import solve  # the compiler, which serving a table does not need
+
+    solve(game, objectives, table=path, memory=memory, threads=threads, progress=tell)
+    return path
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it can be asked."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say so."""
+        await super().startup(sockets)
+        self._ready()
+
+
+def _run(
+    collection: Collection, listener: socket.socket, host: str, rate: float, ready: Callable[[], object]
+) -> None:
+    hosts = {"localhost", "127.0.0.1", "::1", host} if is_loopback(host) else None
+    config = uvicorn.Config(
+        make_app(collection, rate=rate, hosts=None if hosts is None else sorted(hosts)),
+        http=_Patient, ws="none", lifespan="off", log_level="critical", access_log=False, server_header=False,
+        limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=10, timeout_graceful_shutdown=3,
+        h11_max_incomplete_event_size=1 << 16,
+    )  # fmt: skip
+    try:
+        _Server(config, ready).run(sockets=[listener])
+    except KeyboardInterrupt:
+        return  # this is how a server is stopped
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that listens.  Raises `UsageError`."""
+    if not 0 <= port <= 65535:
+        raise UsageError(f"the port is {port}, but must be from 0 to 65535")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        # The protocol is named, since asyncio turns Nagle's algorithm off only for sockets that name TCP.
+        listener = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(512)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise UsageError(_why(host, port, error)) from error
+    return listener
+
+
+def _why(host: str, port: int, error: OSError) -> str:
+    """Why an address cannot be used, and what to do."""
+    if error.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is in use: give another --port, or --port 0 for a free one"
+    if error.errno == errno.EACCES:
+        return f"port {port} of {host} needs the rights of the administrator: give a --port from 1024 on"
+    return f"cannot listen on {host}, port {port}: {error.strerror or error}"
+
+
+def _address(host: str, port: int) -> str:
+    shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"

@@ -1,0 +1,270 @@
+"""What a server serves: tables, winning sets and certificates by name, and games that it solves first.
+
+Only what was named at the start can be reached.  A table may be removed, replaced or extended while it is
+served: before each request its manifest is looked at, and opened again if it is another.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from tilebase.errors import MissingLayerError, StorageError, TilebaseError, UsageError
+from tilebase.files.recent import Recent
+from tilebase.game.game import Game
+from tilebase.runtime.progress import Progress
+from tilebase.tables.certificates import Certificate, open_certificate
+from tilebase.tables.folders import holds_tables, table_folders
+from tilebase.tables.probe import Table
+from tilebase.tables.winning import WinningSet, open_solved
+
+MOST_OPEN = 8
+"""Most tables that are kept open.  Each keeps up to 256 MiB of decoded boards and values."""
+MOST_SERVED = 1000
+"""Most tables that are served."""
+
+Opened: TypeAlias = Table | WinningSet | Certificate
+State: TypeAlias = Literal["ready", "solving", "failed"]
+Stamp: TypeAlias = tuple[int, int, int]
+"""Inode, size and time of change of a file."""
+
+
+class StoppedError(Exception):
+    """Raised in a solver whose server is being closed."""
+
+
+@dataclass
+class Entry:
+    """One thing that is served.
+
+    Attributes
+    ----------
+    name, location:
+        The name in addresses, and the folder, file or URL.
+    state, problem:
+        Whether it can be asked; if it failed, why, in one sentence.
+    kind, game:
+        What it is, and its game, once it has been opened or while it is being solved.
+    progress:
+        How far solving is.
+    stamp:
+        What its files were when it was last opened.
+    """
+
+    name: str
+    location: str
+    state: State = "ready"
+    problem: str = ""
+    kind: str = "table"
+    game: Game | None = None
+    progress: Progress | None = None
+    stamp: Stamp | None = None
+
+
+class Collection:
+    """The things that a server serves.
+
+    Parameters
+    ----------
+    locations:
+        Folders, zip files or URLs of tables and winning sets, files of certificates, and folders that hold
+        tables in subfolders.
+
+    Raises
+    ------
+    MissingLayerError
+        If one of them does not exist or is none of these.  One that is damaged is no error: its entry says
+        what is wrong with it.
+    UsageError
+        If there are more than 1,000.
+    """
+
+    def __init__(self, locations: Sequence[Path | str]) -> None:
+        self.entries: dict[str, Entry] = {}
+        self._open = Recent(MOST_OPEN)
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._solver: threading.Thread | None = None
+        for name, location in _named(locations):
+            if len(self.entries) == MOST_SERVED:
+                raise UsageError(f"more than {MOST_SERVED:,} tables cannot be served: name fewer of them")
+            entry = Entry(_free(name, self.entries), location)
+            self.entries[entry.name] = entry
+            try:
+                self.open(entry.name)
+            except MissingLayerError:
+                raise
+            except TilebaseError as error:
+                entry.state, entry.problem = "failed", str(error)
+
+    def __repr__(self) -> str:
+        return f"<Collection of {', '.join(self.entries)}>"
+
+    def entry(self, name: str) -> Entry:
+        """The entry of a name.  Raises `MissingLayerError`."""
+        found = self.entries.get(name)
+        if found is None:
+            served = ", ".join(list(self.entries)[:8])
+            raise MissingLayerError(
+                f"no table with the name {name[:80]!r} is served here; there are: {served}"
+            )
+        return found
+
+    def open(self, name: str) -> Opened:
+        """The table, winning set or certificate of a name, as its files are now.
+
+        Raises
+        ------
+        MissingLayerError
+            If there is no such name, or its files were removed.
+        UsageError
+            If it is still being solved.
+        CorruptError, StorageError
+            If it cannot be read.
+        """
+        entry = self.entry(name)
+        if entry.state == "solving":
+            raise UsageError(f"{name} is still being solved: wait until it is ready")
+        if not entry.location:  # solving failed
+            raise StorageError(entry.problem)
+        try:
+            stamp = _stamp(entry.location)
+            found: Opened = self._open.get((name, stamp), _open, entry.location)
+        except TilebaseError as error:
+            entry.state, entry.problem = "failed", str(error)
+            raise
+        entry.kind, entry.game, entry.stamp = kind_of(found), found.game, stamp
+        entry.state, entry.problem = "ready", ""
+        return found
+
+    def look(self, name: str) -> Entry:
+        """The entry of a name; opened again only if its files have changed since."""
+        entry = self.entry(name)
+        if entry.location and not self._is_as_before(entry):
+            with suppress(TilebaseError):  # the entry says what is wrong
+                self.open(name)
+        return entry
+
+    @staticmethod
+    def _is_as_before(entry: Entry) -> bool:
+        try:
+            return entry.state == "ready" and _stamp(entry.location) == entry.stamp
+        except MissingLayerError:
+            return False
+
+    def public(self, text: str) -> str:
+        """JSON text with the names of tables instead of their paths on this machine."""
+        for entry in self.entries.values():
+            path = json.dumps(entry.location)[1:-1]
+            if path and path != entry.name:
+                text = text.replace(path, entry.name)
+        return text
+
+    # -- solving -----------------------------------------------------------------------------------
+
+    def solve(self, name: str, game: Game, run: Callable[[Callable[[Progress], None]], Path]) -> Entry:
+        """Serve a game after it has been solved, in a thread of its own; return its entry.
+
+        `run` is called with a function that takes its progress; it returns the folder of the table.
+        """
+        entry = Entry(_free(name, self.entries), "", "solving", game=game)
+        self.entries[entry.name] = entry
+        self._solver = threading.Thread(target=self._solve, args=(entry, run), daemon=True)
+        self._solver.start()
+        return entry
+
+    def _solve(self, entry: Entry, run: Callable[[Callable[[Progress], None]], Path]) -> None:
+        try:
+            entry.location = str(run(partial(self._tell, entry)))
+            entry.state = "ready"
+        except StoppedError:
+            entry.state, entry.problem = "failed", "the server is being stopped"
+        except TilebaseError as error:
+            entry.state, entry.problem = "failed", str(error)
+        except MemoryError:
+            entry.state = "failed"
+            entry.problem = "there is not enough memory to solve this game: give a smaller --memory"
+        except Exception as error:
+            entry.state, entry.problem = "failed", f"solving failed: {type(error).__name__}: {error}"
+            raise
+
+    def _tell(self, entry: Entry, progress: Progress) -> None:
+        if self._closing.is_set():
+            raise StoppedError
+        entry.progress = progress
+
+    @property
+    def solving(self) -> bool:
+        """Whether a game is being solved."""
+        return self._solver is not None and self._solver.is_alive()
+
+    def close(self) -> None:
+        """Stop solving after the present step, and release all tables."""
+        self._closing.set()
+        if self._solver is not None:
+            self._solver.join()
+        self._open.clear()
+
+
+def _named(locations: Sequence[Path | str]) -> Iterator[tuple[str, str]]:
+    """Names and locations; a folder of tables gives those in its subfolders."""
+    for location in map(str, locations):
+        path = Path(location)
+        if "://" not in location and path.is_dir() and holds_tables(path):
+            for subfolder in table_folders(path):
+                yield subfolder.relative_to(path).as_posix().replace("/", "-"), str(subfolder)
+        else:
+            name = location.rstrip("/").rpartition("/")[2] or "table"
+            yield (path.resolve().name if name in (".", "..") else name), location
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    """A name that is not taken: with a number behind it, if need be."""
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    return found
+
+
+def kind_of(opened: Opened) -> str:
+    """What an open thing is, in words."""
+    if isinstance(opened, Certificate):
+        return "certificate"
+    return "table" if isinstance(opened, Table) else "winning set"
+
+
+def _open(location: str) -> Opened:
+    path = Path(location)
+    if "://" not in location and path.is_file() and _is_certificate(path):
+        return open_certificate(path)
+    return open_solved(location)
+
+
+def _is_certificate(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(CERTIFICATE)) == CERTIFICATE
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+
+
+CERTIFICATE = b"tilebase certificate "
+
+
+def _stamp(location: str) -> Stamp | None:
+    """What changes when a table is written again; None for a URL.  Raises `MissingLayerError`."""
+    if "://" in location:
+        return None
+    path = Path(location)
+    try:
+        status = (path / "manifest.json" if path.is_dir() else path).stat()
+    except OSError as error:
+        raise MissingLayerError(f"{location} is not there, or holds no finished table") from error
+    return status.st_ino, status.st_size, status.st_mtime_ns

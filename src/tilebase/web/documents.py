@@ -1,0 +1,531 @@
+"""Games, positions, spawns and layers as JSON documents.
+
+A board is written as text (``2,0/4,8``) and as ``cells``: one word for each cell, by rows, planes first;
+``0`` is an empty cell, ``#`` a wall, ``x`` a large tile whose number is not known.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, Literal
+
+from tilebase.errors import BoardError, MissingBoardError, UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.game.notation import exponent_of, split_cells
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Found, Unit, loss_text, sort_key, value_document
+from tilebase.runtime.progress import Progress, describe
+from tilebase.tables.answers import Answer
+from tilebase.tables.certificates import Certificate, CertifiedSlide
+from tilebase.tables.large_tiles import read_tiles
+from tilebase.tables.layers import layer_sizes, layer_values
+from tilebase.tables.playing import ENDED, LOST, WON, end_after, play_game, random_position, spawn
+from tilebase.tables.probe import Table
+from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any
+from tilebase.tables.winning import WinningAnswer, WinningSet
+from tilebase.web.collection import Entry, Opened, kind_of
+
+Document = dict[str, Any]
+PLAY = "play"
+"""The state of a position in which a slide is allowed."""
+MOST_TEXT = 1000
+"""Most characters of a board."""
+DRAWN = 400
+"""Most states of a game whose diagram is drawn in the page."""
+WINNING = "won"
+"""The label of the only objective of a winning set or a certificate."""
+
+# -- what is served ----------------------------------------------------------------------------------
+
+
+def served(entry: Entry) -> Document:
+    """One line of the list of tables."""
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "state": entry.state,
+        "game": "" if entry.game is None else str(entry.game),
+        "shape": "" if entry.game is None else entry.game.shape_text,
+        "progress": None if entry.progress is None else progress_document(entry.progress),
+        "problem": entry.problem or None,
+    }
+
+
+def progress_document(progress: Progress) -> Document:
+    """How far solving is."""
+    return {"text": describe(progress), "fraction": progress.fraction}
+
+
+def game_document(name: str, opened: Opened) -> Document:
+    """The rules of a game, as the page needs them to move tiles, and what the table holds."""
+    game = opened.game
+    known = {
+        "name": name,
+        "kind": kind_of(opened),
+        "state": "ready",
+        "game": str(game),
+        "identity": game.identity,
+        "plain": _is_plain(game),
+        "shape": list(game.shape),
+        "cells": game.cells,
+        "goal": game.goal,
+        "goal_sum": game.goal_sum,
+        "directions": list(game.directions),
+        "lines": {
+            direction: [list(segment) for segment in segments]
+            for direction, segments in game.segments.items()
+        },
+        "walls": sorted(game.walls),
+        "unmergeable": bool(game.unmergeable),
+        "formation": bool(game.unmergeable) and not game.fixed,
+        "spawns": [
+            {"tile": 1 << e, "probability": float(p), "fraction": str(p)}
+            for e in game.spawn_exponents
+            for p in [game.spawn_probability(e)]
+        ],
+        "largest_sum": game.largest_sum if game.goal or game.largest or game.limits else None,
+    }
+    if isinstance(opened, Certificate):
+        return known | _certificate_facts(opened)
+    if isinstance(opened, WinningSet):
+        return known | _winning_facts(opened)
+    return known | _table_facts(opened)
+
+
+def _is_plain(game: Game) -> bool:
+    """Whether every slide that changes the board is allowed, and only the goal tile wins."""
+    cut = game.largest is not None or game.limits is not None or bool(game.masks) or game.cuts_merges
+    return not cut and not game.patterns and game.goal_sum is None and game.horizon is None
+
+
+def _table_facts(table: Table) -> Document:
+    manifest = table.manifest
+    sums = sorted(manifest.layers)
+    starts = {one.label: value_document(manifest.starts[one.label], one.unit) for one in manifest.objectives}
+    return {
+        "adversary": any(one.meaning.spawns == "least" for one in table.objectives),
+        "objectives": [
+            {"label": one.label, "text": one.text, "type": one.dtype, "unit": one.unit}
+            for one in table.objectives
+        ],
+        "start": starts,
+        "positions": manifest.counts.get("afterstates", manifest.counts.get("boards")),
+        "layers": len(sums),
+        "sums": [sums[0], sums[-1]] if sums else None,
+        "thinned": None if manifest.thinned is None else dict(manifest.thinned),
+        "space": manifest.space,
+    }
+
+
+def _winning_facts(winning: WinningSet) -> Document:
+    objective = {"label": WINNING, "text": winning.manifest.meaning, "type": "bit", "unit": "yes-no"}
+    return {
+        "adversary": True,
+        "objectives": [objective],
+        "start": {WINNING: _verdict(winning.manifest.verdict)},
+        "positions": len(winning),
+        "layers": None,
+        "sums": None,
+        "thinned": None,
+        "space": "reachable",
+    }
+
+
+def _certificate_facts(certificate: Certificate) -> Document:
+    objective = {"label": WINNING, "text": "whether a win can be forced", "type": "bit", "unit": "yes-no"}
+    return {
+        "adversary": True,
+        "objectives": [objective],
+        "start": {WINNING: _verdict(certificate.forced)},
+        "positions": len(certificate),
+        "layers": None,
+        "sums": None,
+        "thinned": None,
+        "space": "reachable",
+        "claim": certificate.claim,
+        "starts": [board.text for board in certificate.starts],
+    }
+
+
+def _verdict(won: bool | None) -> Document:
+    text = "unknown" if won is None else "yes" if won else "no"
+    return {"kind": "unknown" if won is None else "exact", "value": won, "text": text, "short": text}
+
+
+# -- boards ------------------------------------------------------------------------------------------
+
+
+def words(text: str) -> list[str]:
+    """The cells of a board as words, from its text."""
+    return text.replace("/", ",").split(",")
+
+
+def read_board(opened: Table | WinningSet | Certificate, text: str) -> Board | RealBoard:
+    """The board of a text in any notation; a won board is read, too, since slides lead to it.
+
+    Raises `BoardError`.
+    """
+    if len(text) > MOST_TEXT:
+        raise BoardError(f"a text of {len(text):,} characters is not a board: at most {MOST_TEXT:,} are read")
+    game = opened.game
+    if isinstance(opened, Table) and game.unmergeable and not game.fixed:
+        tiles = read_tiles(game, text)
+        if tiles is not None:
+            return RealBoard(game, tiles)
+    try:
+        return Board.read(game, text)
+    except BoardError:
+        won = _won_board(game, text)
+        if won is None:
+            raise
+        return won
+
+
+def _won_board(game: Game, text: str) -> Board | None:
+    """The board of a text that holds the goal or has the goal sum; None if it is not such a board."""
+    cells = split_cells(text)
+    if len(cells) != game.cells:
+        return None
+    try:
+        board = Board(game, tuple(_exponent(game, cell, word) for cell, word in enumerate(cells)))
+    except (UsageError, ValueError):
+        return None
+    return board if board.won else None
+
+
+def _exponent(game: Game, cell: int, word: str) -> int:
+    if word == "#" and cell in game.walls:
+        return 0
+    if word == "x" and game.unmergeable:
+        return game.x
+    return exponent_of(int(word)) if word != "0" else 0
+
+
+def board_document(board: Board | RealBoard) -> Document:
+    """A board, its cells, its sum and its largest tile.  The large tiles of a real board are not counted."""
+    text = board.text
+    if isinstance(board, Board):
+        return {"board": text, "cells": words(text), "sum": board.sum, "largest": board.max_tile}
+    tiles = [1 << e for e in board.tiles if e]
+    return {
+        "board": text, "cells": words(text), "sum": sum(tiles), "largest": max(tiles, default=0)
+    }  # fmt: skip
+
+
+# -- positions ---------------------------------------------------------------------------------------
+
+
+def position(name: str, opened: Opened, text: str, label: str | None) -> Document:
+    """A position with the values of its slides.
+
+    If the table does not hold it, the slides are listed without values, and ``problem`` says why.
+    Raises the errors of `read_board`, `CorruptError`, and `UsageError` for an unknown objective.
+    """
+    board = read_board(opened, text)
+    if isinstance(opened, Certificate):
+        return _certified(name, opened, _own(board))
+    unit: Unit = "yes-no"
+    if isinstance(opened, Table):
+        unit = opened.objective(label).unit
+    if isinstance(board, Board) and board.won:
+        return _plain(name, board, WON, None)
+    try:
+        answer = _ask(opened, board, label)
+    except MissingBoardError as error:
+        return _plain(name, board, PLAY, str(error))
+    return _answered(name, board, answer, unit)
+
+
+def _ask(
+    opened: Table | WinningSet, board: Board | RealBoard, label: str | None
+) -> Answer | RealAnswer | WinningAnswer:
+    if isinstance(opened, WinningSet):
+        return opened.probe(_own(board))
+    return probe_any(opened, board.text if isinstance(board, RealBoard) else board, label)
+
+
+def _own(board: Board | RealBoard) -> Board:
+    assert isinstance(board, Board)  # only a `Table` has real boards
+    return board
+
+
+def _plain(name: str, board: Board | RealBoard, state: str, problem: str | None) -> Document:
+    """A position without values: a won one, or one that the table does not hold."""
+    slides: list[Document] = []
+    if isinstance(board, Board) and state == PLAY:
+        slides = [
+            _slide(direction, after, None, "yes-no", None, best=False, ends=end_after(after))
+            for direction, after in board.slides().items()
+        ]
+        state = state if slides else LOST
+    return {
+        "table": name, **board_document(board), "state": state, "meaning": "", "value": None, "best": [],
+        "slides": slides, "large_tiles": None, "orientation": None, "notes": [], "problem": problem,
+    }  # fmt: skip
+
+
+def _answered(
+    name: str,
+    board: Board | RealBoard,
+    answer: Answer | RealAnswer | WinningAnswer,
+    unit: Unit,
+) -> Document:
+    slides = [_slide_of(answer, slide, unit) for slide in answer.slides]
+    real = answer if isinstance(answer, RealAnswer) else None
+    return {
+        "table": name,
+        **board_document(board),
+        "state": PLAY if slides else LOST,
+        "meaning": answer.meaning,
+        "value": value_document(answer.value, unit),
+        "best": list(answer.best),
+        "slides": slides,
+        "large_tiles": None if real is None else list(real.large_tiles),
+        "orientation": None if real is None else real.reading.orientation.name,
+        "notes": [] if real is None else list(real.notes),
+        "problem": None,
+    }
+
+
+def _slide_of(answer: Answer | RealAnswer | WinningAnswer, slide: Any, unit: Unit) -> Document:
+    best = slide.direction in answer.best
+    loss = 0.0 if best else _loss(answer.value, slide.value)
+    after: Board | RealBoard = slide.after
+    if slide.wins:
+        ends = WON
+    elif isinstance(after, Board):
+        ends = end_after(after)
+    else:
+        ends = "" if slide.spawns() else ENDED
+    merges = getattr(slide, "merges_large", False)
+    return _slide(slide.direction, after, slide.value, unit, loss, best=best, ends=ends, merges=merges)
+
+
+def _loss(best: Any, value: Any) -> float | None:
+    """What a slide loses; None if one of the values is not known as a number."""
+    try:
+        lost = sort_key(best) - sort_key(value)
+    except TypeError:  # a winning set that does not say who wins after this slide
+        return None
+    return lost if 0 <= lost < float("inf") else None
+
+
+def _slide(
+    direction: str,
+    after: Board | RealBoard,
+    value: Any,
+    unit: Unit,
+    loss: float | None,
+    *,
+    best: bool,
+    ends: str,
+    merges: bool = False,
+) -> Document:
+    text = after.text
+    return {
+        "direction": direction,
+        "board": text,
+        "cells": words(text),
+        "value": None if value is None else _value(value, unit),
+        "loss": loss,
+        "loss_text": None if loss is None else loss_text(loss, unit),
+        "best": best,
+        "ends": ends,
+        "merges_large": merges,
+    }
+
+
+def _value(value: Any, unit: Unit) -> Document:
+    known: Found | None = None if getattr(value, "kind", "unknown") == "unknown" else value
+    return value_document(known, unit)
+
+
+def _certified(name: str, certificate: Certificate, board: Board) -> Document:
+    """A position of a certificate: which slides it proves, or that no slide wins."""
+    slides = certificate.slides(board)
+    proved = [slide.direction for slide in slides if slide.proved]
+    known = not certificate.forced or bool(proved) or board.won or not slides
+    state = WON if board.won else PLAY if slides else LOST
+    return {
+        "table": name,
+        **board_document(board),
+        "state": state,
+        "meaning": "whether a win can be forced",
+        "value": _verdict(certificate.forced if known else None),
+        "best": proved,
+        "slides": [_certified_slide(certificate, one) for one in slides],
+        "large_tiles": None,
+        "orientation": None,
+        "notes": [],
+        "problem": None if known else f"the certificate does not list this board: {board.text}",
+    }
+
+
+def _certified_slide(certificate: Certificate, slide: CertifiedSlide) -> Document:
+    ends = end_after(slide.after)
+    known = True if slide.proved else None if certificate.forced else False
+    document = _slide(slide.direction, slide.after, None, "yes-no", None, best=slide.proved, ends=ends)
+    return document | {"value": _verdict(known)}
+
+
+# -- spawns ------------------------------------------------------------------------------------------
+
+
+def spawns(name: str, opened: Opened, text: str, label: str | None) -> Document:
+    """The states that a spawn on a board after a slide leads to, and what each is worth.
+
+    ``worst`` marks those that the adversary prefers; of a certificate, the spawn that it names.
+    """
+    board = read_board(opened, text)
+    found = list(_spawned(opened, board))
+    documents = [position(name, opened, after.text, label) for _, _, _, after in found]
+    if isinstance(opened, Certificate) and not opened.forced:
+        chosen = {opened.spawn(_own(board)).text}
+    else:
+        chosen = _worst(documents)
+    return {
+        **board_document(board),
+        "spawns": [
+            {
+                "cell": cell,
+                "tile": 1 << exponent,
+                "probability": float(p),
+                "fraction": str(p),
+                "board": after.text,
+                "cells": words(after.text),
+                "value": document["value"],
+                "state": document["state"],
+                "worst": after.text in chosen,
+            }
+            for (cell, exponent, p, after), document in zip(found, documents, strict=True)
+        ],
+    }
+
+
+def _worst(documents: list[Document]) -> set[str]:
+    """The boards whose values are least; none if no value is known."""
+    known = {
+        document["board"]: _number(document["value"])
+        for document in documents
+        if document["value"] is not None
+    }
+    least = min((number for number in known.values() if number is not None), default=None)
+    return {text for text, number in known.items() if number is not None and number == least}
+
+
+def _number(value: Document) -> float | None:
+    """A value as JSON, as a number; None if it is not known."""
+    if value["kind"] == "interval":
+        return sum(value["floats"]) / 2
+    if value["kind"] == "below":
+        return float("-inf")
+    number = value.get("value", value.get("float"))
+    return None if number is None else float(number)
+
+
+def _spawned(
+    opened: Opened, board: Board | RealBoard
+) -> Iterator[tuple[int, int, Fraction, Board | RealBoard]]:
+    """Each spawn on a board after a slide: cell, exponent, probability, and the state that it makes."""
+    if isinstance(board, Board):
+        if opened.game.wins(board.cells):
+            return
+        for cells, p in opened.game.spawns(board.cells):
+            cell = next(cell for cell, e in enumerate(cells) if e != board.cells[cell])
+            yield cell, cells[cell], p, Board(board.game, cells)
+        return
+    assert isinstance(opened, Table)
+    reading = next(iter(opened.large_tiles.readings(board.tiles)))
+    for cells, p in board.game.spawns(reading.cells):
+        at = next(cell for cell, e in enumerate(cells) if e != reading.cells[cell])
+        cell = reading.orientation.sources[at]
+        tiles: Cells = (*board.tiles[:cell], cells[at], *board.tiles[cell + 1 :])
+        yield cell, cells[at], p, RealBoard(board.game, tiles)
+
+
+# -- games -------------------------------------------------------------------------------------------
+
+
+def start(
+    opened: Opened,
+    seed: int | None,
+    total: int | None,
+    by: Literal["start", "uniform", "optimal"],
+    label: str | None,
+    *,
+    adversary: bool,
+) -> Document:
+    """A board to begin with: a start of the game, or a random position of a table."""
+    rng = random.Random(seed)
+    if isinstance(opened, Certificate):
+        return board_document(rng.choice(opened.starts))
+    if by == "start":
+        if isinstance(opened, Table):
+            return board_document(spawn(opened, opened.game.starts(), rng, worst=adversary, objective=label))
+        boards = opened.game.starts()
+        chosen = rng.choices([cells for cells, _ in boards], [float(p) for _, p in boards])[0]
+        return board_document(Board(opened.game, chosen))
+    return board_document(random_position(_table(opened), rng, total, by=by, objective=label))
+
+
+def random_game(opened: Opened, seed: int | None, label: str | None, *, adversary: bool) -> Document:
+    """A game by the optimal policy of a table, with the value of each state."""
+    table = _table(opened)
+    played = play_game(table, random.Random(seed), objective=label, worst=adversary)
+    unit = table.objective(label).unit
+    slides = [move.direction for move in played.record.moves]
+    return {
+        "record": played.record.as_dict(table.game),
+        "moves": [
+            {"board": state.text, "slide": slide, "value": value_document(value, unit)}
+            for state, slide, value in zip(played.states, slides, played.values, strict=True)
+        ],
+        "end": played.end,
+    }
+
+
+def _table(opened: Opened) -> Table:
+    if not isinstance(opened, Table):
+        raise UsageError(f"this is a {kind_of(opened)}: ask a table")
+    return opened
+
+
+# -- layers and diagrams -----------------------------------------------------------------------------
+
+
+def layers(opened: Opened) -> Document:
+    """How many afterstates of each sum a table holds."""
+    sizes = layer_sizes(_table(opened))
+    return {"layers": [{"sum": total, "positions": count} for total, count in sizes.items()]}
+
+
+def layer(opened: Opened, total: int, label: str | None) -> Document:
+    """How the values of the afterstates of one sum spread."""
+    return layer_values(_table(opened), total, label).as_dict()
+
+
+def diagram(opened: Opened, label: str | None) -> Document:
+    """The Markov decision process of a small game as a graph in the language DOT."""
+    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+
+    game = opened.game
+    if isinstance(opened, Table):
+        objective: Objective = opened.objective(label)
+        if objective.meaning.spawns != "mean":
+            raise UsageError(f"a diagram has mean values: choose another objective than {objective.label}")
+    found = decision_diagram(game, max_states=DRAWN)
+    return {"dot": diagram_to_dot(found), "states": len(found.values)}
+
+
+def certificate(opened: Opened, board: str | None, after: str | None) -> Document:
+    """What a certificate says of a state, or which spawns it answers or names on a board after a slide."""
+    if not isinstance(opened, Certificate):
+        raise UsageError(f"this is a {kind_of(opened)}: ask a certificate")
+    if (board is None) == (after is None):
+        raise UsageError("give either board, with the player to move, or after, a board after a slide")
+    if board is not None:
+        return position(opened.path.name, opened, board, None)
+    return spawns(opened.path.name, opened, str(after), None)

@@ -1,0 +1,381 @@
+"""A page that plays a table on any web host: the policy in few bits a state, and a player of files.
+
+A state is a start, or what a spawn makes of a stored afterstate.  The page holds the slide of each state for
+which the table says which slide is best, up to symmetry.  These are all states of a whole table in which a
+slide is allowed.  A thinned table leaves out afterstates, so that it does not know the best slide of every
+state.  Then the probability that a game by the policy comes to such a state is computed: forward over the
+layers, exact up to rounding.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase._version import __version__
+from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import symmetries
+from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import byte_text, value_document
+from tilebase.questions.policies import afterstate_counts, reachable_folder
+from tilebase.questions.simulation import opinions
+from tilebase.runtime.documents import parse_json
+from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.storage import atomic_folder, storage_errors, write_whole
+from tilebase.sparse.reading import MISSING, LayerReader, merge_weights
+from tilebase.tables.probe import Table, open_table
+
+Array = npt.NDArray[Any]
+
+MOST_BYTES = 200_000_000
+"""A larger policy is refused, unless the caller insists."""
+STATE_BITS, VALUE_BITS = 5, 5
+"""Bits of a state, and of its value, for the estimate before the work.  Measured: 3.4 to 5.5 and 4 to 5."""
+STATES = 1.5
+"""States in which a slide is allowed, per afterstate, where a table does not count them."""
+HEADER = "policy.json"
+PAGE = "index.html"
+MODULES = {
+    "page": (
+        "board.js", "parts.js", "rules.js", "store.js", "style.css", "text.js", "tiles.js",
+        "vendor/htm-preact.js", "vendor/htm-preact.LICENSE",
+    ),
+    "player": ("moves.js", "player.css", "player.js", "policy.js"),
+}  # fmt: skip
+"""By folder: files of the explorer's page that the player uses, too; and its own."""
+
+
+@dataclass(frozen=True)
+class ExportedPage:
+    """An exported page.
+
+    Attributes
+    ----------
+    folder:
+        Where it is.
+    objective:
+        The label of the objective whose policy it plays.
+    states:
+        States with a slide, up to symmetry.
+    policy, size:
+        Bytes of the policy with its index, and of all files together.
+    leaves:
+        The probability that a game by the policy comes to a state whose slide is not known; 0 for a whole
+        table.
+    """
+
+    folder: Path
+    objective: str
+    states: int
+    policy: int
+    size: int
+    leaves: float
+
+    def __repr__(self) -> str:
+        return f"<ExportedPage {self.folder}: {self.states:,} states, {byte_text(self.size)}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return self.__dict__ | {"folder": str(self.folder)}
+
+
+def export_page(
+    table: Table | Path | str,
+    output: Path | str,
+    *,
+    objective: str | None = None,
+    values: bool = False,
+    anyway: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> ExportedPage:
+    """Write a folder with a page that plays a table, to be copied to any web host.
+
+    Parameters
+    ----------
+    table:
+        A table of the reachable positions in a folder on this machine, whole or thinned.
+    output:
+        A new folder, or one with a page of an earlier call, which is replaced as a whole.
+    objective:
+        The objective of optimal play; None for the first.
+    values:
+        Whether the page also holds a coarse value of each state.  This needs probabilities to win, and
+        doubles the size of the policy.
+    anyway:
+        Write the policy even if it is large.
+
+    Raises
+    ------
+    UsageError
+        If the table holds all boards or is not a folder, or its values are no probabilities to win.
+    ResourceError
+        If the policy would take more than 200 MB.
+    WrongGameError, StorageError
+        If the output holds other files, or cannot be written.
+    CorruptError
+        If a file of the table is damaged.
+    """
+    opened = table if isinstance(table, Table) else open_table(table)
+    chosen = opened.objective(objective)
+    reader = LayerReader(reachable_folder(opened), opened.game, (chosen,))
+    if values and (not chosen.is_win or chosen.is_boolean or chosen.is_bound):
+        raise UsageError(
+            f"{chosen.label} has no probabilities to win for the page to show: leave out the values"
+        )
+    _check_size(opened, afterstate_counts(opened), values, anyway)
+    target = Path(output)
+    _check_target(target)
+    with atomic_folder(target) as folder:
+        states, leaves, files_of_policy = _write_policy(opened, reader, chosen, folder, values, progress)
+        header = _header(opened, chosen, values, leaves, files_of_policy)
+        _write_page(folder, opened.game, header)
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    policy = files_of_policy["index"]["bytes"] + files_of_policy["policy"]["bytes"]
+    return ExportedPage(target, chosen.label, states, policy, size, leaves)
+
+
+def _check_size(table: Table, sizes: dict[int, int], values: bool, anyway: bool) -> None:
+    """Raise `ResourceError` if the policy would be too large for a page."""
+    counts, stored = table.manifest.counts, sum(sizes.values())
+    known = "live" in counts and counts.get("afterstates")
+    states = stored * (counts["live"] / counts["afterstates"] if known else STATES)
+    expected = states * (STATE_BITS + values * VALUE_BITS) / 8
+    if expected > MOST_BYTES and not anyway:
+        raise ResourceError(
+            f"the policy of {table.location.name} takes about {byte_text(expected)}, more than "
+            f"{byte_text(MOST_BYTES)}: thin the table with tilebase thin, or give --anyway (anyway=True)"
+        )
+
+
+def _check_target(target: Path) -> None:
+    """Raise an error unless the folder is new, empty or an exported page."""
+    with storage_errors(target):
+        if not target.parent.is_dir():
+            raise StorageError(f"cannot write {target}: the folder {target.parent} does not exist")
+        if not target.exists():
+            return
+        if target.resolve() == Path.cwd():
+            raise UsageError(
+                "a page replaces its folder as a whole: name another folder than the current one"
+            )
+        if target.is_dir() and not any(target.iterdir()):
+            return
+        if not target.is_dir() or not _is_page(target / HEADER):
+            raise WrongGameError(f"{target} is no exported page: choose a new folder")
+
+
+def _is_page(header: Path) -> bool:
+    try:
+        found = parse_json(header.read_bytes(), str(header))
+    except (FileNotFoundError, CorruptError):
+        return False
+    return isinstance(found, dict) and found.get("format") == FORMAT
+
+
+# -- the policy ------------------------------------------------------------------------------------
+
+
+class _Layer(NamedTuple):
+    """The states of one sum, canonical and ascending, and what the table says of them."""
+
+    states: Array
+    known: Array  # known[x]: whether the table says which slide of state x is best
+    lost: Array  # lost[x]: whether no slide is allowed
+    slides: Array  # slides[x]: the index of the direction of the first best slide, one that wins first
+    wins: Array  # wins[x]: whether this slide wins
+    afters: Array  # afters[x]: the canonical afterstate of this slide, if it does not win
+    worths: Array  # worths[x]: the value
+
+
+def _write_policy(
+    table: Table,
+    reader: LayerReader,
+    objective: Objective,
+    folder: Path,
+    values: bool,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[int, float, dict[str, Any]]:
+    """Write the files of the policy.  Return the states, the probability to leave them, and the files."""
+    game = reader.game
+    flow = _Flow(reader) if table.manifest.thinned is not None else None
+    pace, states = Pace(progress, "states"), 0
+    largest = max([*table.manifest.layers, *(game.sum(board) for board, _ in game.starts())])
+    last = largest + max(1 << e for e in game.spawn_exponents)
+    with closing(PolicyWriter(folder, game, last)) as writer:
+        for total, keys in _states(reader, table.manifest.layers, last):
+            layer = _judge(table, reader, objective, total, keys)
+            if flow is not None:
+                flow.advance(total, layer)
+            kept = layer.known
+            if kept.any():
+                worths = coarse(layer.worths[kept]) if values else None
+                writer.add(total, layer.states[kept], layer.slides[kept], worths)
+            states += int(kept.sum())
+            if pace.due() or total == last:
+                pace.report(total, "pack", states, (total + 1) / (last + 1))
+        return states, flow.left if flow is not None else 0.0, writer.finish()
+
+
+def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, Array]]:
+    """The sums, ascending, and the canonical states of each: spawns on stored afterstates, and starts."""
+    game = reader.game
+    waiting: dict[int, list[Array]] = {}
+    for board, _ in game.starts():
+        key = np.array([game.pack(board)], dtype=np.uint64)
+        waiting.setdefault(game.sum(board), []).append(reader.compiled.canonical(key))
+    for total in range(min([*layers, *waiting]), last + 1):
+        if total in waiting and not game.reached(total):
+            yield total, np.unique(np.concatenate(waiting.pop(total)))
+        if total in layers and not game.ended(total):
+            keys = reader.keys(total)
+            for exponent in game.spawn_exponents:
+                states = np.unique(reader.spawns(keys, exponent)[0])
+                if len(states):
+                    waiting.setdefault(total + (1 << exponent), []).append(states)
+
+
+def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, states: Array) -> _Layer:
+    """What the table says of the states of one sum; as `playing.best_slide`, ties within its slack."""
+    layer, least = reader.layer(total), table.manifest.least
+    links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
+    allowed, missing = links.slots != NONE, links.slots == MISSING
+    q = opinions(objective, layer, links)
+    # If boards below a value were left out, the value of one slide is enough: it is larger.
+    below = least is not None and least.label == objective.label
+    q[missing] = -np.inf
+    known = (allowed & ~missing).any(axis=0)
+    if not below:
+        known &= ~missing.any(axis=0)
+    most = q.max(axis=0)
+    with np.errstate(invalid="ignore"):  # states without a known slide have the value -inf
+        best = (q >= most - table.slack(objective) * np.abs(most)) & allowed & ~missing
+    winning = best & (links.slots == WON)
+    slides = np.where(winning.any(axis=0), winning, best).argmax(axis=0)
+    every = np.arange(len(states))
+    return _Layer(
+        states, known, ~allowed.any(axis=0), slides, links.slots[slides, every] == WON,
+        links.afters[slides, every], most * float(objective.discount),
+    )  # fmt: skip
+
+
+class _Flow:
+    """The probability that a game by the policy visits each state, and that it leaves the known states."""
+
+    def __init__(self, reader: LayerReader) -> None:
+        self._reader, self.left = reader, 0.0
+        self._pieces: dict[int, list[tuple[Array, Array]]] = {}
+        for board, p in reader.game.starts():
+            keys = reader.compiled.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
+            self._pieces.setdefault(reader.game.sum(board), []).append((keys, np.array([float(p)])))
+
+    def advance(self, total: int, layer: _Layer) -> None:
+        """Distribute the probabilities of a layer's states over the spawns after their slides."""
+        if total not in self._pieces:
+            return
+        keys, visit = merge_weights(*map(np.concatenate, zip(*self._pieces.pop(total), strict=True)))
+        index = np.searchsorted(layer.states, keys)
+        known = layer.known[index]
+        self.left += float(visit[~known & ~layer.lost[index]].sum())
+        stay = known & ~layer.wins[index]
+        game = self._reader.game
+        if game.ended(total):
+            return  # these games are over
+        afters, visit = merge_weights(layer.afters[index[stay]], visit[stay])
+        for exponent in game.spawn_exponents:
+            states, origin = self._reader.spawns(afters, exponent)
+            if not len(states) or game.reached(total + (1 << exponent)):
+                continue
+            free = np.bincount(origin, minlength=len(afters))
+            chance = float(game.spawn_probability(exponent)) / free[origin]
+            self._pieces.setdefault(total + (1 << exponent), []).append((states, visit[origin] * chance))
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def _header(
+    table: Table, objective: Objective, values: bool, leaves: float, policy: dict[str, Any]
+) -> dict[str, Any]:
+    """What the player has to know before the first slide."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "program": __version__,
+        "title": title(table.game),
+        "game": table.game.identity,
+        "rules": _rules(table.game),
+        "objective": {"label": objective.label, "text": objective.text, "unit": objective.unit},
+        "start": value_document(table.manifest.starts[objective.label], objective.unit),
+        "thinned": table.manifest.thinned is not None,
+        "leaves": leaves,
+        "valueStep": VALUE_STEP if values else None,
+        **policy,
+    }
+
+
+def title(game: Game) -> str:
+    """The title of the page: ``2048 on 3x3, to 512``."""
+    return f"2048 on {game}"
+
+
+def _rules(game: Game) -> dict[str, Any]:
+    """The rules as plain data.  Tiles are exponents, and x is `x`; see `Game`."""
+    start = game.start_board
+    return {
+        "shape": game.shape,
+        "directions": game.directions,
+        "lines": game.segments,
+        "walls": game.walls,
+        "x": game.x if game.unmergeable else None,
+        "highest": game.highest,
+        "goal": game.goal_exponent,
+        "goalSum": game.goal_sum,
+        "horizon": game.horizon,
+        "patterns": game.patterns,
+        "masks": game.masks,
+        "spawns": [[e, float(game.spawn_probability(e))] for e in game.spawn_exponents],
+        "start": {
+            "boards": [start] if start is not None else game.start_afters or [game.empty_board],
+            "spawns": 0 if start is not None else 1 if game.start_afters else 2,
+        },
+        "symmetries": [[list(p), _directions(game, p)] for p in symmetries(game)],
+    }
+
+
+def _directions(game: Game, permutation: Cells) -> list[int]:
+    """``[d]``: the direction on a board that is direction d on its image."""
+    lines = {line: k for k, name in enumerate(game.directions) for line in game.lines[name] if len(line) > 1}
+    found = []
+    for k, name in enumerate(game.directions):
+        images = [tuple(permutation[cell] for cell in line) for line in game.lines[name] if len(line) > 1]
+        found.append(lines[images[0]] if images else k)
+    return found
+
+
+def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
+    """Write the header and the files of the player; the page holds the checksum of the header."""
+    text = json.dumps(header, separators=(",", ":")) + "\n"
+    write_whole(folder / HEADER, text, durable=False)
+    web = files("tilebase") / "web"
+    for part, names in MODULES.items():
+        for name in names:
+            path = folder / part / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, (web / part / name).read_text("utf-8"), durable=False)
+    page = (web / "player" / PAGE).read_text("utf-8")
+    page = page.replace("$TITLE", html.escape(title(game)))
+    page = page.replace("$CHECK", f"{zlib.crc32(text.encode()):08x}")
+    write_whole(folder / PAGE, page, durable=False)

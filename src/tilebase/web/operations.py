@@ -1,0 +1,315 @@
+"""The requests of the interface: one description of each, from which checks and documentation follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tilebase._version import __version__
+from tilebase.errors import TilebaseError, UsageError
+from tilebase.questions.review import review
+from tilebase.tables.probe import Table
+from tilebase.web import documents, schemas
+from tilebase.web.collection import Collection, kind_of
+from tilebase.web.schemas import Schema, component
+
+MOST_BATCH = 1000
+"""Most boards of one request."""
+MOST_BODY = 1 << 20
+"""Most bytes of the body of a request."""
+MOST_NUMBER = 2**53
+"""Largest whole number of a request: the largest that every JSON reader keeps."""
+
+Arguments = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a request, in its address.
+
+    Attributes
+    ----------
+    name, text:
+        Its name, and what it means.
+    where:
+        In the path, or behind the question mark.
+    kind:
+        Its type.
+    required:
+        Whether it must be given.
+    words:
+        The words that are allowed; empty for any text.
+    """
+
+    name: str
+    text: str
+    where: Literal["query", "path"] = "query"
+    kind: Literal["string", "integer", "boolean"] = "string"
+    required: bool = False
+    words: tuple[str, ...] = ()
+
+    def read(self, word: str) -> Any:
+        """The value of a word.  Raises `UsageError`."""
+        if self.kind == "string":
+            if self.words and word not in self.words:
+                raise UsageError(f"{self.name} is {word[:80]!r}, but must be one of {', '.join(self.words)}")
+            return word
+        if self.kind == "boolean":
+            if word not in ("0", "1", "true", "false"):
+                raise UsageError(f"{self.name} is {word[:80]!r}, but must be true or false")
+            return word in ("1", "true")
+        if not word.isascii() or not word.removeprefix("-").isdecimal() or len(word) > 17:
+            raise UsageError(f"{self.name} is {word[:80]!r}, but must be a whole number")
+        number = int(word)
+        if not 0 <= number < MOST_NUMBER:
+            raise UsageError(f"{self.name} is {number}, but must be from 0 to 2^53")
+        return number
+
+    @property
+    def schema(self) -> Schema:
+        """Its JSON Schema."""
+        schema: Schema = {"type": self.kind}
+        if self.words:
+            schema["enum"] = list(self.words)
+        if self.kind == "integer":
+            schema |= {"minimum": 0, "maximum": MOST_NUMBER - 1}
+        return schema
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One request of the interface.
+
+    Attributes
+    ----------
+    method, path:
+        As in HTTP; the path has the names of path parameters in braces.
+    summary:
+        What it returns, in one sentence.
+    respond:
+        Called with the collection and the arguments; returns the document.
+    result:
+        The schema of the document.
+    parameters, body:
+        The parameters in the address, and the schema of a JSON body; None without a body.
+    cost:
+        How many probes the request counts for, by its arguments.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    summary: str
+    respond: Callable[[Collection, Arguments], documents.Document]
+    result: Schema
+    parameters: tuple[Parameter, ...] = ()
+    body: Schema | None = None
+    cost: Callable[[Arguments], int] = lambda _: 1
+
+    def arguments(self, query: Mapping[str, str], path: Mapping[str, str]) -> Arguments:
+        """The arguments in an address.  Raises `UsageError`."""
+        known = {one.name for one in self.parameters if one.where == "query"}
+        unknown = sorted(set(query) - known)
+        if unknown:
+            allowed = ", ".join(sorted(known)) or "none"
+            raise UsageError(f"there is no parameter {unknown[0][:80]!r} here; there are: {allowed}")
+        found: Arguments = {}
+        for one in self.parameters:
+            word = (path if one.where == "path" else query).get(one.name)
+            if word is None and one.required:
+                raise UsageError(f"the parameter {one.name} is missing: {one.text}")
+            found[one.name] = None if word is None else one.read(word)
+        return found
+
+    def with_body(self, arguments: Arguments, data: bytes) -> Arguments:
+        """The arguments with those of a JSON body.  Raises `UsageError`."""
+        assert self.body is not None
+        try:
+            found = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(
+                "the body is not JSON: send an object, as documented in api/openapi.json"
+            ) from error
+        if not isinstance(found, dict):
+            raise UsageError("the body must be a JSON object")
+        properties = self.body["properties"]
+        for name in found:
+            if name not in properties:
+                raise UsageError(f"the body has no member {name[:80]!r}; it may have {', '.join(properties)}")
+        for name in self.body["required"]:
+            if name not in found:
+                raise UsageError(f"the body has no {name}")
+        for name, value in found.items():
+            _check_member(name, value, properties[name])
+        return arguments | {name: found.get(name) for name in properties}
+
+
+def _check_member(name: str, value: Any, schema: Schema) -> None:
+    """Raise `UsageError` unless a member of a body is a text, or null if it may be, or a list of texts."""
+    if schema["type"] == "array":
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise UsageError(f"{name} must be a list of texts")
+        if not 1 <= len(value) <= schema["maxItems"]:
+            raise UsageError(f"{name} must have 1 to {schema['maxItems']:,} items, not {len(value):,}")
+    elif not isinstance(value, str) and not (value is None and "null" in schema["type"]):
+        raise UsageError(f"{name} must be a text")
+
+
+# -- what is asked -----------------------------------------------------------------------------------
+
+
+def _tables(collection: Collection, _: Arguments) -> documents.Document:
+    tables = [documents.served(collection.look(name)) for name in list(collection.entries)]
+    return {"version": __version__, "tables": tables}
+
+
+def _game(collection: Collection, given: Arguments) -> documents.Document:
+    return documents.game_document(given["name"], collection.open(given["name"]))
+
+
+def _probe(collection: Collection, given: Arguments) -> documents.Document:
+    opened = collection.open(given["table"])
+    return documents.position(given["table"], opened, given["board"], given["objective"])
+
+
+def _probe_batch(collection: Collection, given: Arguments) -> documents.Document:
+    opened = collection.open(given["table"])
+    if isinstance(opened, Table):
+        opened.objective(given["objective"])  # an unknown one is wrong for all boards
+    answers: list[documents.Document] = []
+    for board in given["boards"]:
+        try:
+            answers.append(documents.position(given["table"], opened, board, given["objective"]))
+        except TilebaseError as error:
+            answers.append({"problem": str(error)})
+    return {"answers": answers}
+
+
+def _spawns(collection: Collection, given: Arguments) -> documents.Document:
+    opened = collection.open(given["table"])
+    return documents.spawns(given["table"], opened, given["board"], given["objective"])
+
+
+def _start(collection: Collection, given: Arguments) -> documents.Document:
+    return documents.start(
+        collection.open(given["table"]), given["seed"], given["sum"], given["by"] or "start",
+        given["objective"], adversary=bool(given["adversary"]),
+    )  # fmt: skip
+
+
+def _random_game(collection: Collection, given: Arguments) -> documents.Document:
+    opened = collection.open(given["table"])
+    return documents.random_game(
+        opened, given["seed"], given["objective"], adversary=bool(given["adversary"])
+    )
+
+
+def _review(collection: Collection, given: Arguments) -> documents.Document:
+    opened = collection.open(given["table"])
+    if not isinstance(opened, Table):
+        raise UsageError(f"this is a {kind_of(opened)}: ask a table")
+    return review(opened, given["game"], given["objective"]).as_dict()
+
+
+def _layers(collection: Collection, given: Arguments) -> documents.Document:
+    return documents.layers(collection.open(given["table"]))
+
+
+def _layer(collection: Collection, given: Arguments) -> documents.Document:
+    return documents.layer(collection.open(given["table"]), given["sum"], given["objective"])
+
+
+def _diagram(collection: Collection, given: Arguments) -> documents.Document:
+    return documents.diagram(collection.open(given["table"]), given["objective"])
+
+
+def _certificate(collection: Collection, given: Arguments) -> documents.Document:
+    return documents.certificate(collection.open(given["table"]), given["board"], given["after"])
+
+
+NAME = Parameter("name", "the name of a table, as api/tables lists it", "path", required=True)
+TABLE = Parameter("table", "the name of a table, as api/tables lists it", required=True)
+BOARD = Parameter("board", "a board in any notation that tilebase probe takes", required=True)
+OBJECTIVE = Parameter("objective", "the label of one of the table's objectives; left out: the first")
+SEED = Parameter("seed", "the same seed gives the same result", kind="integer")
+ADVERSARY = Parameter("adversary", "whether spawns are the worst for the player", kind="boolean")
+NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
+
+OPERATIONS: tuple[Operation, ...] = (
+    Operation("GET", "/api/tables", "What is served.", _tables, schemas.TABLES),
+    Operation(
+        "GET", "/api/tables/{name}", "A game and what is known of it.", _game, component("Game"), (NAME,)
+    ),
+    Operation(
+        "GET", "/api/probe", "A position: its value and those of its slides.", _probe, component("Position"),
+        (TABLE, BOARD, OBJECTIVE),
+    ),
+    Operation(
+        "POST", "/api/probe", "Up to 1,000 positions.", _probe_batch, schemas.ANSWERS,
+        body={
+            "type": "object",
+            "properties": {
+                "table": schemas.TEXT,
+                "boards": schemas.array(schemas.TEXT) | {"minItems": 1, "maxItems": MOST_BATCH},
+                "objective": NULLABLE_TEXT,
+            },
+            "required": ["table", "boards"],
+            "additionalProperties": False,
+        },
+        cost=lambda given: len(given["boards"]),
+    ),
+    Operation(
+        "GET", "/api/spawns", "The states that a spawn on a board after a slide makes.", _spawns,
+        component("Spawns"), (TABLE, BOARD, OBJECTIVE), cost=lambda _: 30,
+    ),
+    Operation(
+        "GET", "/api/start", "A random board to begin with.", _start, component("Board"),
+        (
+            TABLE, SEED, Parameter("sum", "the sum of its tiles", kind="integer"),
+            Parameter(
+                "by", "a start of the game, any stored position, or one that optimal play meets",
+                words=("start", "uniform", "optimal"),
+            ),
+            ADVERSARY, OBJECTIVE,
+        ),
+        cost=lambda given: 500 if given["by"] == "optimal" else 50,
+    ),
+    Operation(
+        "GET", "/api/random-game", "A game by the optimal policy.", _random_game, schemas.PLAYED,
+        (TABLE, SEED, ADVERSARY, OBJECTIVE), cost=lambda _: 500,
+    ),
+    Operation(
+        "POST", "/api/review", "What each slide of a written game loses.", _review, schemas.REVIEW,
+        body={
+            "type": "object",
+            "properties": {"table": schemas.TEXT, "game": schemas.TEXT, "objective": NULLABLE_TEXT},
+            "required": ["table", "game"],
+            "additionalProperties": False,
+        },
+        cost=lambda given: 10 + len(given["game"]) // 10,
+    ),
+    Operation(
+        "GET", "/api/layers", "How many positions of each sum a table holds.", _layers, schemas.LAYERS,
+        (TABLE,), cost=lambda _: 500,
+    ),
+    Operation(
+        "GET", "/api/layers/{sum}", "How the values of the positions of one sum spread.", _layer,
+        schemas.LAYER,
+        (Parameter("sum", "the sum of a layer", "path", "integer", required=True), TABLE, OBJECTIVE),
+        cost=lambda _: 500,
+    ),
+    Operation(
+        "GET", "/api/graph", "A small game as a graph, in the language DOT.", _diagram, schemas.DIAGRAM,
+        (TABLE, OBJECTIVE), cost=lambda _: 500,
+    ),
+    Operation(
+        "GET", "/api/certificate", "What a certificate says of a state, or which spawns follow a slide.",
+        _certificate, {"anyOf": [component("Position"), component("Spawns")]},
+        (
+            TABLE, Parameter("board", "a board with the player to move"),
+            Parameter("after", "a board after a slide"),
+        ),
+    ),
+)  # fmt: skip
+"""All requests but that for the description itself."""

@@ -1,0 +1,154 @@
+// Charts as SVG: a line of values over a game, bars of counts.  Each has a text for those who do not see it.
+
+import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { count, several, tickTexts } from "./text.js";
+
+const HIGH = 200; // pixels
+const PAD = { right: 10, top: 10, bottom: 26 };
+const DIGIT = 7; // pixels that a character of a tick takes
+const LEAST_SPAN = 0.01; // of an axis of probabilities that are not near 0 or 1: smaller changes look small
+const plotHeight = HIGH - PAD.top - PAD.bottom;
+
+/** The width of an element in pixels, which a chart is drawn for. */
+function useWidth() {
+  const ref = useRef();
+  const [width, setWidth] = useState(480);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(Math.max(200, Math.round(ref.current.clientWidth)));
+    const observer = new ResizeObserver(measure);
+    observer.observe(ref.current);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+  return [ref, width];
+}
+
+/** The space that the texts at the left of a chart need, in pixels. */
+const spaceFor = (texts) => 16 + DIGIT * Math.max(3, ...texts.map((text) => text.length));
+
+/** Where a click is along the x axis, from 0 to 1. */
+function partAt(event, left) {
+  const frame = event.currentTarget.getBoundingClientRect();
+  return (event.clientX - frame.left - left) / (frame.width - left - PAD.right);
+}
+
+const within = (index, length) => Math.max(0, Math.min(length - 1, index));
+
+/** The frame of a chart: an image with a text, lines at `ticks`, and words at the ends of the x axis. */
+function Frame({ kind, label, width, ticks, texts, y, left, right, onClick, children }) {
+  const begin = spaceFor(texts);
+  const axis = HIGH - 6;
+  return html`<svg class=${`chart ${kind}${onClick ? " picks" : ""}`} viewBox=${`0 0 ${width} ${HIGH}`} height=${HIGH} role="img" aria-label=${label} onClick=${onClick}>
+    ${ticks.map(
+      (tick, index) => html`<g class="tick">
+        <line x1=${begin} x2=${width - PAD.right} y1=${y(tick)} y2=${y(tick)} />
+        <text x=${begin - 8} y=${y(tick) + 4} text-anchor="end">${texts[index]}</text>
+      </g>`,
+    )}
+    <text x=${begin} y=${axis}>${left}</text>
+    <text x=${width - PAD.right} y=${axis} text-anchor="end">${right}</text>
+    ${children}
+  </svg>`;
+}
+
+/** The ends of the y axis. */
+function span(values, unit) {
+  const known = values.filter((value) => value !== null);
+  const low = known.length ? Math.min(...known) : 0;
+  const high = known.length ? Math.max(...known) : 1;
+  if (unit === "yes-no" || (unit === "probability" && low === high && (low === 0 || low === 1))) return [0, 1];
+  const least = unit === "probability" ? (low > 0.001 && high < 0.999 ? LEAST_SPAN : 0) : 0;
+  const missing = Math.max(0, (low === high ? Math.abs(low) * 0.2 || 1 : least) - (high - low));
+  const [first, last] = [low - missing / 2, high + missing / 2];
+  return unit === "probability" ? [Math.max(0, first), Math.min(1, last)] : [first, last];
+}
+
+/** A path through the known values; it is interrupted where one is not known. */
+function pathOf(values, x, y) {
+  let pen = "M";
+  return values
+    .map((value, index) => {
+      if (value === null) {
+        pen = "M";
+        return "";
+      }
+      const step = `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
+      pen = "L";
+      return step;
+    })
+    .join("");
+}
+
+/**
+ * Values over a game.  `marks` are indices of large drops, `current` the index of the position shown;
+ * `onPick(index)` goes to a position.
+ */
+export function LineChart({ values, marks = [], current, onPick, unit, label }) {
+  const [ref, width] = useWidth();
+  const [low, high] = span(values, unit);
+  const last = values.length - 1;
+  const ticks = [low, (low + high) / 2, high];
+  const texts = tickTexts(ticks, unit);
+  const begin = spaceFor(texts);
+  const x = (index) => begin + (last < 1 ? 0 : (index / last) * (width - begin - PAD.right));
+  const y = (value) => PAD.top + (1 - (value - low) / (high - low)) * plotHeight;
+  const pick = onPick && ((event) => onPick(within(Math.round(partAt(event, begin) * last), values.length)));
+  const path = pathOf(values, x, y);
+  const shown = values[current] ?? null;
+  return html`<div ref=${ref}>
+    <${Frame} kind="lines" label=${label} width=${width} ticks=${ticks} texts=${texts} y=${y} left="0" right=${several(last, "move")} onClick=${pick}>
+      ${path && html`<path class="line" d=${path} />`}
+      ${marks.filter((index) => (values[index] ?? null) !== null).map(
+        (index) => html`<path class="mark" d=${`M${x(index)} ${y(values[index]) - 6}l6 6-6 6-6-6z`} />`,
+      )}
+      ${current !== undefined && html`<line class="now" x1=${x(current)} x2=${x(current)} y1=${PAD.top} y2=${HIGH - PAD.bottom} />`}
+      ${shown !== null && html`<circle class="now" cx=${x(current)} cy=${y(shown)} r="5" />`}
+    <//>
+  </div>`;
+}
+
+/**
+ * Bars of counts.  `bars` are {from, to, count} along the x axis; with `log`, heights are logarithms.
+ * `current` is the index of a bar, `onPick(index)` chooses one.
+ */
+export function BarChart({ bars, log, current, onPick, label, left, right }) {
+  const [ref, width] = useWidth();
+  const most = Math.max(1, ...bars.map((bar) => bar.count));
+  const first = bars[0].from;
+  const last = bars[bars.length - 1].to;
+  const ticks = log ? powers(most) : [...new Set([0, Math.round(most / 2), most])];
+  const texts = ticks.map(brief);
+  const begin = spaceFor(texts);
+  const plotWidth = width - begin - PAD.right;
+  const x = (value) => begin + ((value - first) / (last - first || 1)) * plotWidth;
+  const part = (number) => (log ? Math.log10(number + 1) / Math.log10(most + 1) : number / most);
+  const y = (number) => PAD.top + (1 - part(number)) * plotHeight;
+  const base = HIGH - PAD.bottom;
+  const pick = onPick && ((event) => onPick(barAt(first + partAt(event, begin) * (last - first), bars)));
+  const gap = plotWidth / bars.length > 4 ? 1 : 0;
+  const path = bars.map((bar) => {
+    const wide = Math.max(0.6, x(bar.to) - x(bar.from) - gap);
+    return bar.count ? `M${x(bar.from).toFixed(2)} ${base}V${y(bar.count).toFixed(1)}h${wide.toFixed(2)}V${base}z` : "";
+  });
+  const now = bars[current];
+  return html`<div ref=${ref}>
+    <${Frame} kind="bars" label=${label} width=${width} ticks=${ticks} texts=${texts} y=${y} left=${left ?? count(first)} right=${right ?? count(last)} onClick=${pick}>
+      <path class="fill" d=${path.join("")} />
+      ${now && html`<path class="fill now" d=${path[current]} /><path class="pointer" d=${`M${(x(now.from) + x(now.to)) / 2} ${base + 2}l5 8h-10z`} />`}
+    <//>
+  </div>`;
+}
+
+/** The bar at a value of the x axis; the one before it if there is none. */
+function barAt(value, bars) {
+  const index = bars.findIndex((bar) => value < bar.to);
+  return within(index < 0 ? bars.length - 1 : index, bars.length);
+}
+
+function powers(most) {
+  const top = Math.floor(Math.log10(most));
+  const step = top > 5 ? 2 : 1;
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, index) => 10 ** (index * step));
+}
+
+const brief = (number) => Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 }).format(number);

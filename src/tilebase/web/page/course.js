@@ -1,0 +1,67 @@
+// The course of a game: its values as a line, and where it was won or lost.
+
+import { html } from "./vendor/htm-preact.js";
+import { LineChart } from "./chart.js";
+import { Game } from "./game.js";
+import { letGo } from "./parts.js";
+import { capital, lossText, numberOf, several, short } from "./text.js";
+
+const MOST_DROPS = 5;
+const LEAST = 1e-14; // smaller differences come from rounding
+const LEAST_PART = 1e-3; // smaller drops than this part of the largest one are not listed
+
+/** The value of a position of a game as a number; the end of a game has one, too. */
+function valueOf(entry, unit) {
+  if (entry.end === "won" && unit !== "score" && unit !== "slides") return 1;
+  return entry.end ? null : numberOf(entry.answer?.value);
+}
+
+/**
+ * The largest losses between neighbouring positions: what the slide lost, and what the spawn did.  If values
+ * `fall` anyway, as the score that is still to be made, only what slides lost counts.
+ */
+function dropsOf(entries, values, fall) {
+  const drops = [];
+  entries.slice(0, -1).forEach((entry, index) => {
+    const made = Game.made(entry);
+    const [before, after] = [values[index], values[index + 1]];
+    if (!made || before === null) return;
+    const slide = made.loss || 0;
+    const spawn = fall || after === null ? 0 : Math.max(0, before - slide - after);
+    if (slide + spawn > LEAST) drops.push({ index: index + 1, slide, spawn, direction: entry.slide, total: slide + spawn });
+  });
+  drops.sort((one, other) => other.total - one.total);
+  return drops.slice(0, MOST_DROPS).filter((drop) => drop.total >= LEAST_PART * drops[0].total);
+}
+
+function causes({ slide, spawn, direction }, unit) {
+  const parts = [];
+  if (slide > LEAST) parts.push(`${lossText(slide, unit)} by the slide ${direction}`);
+  if (spawn > LEAST) parts.push(`${lossText(spawn, unit)} by the spawn`);
+  return parts.join(", ");
+}
+
+export function Course({ game, unit }) {
+  const { entries, at } = game;
+  const values = entries.map((entry) => valueOf(entry, unit));
+  const drops = dropsOf(entries, values, unit === "score" || unit === "slides");
+  const label = `Value over ${several(entries.length - 1, "move")}: from ${short(values[0], unit)} to ${short(values[values.length - 1], unit)}.`;
+  return html`<section class="card course" aria-labelledby="course">
+    <h2 id="course">Course of the game</h2>
+    ${entries.length < 2
+      ? html`<p class="quiet">After some moves you see here how the value changed, and where the game was won or lost.</p>`
+      : html`<${LineChart} values=${values} marks=${drops.map((drop) => drop.index)} current=${at} onPick=${(index) => game.goto(index)} unit=${unit} label=${label} />
+        <label class="field wide"><span>Move</span>
+          <input type="range" min="0" max=${entries.length - 1} value=${at} onInput=${(event) => game.goto(+event.target.value)} onClick=${letGo} />
+        </label>
+        ${drops.length > 0 &&
+        html`<h3>Largest drops</h3>
+          <ol class="drops">
+            ${drops.map(
+              (drop) => html`<li><button type="button" onClick=${() => game.goto(drop.index - 1)}>
+                <b>−${lossText(drop.total, unit)}</b><span>${capital(`move ${drop.index}`)}: ${causes(drop, unit)}</span>
+              </button></li>`,
+            )}
+          </ol>`}`}
+  </section>`;
+}

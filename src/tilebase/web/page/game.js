@@ -1,0 +1,363 @@
+// A game in progress: its positions, the slides and spawns between them, and what the table says of them.
+// `Game` knows the rules and the server, but not the page: it calls `notify` after each change.
+
+import { get, post } from "./api.js";
+import {
+  boardText, cellsOf, emptyCells, randomFor, randomSpawn, sameCells, slideTokens, tokensOf, withSpawn, wordsOf,
+} from "./rules.js";
+
+const BATCH = 500; // positions asked for at a time
+const UNKNOWN = "unknown"; // the end of a record whose last slide has no spawn, until the server tells
+
+/** A seed that a person can type. */
+export const newSeed = () => Math.floor(Math.random() * 1e6);
+
+/** A position of a game: `slide` was made here, `spawn` came after it; `end` if the game ended. */
+const entryOf = (cells, answer = null) => ({ cells, answer, slide: null, spawn: null, end: "" });
+
+export class Game {
+  /** `info` is what the API tells of the table (`plain`: each slide that changes the board is allowed); `mode` is how tiles are spawned: random, chosen or adversary. */
+  constructor(info, objective, notify) {
+    Object.assign(this, { info, objective, notify });
+    this.mode = "random";
+    this.seed = newSeed();
+    this.entries = [];
+    this.clear();
+  }
+
+  clear() {
+    this.at = 0;
+    this.tokens = [];
+    this.ghosts = [];
+    this.after = null; // the board that waits for a spawn
+    this.queued = null; // a slide that waits for the answer
+    this.problem = null;
+    this.shown = null; // the last answer that was here: shown until the next is
+  }
+
+  get entry() {
+    return this.entries[this.at] || null;
+  }
+
+  /** The board to draw: that of the position, or the one that waits for a spawn. */
+  get cells() {
+    return this.after || this.entry?.cells || null;
+  }
+
+  get answer() {
+    return this.after ? null : this.entry?.answer || null;
+  }
+
+  get waits() {
+    return this.after !== null;
+  }
+
+  get board() {
+    return this.entry ? boardText(this.entry.cells, this.info.shape) : "";
+  }
+
+  /** How the game ended: "won", "lost", "ended", or "" while it goes on. */
+  get end() {
+    const entry = this.entry;
+    if (!entry || this.after) return "";
+    if (entry.end) return entry.end;
+    return entry.answer && entry.answer.state !== "play" ? entry.answer.state : "";
+  }
+
+  get canUndo() {
+    return this.after !== null || this.at > 0;
+  }
+
+  get canRedo() {
+    return this.at < this.entries.length - 1;
+  }
+
+  // -- positions ------------------------------------------------------------------------------
+
+  /** Begin with a board in any notation.  What the server says is the board; throws its `Problem`. */
+  async begin(board) {
+    const { table } = this;
+    const answer = await get("probe", { table, board, objective: this.objective });
+    this.put([entryOf(answer.cells, answer)]);
+  }
+
+  get table() {
+    return this.info.name;
+  }
+
+  /** Begin with a start of the game, or with a position chosen as `options` say (see /api/start). */
+  async restart(seed, options = {}) {
+    this.seed = seed;
+    const found = await get("start", { table: this.table, seed, by: "start", objective: this.objective, ...options });
+    await this.begin(found.board);
+  }
+
+  put(entries, at = 0) {
+    this.clear();
+    this.entries = entries;
+    this.at = at;
+    this.tokens = tokensOf(this.entry.cells);
+    this.shown = this.entry.answer;
+    this.notify();
+  }
+
+  goto(at) {
+    if (!this.entries[at]) return;
+    const { after } = this;
+    this.after = null;
+    this.queued = null;
+    this.problem = null;
+    if (at === this.at && !after) return;
+    this.at = at;
+    this.settle(this.entry.cells);
+    this.ask();
+    this.notify();
+  }
+
+  undo() {
+    if (!this.after) return this.goto(this.at - 1);
+    this.entry.slide = null; // the slide whose spawn was not made yet
+    return this.goto(this.at);
+  }
+
+  redo() {
+    this.goto(this.at + 1);
+  }
+
+  /** Draw a board: tokens that are on it already stay what they are. */
+  settle(cells) {
+    const kept = new Map(this.tokens.map((token) => [token.cell, token]));
+    this.ghosts = [];
+    this.tokens = tokensOf(cells).map((token) => {
+      const old = kept.get(token.cell);
+      return old?.word === token.word ? { id: old.id, cell: old.cell, word: old.word } : token;
+    });
+  }
+
+  // -- moves ----------------------------------------------------------------------------------
+
+  /** Whether two tiles merge: large tiles of a real board never do, as in the table. */
+  merges() {
+    const large = new Set((this.shown?.large_tiles || []).map(String));
+    return (word) => word !== "x" && !large.has(word);
+  }
+
+  /** Make a slide if it is allowed; return whether it was made. */
+  slide(direction) {
+    const entry = this.entry;
+    if (!entry || this.after || this.end || !this.info.lines[direction]) return false;
+    const option = entry.answer?.slides.find((slide) => slide.direction === direction);
+    if (entry.answer ? !option : !this.info.plain) {
+      if (!entry.answer) this.queued = direction;
+      return false;
+    }
+    const made = slideTokens(this.tokens, this.info.lines[direction], this.merges());
+    if (!option && !made.moved) return false;
+    this.move(made, option?.cells);
+    this.entries.length = this.at + 1;
+    Object.assign(entry, { slide: direction, spawn: null });
+    const end = option ? option.ends : this.holdsGoal(cellsOf(this.tokens, entry.cells)) ? "won" : "";
+    this.follow(cellsOf(this.tokens, entry.cells), end);
+    return true;
+  }
+
+  /** Take over the tokens of a slide; `cells` is the board afterwards if the server knows it. */
+  move(made, cells) {
+    this.tokens = made.tokens;
+    this.ghosts = made.ghosts;
+    if (cells && !sameCells(cells, cellsOf(made.tokens, cells))) this.settle(cells);
+  }
+
+  holdsGoal(cells) {
+    return this.info.goal !== null && cells.includes(String(this.info.goal));
+  }
+
+  /** What comes after a slide: the end, or a spawn. */
+  follow(cells, end) {
+    if (end) return this.push({ ...entryOf(cells), end });
+    if (this.mode === "random") {
+      this.after = cells;
+      return this.spawn(randomSpawn(cells, this.info.spawns, randomFor(this.seed, this.at)));
+    }
+    this.after = cells;
+    this.notify();
+    if (this.mode === "adversary") this.askAdversary();
+    return undefined;
+  }
+
+  /** Change how tiles are spawned, also on a board that waits for a spawn. */
+  setMode(mode) {
+    this.mode = mode;
+    this.problem = null;
+    if (!this.after) return this.notify();
+    const { after } = this;
+    this.after = null;
+    return this.follow(after, "");
+  }
+
+  /** Put a tile on an empty cell of the board that waits for it. */
+  spawn(choice) {
+    if (!this.after || this.after[choice.cell] !== "0") return;
+    const cells = withSpawn(this.after, choice);
+    this.after = null;
+    this.entry.spawn = choice;
+    const [token] = tokensOf(cells).filter(({ cell }) => cell === choice.cell);
+    this.tokens = [...this.tokens, { ...token, spawned: true }];
+    this.push(entryOf(cells));
+  }
+
+  push(entry) {
+    this.entries.push(entry);
+    this.at += 1;
+    this.ask();
+    this.notify();
+  }
+
+  /** Let the adversary choose: one of the spawns that leave the player least. */
+  async askAdversary() {
+    const { after } = this;
+    const board = boardText(after, this.info.shape);
+    await this.attempt(async () => {
+      const { spawns } = await get("spawns", { table: this.table, board, objective: this.objective });
+      const worst = spawns.filter((spawn) => spawn.worst);
+      const choices = worst.length ? worst : spawns;
+      const index = Math.floor(randomFor(this.seed, this.at)() * choices.length);
+      if (this.after === after) this.spawn(choices[index]);
+    });
+  }
+
+  // -- answers --------------------------------------------------------------------------------
+
+  /** Ask what the table says of the position, unless it is known. */
+  async ask() {
+    const { entry, objective } = this;
+    if (!entry) return;
+    if (entry.answer || entry.end) {
+      this.shown = entry.answer || this.shown;
+      return;
+    }
+    await this.attempt(async () => {
+      const board = boardText(entry.cells, this.info.shape);
+      const answer = await get("probe", { table: this.table, board, objective });
+      if (objective !== this.objective) return;
+      entry.answer = answer;
+      if (entry === this.entry) this.answered();
+      this.notify();
+    });
+  }
+
+  answered() {
+    this.problem = null;
+    this.shown = this.entry.answer;
+    const { queued } = this;
+    this.queued = null;
+    if (queued) this.slide(queued);
+  }
+
+  /** Run what may fail; a `Problem` becomes a sentence on the page. */
+  async attempt(action) {
+    try {
+      await action();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.problem = error.message;
+      this.notify();
+    }
+  }
+
+  /** Try again after a problem. */
+  again() {
+    this.problem = null;
+    this.notify();
+    if (this.after && this.mode === "adversary") this.askAdversary();
+    else this.ask();
+  }
+
+  /** Ask for all positions whose values are not known, as after loading a game. */
+  async askAll() {
+    const { objective } = this;
+    const missing = this.entries.filter((entry) => !entry.answer && !entry.end);
+    for (let at = 0; at < missing.length; at += BATCH) {
+      const entries = missing.slice(at, at + BATCH);
+      const boards = entries.map((entry) => boardText(entry.cells, this.info.shape));
+      await this.attempt(async () => {
+        const { answers } = await post("probe", { table: this.table, boards, objective: objective || null });
+        if (objective !== this.objective) return;
+        entries.forEach((entry, index) => {
+          if (answers[index].cells) entry.answer = answers[index];
+          else if (entry === this.entry) this.problem = answers[index].problem;
+        });
+        this.settleEnd();
+        this.shown = this.entry?.answer || this.shown;
+        this.notify();
+      });
+    }
+  }
+
+  /** If a loaded record was left after a slide that does not end the game, take this slide back. */
+  settleEnd() {
+    const last = this.entries[this.entries.length - 1];
+    const before = this.entries[this.entries.length - 2];
+    if (last.end !== UNKNOWN || !before?.answer) return;
+    last.end = Game.made(before)?.ends || "";
+    if (last.end) return;
+    before.slide = null;
+    this.entries.pop();
+    if (this.at >= this.entries.length) this.goto(this.entries.length - 1);
+  }
+
+  /** Show values of another objective. */
+  choose(objective) {
+    if (objective === this.objective) return;
+    this.objective = objective;
+    for (const entry of this.entries) entry.answer = null;
+    this.askAll();
+    this.notify();
+  }
+
+  /** The slide that was made in a position as the server described it; null if it is not known. */
+  static made(entry) {
+    return entry?.slide && entry.answer ? entry.answer.slides.find((s) => s.direction === entry.slide) || null : null;
+  }
+
+  // -- written games --------------------------------------------------------------------------
+
+  /** The game as the record that every part of tilebase reads. */
+  get record() {
+    const moves = this.entries.slice(0, -1).map(({ slide, spawn }) => (spawn ? [slide, spawn.cell, spawn.tile] : [slide]));
+    const start = boardText(this.entries[0].cells, this.info.shape);
+    return { format: "tilebase game", version: 1, game: this.info.identity || null, start, moves };
+  }
+
+  /** Load a record; throws an `Error` with a sentence if it does not fit. */
+  load(record, at = null) {
+    const entries = entriesOf(record, this.info, this.merges());
+    this.put(entries, at === null ? entries.length - 1 : Math.min(at, entries.length - 1));
+    this.askAll();
+  }
+}
+
+/** The positions of a record. */
+function entriesOf(record, info, merges) {
+  if (record?.format !== "tilebase game" || typeof record.start !== "string" || !Array.isArray(record.moves)) {
+    throw new Error("This is not a saved game of tilebase. Paste replays and lists of positions into Review.");
+  }
+  let entry = entryOf(wordsOf(record.start));
+  if (entry.cells.length !== info.cells) {
+    throw new Error(`The saved game has ${entry.cells.length} cells, but the table is of ${info.game}.`);
+  }
+  const entries = [entry];
+  record.moves.forEach(([slide, cell, tile], index) => {
+    const made = info.lines[slide] && slideTokens(tokensOf(entry.cells), info.lines[slide], merges);
+    const after = made?.moved ? cellsOf(made.tokens, entry.cells) : null;
+    const ends = cell === undefined || cell === null;
+    if (!after || (!ends && (!emptyCells(after).includes(cell) || !(tile > 0)))) {
+      throw new Error(`Move ${index + 1} of the saved game is not possible: ${slide} and then a spawn on cell ${cell}.`);
+    }
+    Object.assign(entry, { slide, spawn: ends ? null : { cell, tile } });
+    entry = ends ? { ...entryOf(after), end: UNKNOWN } : entryOf(withSpawn(after, { cell, tile }));
+    if (ends && info.goal !== null && after.includes(String(info.goal))) entry.end = "won";
+    entries.push(entry);
+  });
+  return entries;
+}

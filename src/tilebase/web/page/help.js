@@ -1,0 +1,35 @@
+// The help dialog: keys, and what the page can do.
+
+import { html, useEffect, useRef } from "./vendor/htm-preact.js";
+import { Button } from "./parts.js";
+
+const KEYS = [
+  ["Arrow keys, or WASD", "slide"],
+  ["F and B, or Page Up and Page Down", "slide to the front or the back of a box"],
+  ["Z or U", "undo"],
+  ["Y", "redo"],
+  ["N", "new game"],
+  ["Space", "start or stop the autoplay"],
+  ["2 and 4", "the tile to put, if you choose the spawns"],
+  ["Arrow keys, then Enter", "choose a cell, if you set up a board or choose the spawns"],
+  ["Tab, then Enter", "any button or link"],
+  ["?", "this help"],
+];
+
+export function Help({ open, onClose }) {
+  const dialog = useRef();
+  useEffect(() => {
+    if (open && !dialog.current.open) dialog.current.showModal();
+  }, [open]);
+  const outside = (event) => event.target === dialog.current && dialog.current.close();
+  return html`<dialog ref=${dialog} aria-labelledby="help" onClose=${onClose} onClick=${outside}>
+    ${open &&
+    html`<div>
+      <h2 id="help">Help</h2>
+      <dl class="keys">${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
+      <p>You can also swipe on the board, or click the slides beside it. A check marks the best slides; the number beside the others is what they lose.</p>
+      <p>The same seed and the same slides give the same game. The address of the page names the position, so you can share it.</p>
+      <${Button} kind="main" onClick=${() => dialog.current.close()}>Close<//>
+    </div>`}
+  </dialog>`;
+}

@@ -1,0 +1,183 @@
+// Pieces that several views use.
+
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { capital, either, lossText, numberOf, valueText } from "./text.js";
+
+const PATHS = {
+  left: "M19 12H5m6-6-6 6 6 6",
+  right: "M5 12h14m-6-6 6 6-6 6",
+  up: "M12 19V5m-6 6 6-6 6 6",
+  down: "M12 5v14m6-6-6 6-6-6",
+  front: "M17 7 7 17m0-8v8h8",
+  back: "M7 17 17 7m0 8V7H9",
+  undo: "M9 14 4 9l5-5M4 9h10a6 6 0 0 1 0 12h-3",
+  redo: "m15 14 5-5-5-5m5 5H10a6 6 0 0 0 0 12h3",
+  new: "M12 5v14M5 12h14",
+  again: "M4 12a8 8 0 1 0 2.5-5.8L4 8.5M4 4v4.5h4.5",
+  play: "M7 5v14l12-7z",
+  pause: "M8 5v14M16 5v14",
+  link: "M10 14a4 4 0 0 0 6 .5l3-3a4 4 0 0 0-6-6l-1 1m2 3.5a4 4 0 0 0-6-.5l-3 3a4 4 0 0 0 6 6l1-1",
+  edit: "M4 20h4L19 9l-4-4L4 16zM13 7l4 4",
+  check: "m5 12 5 5 9-10",
+  close: "M6 6l12 12M18 6 6 18",
+  theme: "M12 3v18M12 3a9 9 0 0 1 0 18M12 3a9 9 0 0 0 0 18M12 8h7.5M12 13h9M12 18h6",
+};
+
+export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 24 24" aria-hidden="true"><path d=${PATHS[name]} /></svg>`;
+
+/** A button with an icon and a text; `label` replaces the text for screen readers. */
+export function Button({ icon, children, label, kind = "", ...others }) {
+  const title = label && { "aria-label": label, title: label };
+  return html`<button type="button" class=${`button ${kind}`} ...${title} ...${others}>
+    ${icon && html`<${Icon} name=${icon} />`}${children && html`<span>${children}</span>`}
+  </button>`;
+}
+
+/** A sentence about what went wrong, with a way to go on. */
+export const Notice = ({ children, again, kind = "problem" }) => html`<div class=${`notice ${kind}`} role=${kind === "problem" ? "alert" : "note"}>
+  <p>${children}</p>
+  ${again && html`<${Button} icon="again" onClick=${again}>Try again<//>`}
+</div>`;
+
+/** A switch that stays where it is put. */
+export const Toggle = ({ checked, onChange, children }) => html`<label class="toggle">
+  <input type="checkbox" checked=${checked} onChange=${(event) => onChange(event.target.checked)} />
+  <span>${children}</span>
+</label>`;
+
+/** Give up the focus after a click, so that arrow keys slide again; who came by keyboard keeps it. */
+export const letGo = (event) => event.detail > 0 && event.target.blur();
+
+/** A choice of one of a few: options are [value, text]. */
+export function Choice({ name, label, value, options, onChange }) {
+  return html`<fieldset class="choice">
+    <legend>${label}</legend>
+    <div>
+      ${options.map(
+        ([one, text]) => html`<label>
+          <input type="radio" name=${name} value=${one} checked=${one === value} onChange=${() => onChange(one)} onClick=${letGo} />
+          <span>${text}</span>
+        </label>`,
+      )}
+    </div>
+  </fieldset>`;
+}
+
+/** What a screen reader says when it changes. */
+export const Live = ({ children }) => html`<div class="hidden" role="status" aria-live="polite">${children}</div>`;
+
+/** Numbers with their names. */
+export const Facts = ({ items }) => html`<dl class="facts">
+  ${items.filter(Boolean).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+</dl>`;
+
+/** Call `handler(key, event)` for keys that are not typed into a field; it returns true if the key was used. */
+export function useKeys(handler) {
+  const latest = useRef();
+  latest.current = handler;
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey || typing(event) || document.querySelector("dialog[open]")) return;
+      const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+      if (latest.current(key, event)) event.preventDefault();
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
+}
+
+function typing({ target, key }) {
+  if (!(target instanceof Element)) return false;
+  if (target.matches("textarea, select, input:not([type=radio]):not([type=checkbox])")) return true;
+  return key.startsWith("Arrow") && target.matches("input[type=radio], .scroll, .scroll *");
+}
+
+const KEYS = {
+  ArrowLeft: "left", a: "left", ArrowRight: "right", d: "right", ArrowUp: "up", w: "up", ArrowDown: "down", s: "down",
+  f: "front", PageUp: "front", b: "back", PageDown: "back",
+};
+
+/** The direction of a key, if this game has it. */
+export const directionOf = (key, directions) => (directions.includes(KEYS[key]) ? KEYS[key] : null);
+
+// -- values of slides ---------------------------------------------------------------------------
+
+function width(value, unit) {
+  const number = numberOf(value);
+  return number === null || unit !== "probability" ? null : `${Math.max(0, Math.min(1, number)) * 100}%`;
+}
+
+function Slide({ direction, slide, answer, digits, unit, onSlide, chosen, hideValues }) {
+  const allowed = !answer || slide;
+  const best = slide?.best;
+  const bar = slide && width(slide.value, unit);
+  const loss = slide && !slide.best && slide.loss !== null ? (unit === "yes-no" ? "loses the win" : `−${slide.loss_text}`) : "";
+  return html`<li>
+    <button type="button" class=${`slide${best ? " best" : ""}${chosen ? " chosen" : ""}`} aria-disabled=${!allowed} onClick=${() => allowed && onSlide?.(direction)}>
+      <${Icon} name=${direction} />
+      <span class="name">${capital(direction)}${chosen && html` <em>your slide</em>`}</span>
+      <span class="number">${slide && !hideValues ? (slide.value ? valueText(slide.value, digits) : slide.ends || "–") : ""}</span>
+      <span class="loss">${best ? html`<${Icon} name="check" /><b>best</b>` : loss}${!allowed && "not allowed"}</span>
+      ${bar && html`<i class="bar" style=${`width:${bar}`}></i>`}
+    </button>
+  </li>`;
+}
+
+/** The slides of a position with their values; each is a button. `stale` values are dimmed. */
+export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hideValues }) {
+  const of = (direction) => answer?.slides.find((slide) => slide.direction === direction);
+  const blank = hideValues && answer ? { ...answer, best: [] } : answer;
+  const slide = (direction) => {
+    const found = of(direction);
+    return hideValues && found ? { ...found, value: null, best: false, loss: null, ends: "" } : found;
+  };
+  return html`<ul class=${`slides${stale ? " stale" : ""}${digits ? " digits" : ""}`} aria-busy=${Boolean(stale)} aria-label="Slides">
+    ${info.directions.map(
+      (direction) => html`<${Slide} key=${direction} direction=${direction} slide=${slide(direction)} answer=${stale ? null : blank}
+        digits=${digits} unit=${unit} onSlide=${onSlide} chosen=${chosen === direction} hideValues=${hideValues} />`,
+    )}
+  </ul>`;
+}
+
+/** What a slide lost, in a sentence. */
+export function verdict(entry, made, unit) {
+  if (!made || !entry.answer.best.length || made.loss === null) return "";
+  if (made.best) return `${capital(made.direction)} was ${entry.answer.best.length > 1 ? "one of the best slides" : "the best slide"}.`;
+  return `${capital(made.direction)} lost ${made.loss_text ?? lossText(made.loss, unit)}. Best was ${either(entry.answer.best)}.`;
+}
+
+/** The value of a position as a headline, with the switch for all its digits: `answer` is {value, meaning}. */
+export function Headline({ answer, digits, setDigits, stale }) {
+  const text = answer ? valueText(answer.value, digits) : "…";
+  return html`<div class=${`headline${stale ? " stale" : ""}${text.length > 12 ? " long" : ""}`}>
+    <strong>${text}</strong>
+    <span>${answer?.meaning}</span>
+    ${setDigits && html`<${Toggle} checked=${digits} onChange=${setDigits}>All digits<//>`}
+  </div>`;
+}
+
+const sentence = (text) => `${capital(text)}${/[.!?]$/.test(text) ? "" : "."}`;
+
+/** Sentences that belong to a position: what the table does not hold, large tiles, notes. */
+export function Notes({ answer }) {
+  if (!answer) return null;
+  const large = answer.large_tiles?.length ? `Large tiles: ${answer.large_tiles.join(", ")}${answer.orientation ? `, read ${answer.orientation}` : ""}.` : null;
+  const notes = [answer.problem, large, ...(answer.notes || [])].filter(Boolean);
+  if (!notes.length) return null;
+  return html`<div class="notes" role="note">${notes.map((note) => html`<p>${sentence(note)}</p>`)}</div>`;
+}
+
+/** A text that can be copied; it says when it was. */
+export function CopyLink() {
+  const [said, say] = useState("");
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(location.href);
+      say("Copied");
+    } catch {
+      say("Copy the address of this page");
+    }
+    setTimeout(() => say(""), 3000);
+  };
+  return html`<${Button} icon="link" onClick=${copy}>${said || "Copy link"}<//>`;
+}

@@ -1,0 +1,244 @@
+// Playing: the board with the values of its slides, the course of the game, and what can be set.
+
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { useGet } from "./api.js";
+import { Board, emptyOnly, focusCell } from "./board.js";
+import { Course } from "./course.js";
+import { Game, newSeed } from "./game.js";
+import { SavedGames } from "./games.js";
+import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, Slides, directionOf, letGo, useKeys, verdict } from "./parts.js";
+import { Setup } from "./setup.js";
+import { recall, remember, useSetting } from "./store.js";
+import { ENDS, capital, count, valueText } from "./text.js";
+import { readRoute } from "./route.js";
+import { boardText } from "./rules.js";
+import { boardWords, placeWord } from "./tiles.js";
+
+/** A game on a table that outlives renderings; the component is drawn again when it changes. */
+export function useGame(info, objective) {
+  const [, draw] = useState(0);
+  const ref = useRef(null);
+  if (!ref.current) ref.current = new Game(info, objective, () => draw((turn) => turn + 1));
+  useEffect(() => ref.current.choose(objective), [objective]);
+  return ref.current;
+}
+
+/** The best slide of an answer: one that wins at once, if there is one. */
+export function bestOf(answer) {
+  const best = answer.slides.filter((slide) => slide.best);
+  return (best.find((slide) => slide.ends === "won") || best[0])?.direction || null;
+}
+
+/** Draws a game; a click on an empty cell spawns `tile` there while a spawn is waited for. */
+export function GameBoard({ game, tile, onSlide, hints }) {
+  const { cells, info } = game;
+  const choosing = game.waits && game.mode === "chosen";
+  return html`<${Board} shape=${info.shape} cells=${cells} tokens=${game.tokens} ghosts=${game.ghosts} label="Board"
+    directions=${info.directions} onSlide=${onSlide} clickable=${emptyOnly(cells)} hint=${choosing ? hints : undefined}
+    onCell=${choosing ? (cell) => game.spawn({ cell, tile }) : null} />`;
+}
+
+/** What a screen reader says after a slide. */
+export function spoken(game, words) {
+  const { cells, info, entries, at } = game;
+  if (!cells) return "";
+  const before = entries[at - 1];
+  const parts = [];
+  if (before?.slide && !game.waits) parts.push(`${capital(before.slide)}.`);
+  if (before?.spawn && !game.waits) parts.push(`New ${before.spawn.tile} in ${placeWord(before.spawn.cell, info.shape)}.`);
+  if (game.waits) parts.push("Choose the next tile.");
+  if (game.end) parts.push(ENDS[game.end] || "");
+  return [...parts, words, `${boardWords(cells, info.shape)}.`].filter(Boolean).join(" ");
+}
+
+const session = (table) => `game.${table}`;
+
+/** Begin as the address says: with the game that this tab `keeps`, with the board, or with a new game. */
+export async function begin(game, board, keeps) {
+  const kept = keeps ? recall(session(game.table), null, "sessionStorage") : null;
+  if (kept && kept.board === board) {
+    try {
+      game.seed = kept.seed;
+      return game.load(kept.record, kept.at);
+    } catch {
+      remember(session(game.table), null, "sessionStorage"); // what is stored does not fit this table
+    }
+  }
+  return game.attempt(() => (board ? game.begin(board) : game.restart(game.seed)));
+}
+
+function keep(game) {
+  const { record, at, seed, board } = game;
+  if (game.entries.length < 2000) remember(session(game.table), { record, at, seed, board }, "sessionStorage");
+}
+
+const PAUSE = 350; // milliseconds between changes of the address: browsers refuse more than 100 in 30 seconds
+
+/** Follow the address: begin with its board, and write the board of the game into it. */
+export function useAddress(game, route, go, keeps) {
+  const board = game.board;
+  const written = useRef(null);
+  const last = useRef(0);
+  useEffect(() => {
+    if (written.current === null || (route.board && route.board !== written.current)) begin(game, route.board, keeps);
+  }, [route.board]);
+  useEffect(() => {
+    if (!board) return undefined;
+    const write = () => {
+      last.current = Date.now();
+      written.current = board;
+      if (keeps) keep(game);
+      if (readRoute().board !== board) go({ board }, { replace: true });
+    };
+    const timer = setTimeout(write, Math.max(0, last.current + PAUSE - Date.now()));
+    return () => clearTimeout(timer);
+  }, [board, game.entries.length]);
+}
+
+/** Slide by itself, `speed` slides a second, while `on`. */
+function useAutoplay(game, on, stop, speed) {
+  const { answer, waits, problem, end } = game;
+  useEffect(() => {
+    if (!on) return undefined;
+    if (problem || end) stop();
+    if (problem || end || !answer || waits) return undefined;
+    const best = bestOf(answer);
+    if (!best) stop();
+    const timer = setTimeout(() => best && game.slide(best), 1000 / speed);
+    return () => clearTimeout(timer);
+  }, [on, speed, answer, waits, problem, end, game.at]);
+}
+
+/** What each spawn leads to, while the user chooses one: a function from cells to values as text. */
+function useHints(game, tile) {
+  const board = game.waits && game.mode === "chosen" ? boardText(game.cells, game.info.shape) : null;
+  const { data } = useGet(board && "spawns", { table: game.table, board, objective: game.objective });
+  if (!board || data?.board !== board) return undefined;
+  const found = new Map(data.spawns.filter((spawn) => spawn.tile === tile).map((spawn) => [spawn.cell, spawn]));
+  return (cell) => found.get(cell)?.value?.short || "";
+}
+
+const MODES = [
+  ["random", "Random"],
+  ["chosen", "I choose"],
+  ["adversary", "Adversary"],
+];
+
+export function Play({ info, route, go, objective, unit, digits, setDigits }) {
+  const game = useGame(info, objective);
+  const [auto, setAuto] = useState(false);
+  const [speed, setSpeed] = useSetting("speed", 4);
+  const [tile, setTile] = useState(info.spawns[0].tile);
+  const [editing, setEditing] = useState(false);
+  const hints = useHints(game, tile);
+  useAddress(game, route, go, true);
+  useAutoplay(game, auto, () => setAuto(false), speed);
+  const slide = (direction) => {
+    setAuto(false);
+    game.slide(direction);
+  };
+  const fresh = () => {
+    setAuto(false);
+    game.attempt(() => game.restart(newSeed()));
+  };
+  useKeys((key, event) => {
+    const direction = !editing && directionOf(key, info.directions);
+    if (direction && game.waits && game.mode === "chosen") return focusCell(direction) || true;
+    if (direction) return slide(direction) || true;
+    if (event.target.matches("button, summary, a") && [" ", "Enter"].includes(key)) return false;
+    const action = {
+      z: () => game.undo(), u: () => game.undo(), y: () => game.redo(), n: fresh,
+      " ": () => setAuto(!auto), 2: () => setTile(2), 4: () => setTile(4),
+    }[key];
+    action?.();
+    return Boolean(action);
+  });
+  if (editing || (!game.cells && game.problem && route.board)) {
+    const done = async (board) => {
+      await game.begin(board);
+      setEditing(false);
+    };
+    return html`<${Setup} info=${info} cells=${game.cells} problem=${editing ? null : game.problem} text=${editing ? "" : route.board}
+      onPlay=${done} onCancel=${game.cells ? () => setEditing(false) : fresh} cancel=${game.cells ? "Back to the game" : "New game"} />`;
+  }
+  if (!game.cells) return game.problem ? html`<${Notice} again=${() => begin(game, route.board)}>${game.problem}<//>` : html`<p class="wait">Loading …</p>`;
+  return html`<div class="play columns">
+    <div class="left">
+      <div class="stage">
+        <${GameBoard} game=${game} tile=${tile} onSlide=${slide} hints=${hints} />
+        <${Status} game=${game} tile=${tile} setTile=${setTile} />
+        <div class="bar-of-buttons">
+          <${Button} icon="undo" label="Undo (Z)" disabled=${!game.canUndo} onClick=${() => game.undo()} />
+          <${Button} icon="redo" label="Redo (Y)" disabled=${!game.canRedo} onClick=${() => game.redo()} />
+          <${Button} icon="new" onClick=${fresh}>New game<//>
+          <${Button} icon=${auto ? "pause" : "play"} aria-pressed=${auto} onClick=${() => setAuto(!auto)}>Autoplay<//>
+          <label class="speed"><span>Speed</span>
+            <input type="range" min="1" max="30" value=${speed} aria-valuetext=${`${speed} slides a second`} onInput=${(event) => setSpeed(+event.target.value)} onClick=${letGo} />
+          </label>
+        </div>
+      </div>
+      <${Course} game=${game} unit=${unit} />
+    </div>
+    <div class="side">
+      <${Values} game=${game} digits=${digits} setDigits=${setDigits} unit=${unit} onSlide=${slide} />
+      <${Tools} game=${game} onEdit=${() => setEditing(true)} />
+    </div>
+    <${Live}>${game.answer || game.end || game.waits ? spoken(game, game.answer?.value ? `Value ${valueText(game.answer.value, digits)}.` : "") : ""}<//>
+  </div>`;
+}
+
+/** What the game waits for, or how it ended, or what went wrong. */
+export function Status({ game, tile, setTile }) {
+  if (game.problem) return html`<${Notice} again=${() => game.again()}>${game.problem}<//>`;
+  if (game.waits && game.mode === "chosen") {
+    const tiles = game.info.spawns.map((spawn) => [spawn.tile, String(spawn.tile)]);
+    return html`<div class="notice choose" role="note"><p>Click an empty cell to put a tile there.</p>
+      <${Choice} name="spawn" label="Tile" value=${tile} options=${tiles} onChange=${setTile} />
+    </div>`;
+  }
+  if (ENDS[game.end]) return html`<div class=${`notice end ${game.end}`} role="note"><p>${ENDS[game.end]}</p></div>`;
+  return null;
+}
+
+function Values({ game, digits, setDigits, unit, onSlide }) {
+  const { shown, answer, entries, at, end } = game;
+  const stale = !answer && !end;
+  const before = entries[at - 1];
+  const last = verdict(before, Game.made(before), unit);
+  const chosen = game.waits && Game.made(entries[at]);
+  const pending = chosen?.value && { value: chosen.value, meaning: `after ${chosen.direction}, before the spawn` };
+  return html`<section class="card values" aria-label="Values">
+    ${entries[at].end ? html`<div class="headline"><strong>${capital(entries[at].end)}</strong></div>` : html`<${Headline} answer=${pending || shown} digits=${digits} setDigits=${setDigits} stale=${stale && !pending} />`}
+    <${Slides} info=${game.info} answer=${entries[at].end ? { slides: [], best: [] } : shown} digits=${digits} unit=${unit} onSlide=${onSlide} stale=${stale} chosen=${game.waits ? entries[at].slide : ""} />
+    <p class="last">${last || "Slide with the arrow keys, W, A, S, D, a swipe, or these buttons."}</p>
+    <${Notes} answer=${answer} />
+    ${shown && html`<${Facts} items=${[["Sum", count(shown.sum)], ["Largest tile", count(shown.largest)], ["Move", at]]} />`}
+  </section>`;
+}
+
+/** The next spawn, seed, set-up, link, saved games. */
+function Tools({ game, onEdit }) {
+  const [seed, setSeed] = useState("");
+  const restart = (event) => {
+    event.preventDefault();
+    const number = Number(seed === "" ? game.seed : seed);
+    if (Number.isSafeInteger(number) && number >= 0) game.attempt(() => game.restart(number));
+  };
+  useEffect(() => setSeed(String(game.seed)), [game.seed]);
+  return html`<section class="card tools" aria-label="Game">
+    <${Choice} name="mode" label="Next spawn" value=${game.mode} options=${MODES} onChange=${(mode) => game.setMode(mode)} />
+    <form onSubmit=${restart}>
+      <label class="field" title="The same seed and the same slides give the same game.">
+        <span>Seed</span>
+        <input inputmode="numeric" pattern="[0-9]*" size="8" maxlength="9" value=${seed} onInput=${(event) => setSeed(event.target.value)} />
+      </label>
+      <button class="button"><${Icon} name="again" /><span>Restart</span></button>
+    </form>
+    <div class="bar-of-buttons">
+      <${Button} icon="edit" onClick=${onEdit}>Set up a position<//>
+      <${CopyLink} />
+    </div>
+    <${SavedGames} game=${game} />
+  </section>`;
+}
+

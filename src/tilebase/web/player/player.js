@@ -1,0 +1,287 @@
+// The page that plays a packed policy: a board, the best slide of each position, and autoplay.
+
+import { html, render, useEffect, useRef, useState } from "../page/vendor/htm-preact.js";
+import { Board } from "../page/board.js";
+import { Button, Icon, Live, Notice, directionOf, useKeys } from "../page/parts.js";
+import { boardText, randomSpawn, tokensOf, withSpawn } from "../page/rules.js";
+import { useSetting } from "../page/store.js";
+import { ENDS, capital, count } from "../page/text.js";
+import { boardWords, placeWord } from "../page/tiles.js";
+import { BoardError, Rules } from "./moves.js";
+import { Policy, PolicyError } from "./policy.js";
+
+const SPEEDS = [1, 2, 4, 8, 15, 30, 60]; // slides a second
+
+const sentence = (error) => {
+  if (error instanceof PolicyError || error instanceof BoardError) return error.message;
+  throw error;
+};
+
+/** How many of some games come to a position, in words: "about 1 in 120 comes". */
+function come(share) {
+  if (share > 0.2) return `about ${Math.round(100 * share)} % come`;
+  const games = 1 / share;
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(games)) - 1);
+  return `about 1 in ${count(Math.round(games / unit) * unit)} comes`;
+}
+
+/** A coarse probability, with as many digits as it has. */
+function roughly(value) {
+  if (value === 0 || value === 1) return `${100 * value} %`;
+  if (value < 4e-6) return "less than 0.0004 %";
+  if (value > 1 - 4e-6) return "more than 99.9996 %";
+  const margin = Math.min(value, 1 - value);
+  const decimals = Math.max(0, Math.ceil(-Math.log10(100 * margin)));
+  return `about ${(100 * value).toFixed(decimals)} %`;
+}
+
+// -- the game -----------------------------------------------------------------------------------
+
+/** A position of the game: the state, how it came about, and how the game stands. */
+const entryOf = (rules, cells, before = {}) => ({ cells, tokens: tokensOf(cells), ghosts: [], end: rules.end(cells), ...before });
+
+/** What a slide and a random spawn make of a position. */
+function follow(rules, slide, random) {
+  const { direction, tokens, ghosts, cells, end } = slide;
+  if (end) return { cells, tokens, ghosts, end, direction };
+  const spawn = randomSpawn(cells, rules.spawns, random);
+  const after = withSpawn(cells, spawn);
+  const [tile] = tokensOf(after.map((word, cell) => (cell === spawn.cell ? word : "0")));
+  return { cells: after, tokens: [...tokens, { ...tile, spawned: true }], ghosts, end: rules.end(after), direction, spawn };
+}
+
+/** The game so far; `at` is the position that is shown. */
+function useGame(rules, random) {
+  const fresh = () => ({ entries: [entryOf(rules, rules.begin(random))], at: 0 });
+  const [game, setGame] = useState(fresh);
+  const now = game.entries[game.at];
+  const slides = now.end ? [] : rules.slides(now.tokens, now.cells);
+  const slide = (direction) => {
+    const chosen = slides.find((one) => one.direction === direction);
+    if (!chosen) return false;
+    setGame({ entries: [...game.entries.slice(0, game.at + 1), follow(rules, chosen, random)], at: game.at + 1 });
+    return true;
+  };
+  const move = (steps) => game.entries[game.at + steps] && setGame({ ...game, at: game.at + steps });
+  return {
+    now, slides, slide, at: game.at,
+    undo: () => move(-1),
+    redo: () => move(1),
+    canUndo: game.at > 0,
+    canRedo: game.at + 1 < game.entries.length,
+    restart: () => setGame(fresh()),
+    begin: (cells) => setGame({ entries: [entryOf(rules, cells)], at: 0 }),
+  };
+}
+
+/** What the policy says of the shown position: {entry, found} or {entry, problem}; stale for another entry. */
+function useAdvice(policy, rules, entry, turn) {
+  const [advice, setAdvice] = useState({});
+  useEffect(() => {
+    if (entry.end) return undefined;
+    let current = true;
+    policy.look(rules.codes(entry.cells), rules.sum(entry.cells)).then(
+      (found) => current && setAdvice({ entry, found }),
+      (error) => current && setAdvice({ entry, problem: sentence(error) }),
+    );
+    return () => {
+      current = false;
+    };
+  }, [entry, turn]);
+  return advice.entry === entry ? advice : {};
+}
+
+/** Slide by itself while `on`, and say why it stops. */
+function useAutoplay(on, stop, speed, game, advice) {
+  useEffect(() => {
+    if (!on) return undefined;
+    if (game.now.end || advice.problem) stop("");
+    else if (advice.found === null) stop("Autoplay stopped here. ");
+    else if (advice.found) {
+      const timer = setTimeout(() => game.slide(advice.found.direction), 1000 / speed);
+      return () => clearTimeout(timer);
+    }
+    return undefined;
+  }, [on, speed, game.now, advice.found, advice.problem]);
+}
+
+// -- pieces -------------------------------------------------------------------------------------
+
+const NEXT = { auto: "light", light: "dark", dark: "auto" };
+
+function useTheme() {
+  const [theme, setTheme] = useSetting("theme", "auto");
+  useEffect(() => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+  }, [theme]);
+  const label = `Colours: ${theme}. Change to ${NEXT[theme]}.`;
+  return html`<${Button} icon="theme" kind="plain" label=${label} onClick=${() => setTheme(NEXT[theme])} />`;
+}
+
+/** The slides as buttons, the best one marked. */
+function Slides({ directions, slides, best, onSlide }) {
+  const allowed = new Set(slides.map((slide) => slide.direction));
+  return html`<ul class="slides" aria-label="Slides">
+    ${directions.map((direction) => {
+      const is = direction === best ? "best" : allowed.has(direction) ? "" : "not allowed";
+      return html`<li key=${direction}>
+        <button type="button" class=${`slide ${is === "best" ? "best" : ""}`} aria-disabled=${!allowed.has(direction)} onClick=${() => onSlide(direction)}>
+          <${Icon} name=${direction} />
+          <span class="name">${capital(direction)}</span>
+          <span class="loss">${is === "best" && html`<${Icon} name="check" />`}${is}</span>
+        </button>
+      </li>`;
+    })}
+  </ul>`;
+}
+
+/** Why the best slide of a position is not known. */
+function unknownWords(thinned) {
+  if (!thinned) return "This position is not on the page: no game from the start comes to it. You can play on by hand.";
+  return "This position is not on the page, which holds those that well played games visit. You can play on by hand: the best slide is marked again as soon as it is known.";
+}
+
+/** The headline: the best slide, its value if there is one, or why there is none. */
+function Advice({ header, advice, end, stopped, again }) {
+  if (end) return html`<div class=${`notice end ${end}`} role="note"><p>${ENDS[end]}</p></div>`;
+  if (advice.problem) return html`<${Notice} again=${again}>${advice.problem}<//>`;
+  if (advice.found === null) return html`<div class="notice" role="note"><p>${stopped}${unknownWords(header.thinned)}</p></div>`;
+  const { direction, value } = advice.found || {};
+  const rough = value !== null && value !== undefined;
+  return html`<div class=${`headline${advice.found ? "" : " stale"}`}>
+    <strong>${!direction ? "…" : rough ? roughly(value) : capital(direction)}</strong>
+    <span>${rough ? `${header.objective.text}; best slide: ${direction}` : `best slide for: ${header.objective.text}`}</span>
+  </div>`;
+}
+
+/** A text field for a position. */
+function Setup({ rules, cells, onBegin }) {
+  const [text, setText] = useState("");
+  const [problem, setProblem] = useState("");
+  const use = (event) => {
+    event.preventDefault();
+    try {
+      onBegin(rules.parse(text));
+      setProblem("");
+    } catch (error) {
+      setProblem(sentence(error));
+    }
+  };
+  return html`<form class="card setup-field" onSubmit=${use} aria-label="Position">
+    <div class="row">
+      <label class="field"><span>Set up a position: tiles by rows</span>
+        <input inputmode="text" autocomplete="off" spellcheck="false" placeholder=${boardText(cells, rules.shape)} value=${text} onInput=${(event) => setText(event.target.value)} />
+      </label>
+      <button class="button"><${Icon} name="edit" /><span>Play it</span></button>
+    </div>
+    ${problem && html`<p class="loss-text" role="alert">${problem}</p>`}
+  </form>`;
+}
+
+/** What the policy is, and what it does not hold. */
+function About({ header }) {
+  const { objective, start, layers, thinned, leaves, program } = header;
+  const states = layers.reduce((sum, [, count]) => sum + count, 0);
+  return html`<section class="card about" aria-label="About">
+    <p>${capital(objective.text)} from the start, if the best slide is always made: <b title=${start.text}>${start.short}</b>.</p>
+    <p>The page holds the best slide of ${count(states)} positions, not counting rotated and mirrored ones.</p>
+    ${thinned && html`<p>${leaves > 0
+      ? `They are those that well played games visit. Of the games in which the best slide is always made, ${come(leaves)} to a position that is not here. Then autoplay stops, and you can play on by hand.`
+      : "Some positions were left out, but no game that makes the best slides comes to them."}</p>`}
+    <p class="quiet">Made with tilebase ${program}. Keys: arrows or W A S D slide, Space starts and stops the autoplay, Z undoes, Y redoes, N begins a new game.</p>
+  </section>`;
+}
+
+/** What a screen reader says after a slide. */
+function spoken(entry, advice, shape) {
+  const { direction, spawn, end, cells } = entry;
+  const parts = [direction && `${capital(direction)}.`, spawn && `New ${spawn.tile} in ${placeWord(spawn.cell, shape)}.`];
+  if (end) parts.push(ENDS[end]);
+  else if (advice.found) parts.push(`Best slide: ${advice.found.direction}.`);
+  else if (advice.found === null) parts.push("The best slide is not known.");
+  return [...parts, `${boardWords(cells, shape)}.`].filter(Boolean).join(" ");
+}
+
+// -- the page -----------------------------------------------------------------------------------
+
+function Player({ policy }) {
+  const { header } = policy;
+  const rules = useRef(null);
+  rules.current ||= new Rules(header.rules);
+  const game = useGame(rules.current, Math.random);
+  const [turn, setTurn] = useState(0);
+  const advice = useAdvice(policy, rules.current, game.now, turn);
+  const [auto, setAuto] = useState(false);
+  const [stopped, setStopped] = useState("");
+  const [speed, setSpeed] = useSetting("player-speed", 2);
+  const halt = (why = "") => {
+    setAuto(false);
+    setStopped(why);
+  };
+  useAutoplay(auto, halt, SPEEDS[speed] || 4, game, advice);
+  const byHand = (action) => (...given) => {
+    halt();
+    action(...given);
+  };
+  const slide = byHand(game.slide);
+  const toggle = () => (auto ? halt() : (setStopped(""), setAuto(true)));
+  const [undo, redo, restart] = [game.undo, game.redo, game.restart].map(byHand);
+  useKeys((key, event) => {
+    const direction = directionOf(key, header.rules.directions);
+    if (direction) return slide(direction), true;
+    if (event.target.matches("button, summary, a") && [" ", "Enter"].includes(key)) return false;
+    const action = { z: undo, u: undo, y: redo, n: restart, " ": toggle }[key];
+    action?.();
+    return Boolean(action);
+  });
+  const { now } = game;
+  const { shape, directions } = header.rules;
+  return html`<div class="play">
+    <div class="stage">
+      <${Board} shape=${shape} cells=${now.cells} tokens=${now.tokens} ghosts=${now.ghosts} label="Board" directions=${directions} onSlide=${slide} />
+      <div class="bar-of-buttons">
+        <${Button} icon="undo" label="Undo (Z)" disabled=${!game.canUndo} onClick=${undo} />
+        <${Button} icon="redo" label="Redo (Y)" disabled=${!game.canRedo} onClick=${redo} />
+        <${Button} icon="new" onClick=${restart}>New game<//>
+        <${Button} icon=${auto ? "pause" : "play"} aria-pressed=${auto} onClick=${toggle}>Autoplay<//>
+        <label class="speed"><span>Speed</span>
+          <input type="range" min="0" max=${SPEEDS.length - 1} value=${speed} aria-valuetext=${`${SPEEDS[speed]} slides a second`} onInput=${(event) => setSpeed(+event.target.value)} />
+        </label>
+      </div>
+    </div>
+    <div class="side">
+      <section class="card" aria-label="Best slide">
+        <div class="advice"><${Advice} header=${header} advice=${advice} end=${now.end} stopped=${stopped} again=${() => setTurn(turn + 1)} /></div>
+        <${Slides} directions=${directions} slides=${game.slides} best=${advice.found?.direction} onSlide=${slide} />
+        <p class="quiet">Move ${count(game.at)}, sum ${count(rules.current.sum(now.cells))}</p>
+      </section>
+      <${Setup} rules=${rules.current} cells=${now.cells} onBegin=${byHand(game.begin)} />
+      <${About} header=${header} />
+    </div>
+    <${Live}>${auto || (advice.found === undefined && !now.end) ? "" : spoken(now, advice, shape)}<//>
+  </div>`;
+}
+
+function App() {
+  const [state, setState] = useState({});
+  const theme = useTheme();
+  const load = () => {
+    const check = document.querySelector("meta[name=policy-check]").content;
+    Policy.load(check).then((policy) => setState({ policy }), (error) => setState({ problem: sentence(error) }));
+  };
+  useEffect(load, []);
+  const { policy, problem } = state;
+  return html`<div class="player">
+    <header><h1>${document.title}</h1><div class="corner">${theme}</div></header>
+    <main>
+      ${problem && html`<${Notice} again=${load}>${problem}<//>`}
+      ${!problem && !policy && html`<p class="wait">Loading …</p>`}
+      ${policy && html`<${Player} policy=${policy} />`}
+    </main>
+  </div>`;
+}
+
+const place = document.getElementById("app");
+place.replaceChildren();
+render(html`<${App} />`, place);

@@ -1,0 +1,194 @@
+"""What the documents of the interface look like, as JSON Schema (in the dialect of OpenAPI 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+
+def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+    """An object with these members and no others."""
+    return {
+        "type": "object",
+        "properties": required | (optional or {}),
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def array(items: Schema) -> Schema:
+    """An array of items of one form."""
+    return {"type": "array", "items": items}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Such a document, or null."""
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def one_of(*words: str) -> Schema:
+    """One of some words."""
+    return {"type": "string", "enum": list(words)}
+
+
+def component(name: str) -> Schema:
+    """A reference to one of `COMPONENTS`."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+TEXT: Schema = {"type": "string"}
+WHOLE: Schema = {"type": "integer"}
+NUMBER: Schema = {"type": "number"}
+TRUE: Schema = {"type": "boolean"}
+FREE: Schema = {"type": "object"}
+CELLS = array(TEXT)
+DIRECTION = one_of("left", "right", "up", "down", "front", "back")
+STATE = one_of("play", "won", "lost", "ended")
+
+_BOARD = {"board": TEXT, "cells": CELLS}
+
+COMPONENTS: dict[str, Schema] = {
+    "Problem": record(
+        {
+            "type": TEXT,
+            "title": TEXT,
+            "status": WHOLE,
+            "detail": {"type": "string", "description": "One sentence."},
+        }
+    ),
+    "Value": {
+        "type": "object",
+        "description": "A value. Members depend on kind; text has all digits, short is as people read it.",
+        "properties": {
+            "kind": one_of("exact", "lower", "upper", "interval", "below", "unknown"),
+            "text": TEXT,
+            "short": TEXT,
+        },
+        "required": ["kind", "text", "short"],
+    },
+    "Served": record(
+        {
+            "name": TEXT,
+            "kind": one_of("table", "winning set", "certificate"),
+            "state": one_of("ready", "solving", "failed"),
+            "game": TEXT,
+            "shape": TEXT,
+            "progress": nullable(record({"text": TEXT, "fraction": NUMBER})),
+            "problem": nullable(TEXT),
+        }
+    ),
+    "Game": {
+        "type": "object",
+        "description": "The rules of a game, and what is known of it.",
+        "properties": {
+            "name": TEXT,
+            "shape": array(WHOLE),
+            "lines": {
+                "type": "object",
+                "description": "By direction: the stretches of cells along which tiles slide to the first.",
+                "additionalProperties": array(array(WHOLE)),
+            },
+            "objectives": array(FREE),
+            "start": {"type": "object", "additionalProperties": component("Value")},
+        },
+        "required": ["name", "kind", "shape", "lines", "objectives", "start"],
+    },
+    "Slide": record(
+        {
+            "direction": DIRECTION,
+            **_BOARD,
+            "value": nullable(component("Value")),
+            "loss": nullable(NUMBER),
+            "loss_text": nullable(TEXT),
+            "best": TRUE,
+            "ends": one_of("", "won", "ended"),
+            "merges_large": TRUE,
+        }
+    ),
+    "Position": record(
+        {
+            "table": TEXT,
+            **_BOARD,
+            "sum": WHOLE,
+            "largest": WHOLE,
+            "state": STATE,
+            "meaning": TEXT,
+            "value": nullable(component("Value")),
+            "best": array(DIRECTION),
+            "slides": array(component("Slide")),
+            "large_tiles": nullable(array(WHOLE)),
+            "orientation": nullable(TEXT),
+            "notes": array(TEXT),
+            "problem": nullable(TEXT),
+        }
+    ),
+    "Board": record({**_BOARD, "sum": WHOLE, "largest": WHOLE}),
+    "Spawns": record(
+        {
+            **_BOARD,
+            "sum": WHOLE,
+            "largest": WHOLE,
+            "spawns": array(
+                record(
+                    {
+                        "cell": WHOLE,
+                        "tile": WHOLE,
+                        "probability": NUMBER,
+                        "fraction": TEXT,
+                        **_BOARD,
+                        "value": nullable(component("Value")),
+                        "state": STATE,
+                        "worst": TRUE,
+                    }
+                )
+            ),
+        }
+    ),
+    "Record": {
+        "type": "object",
+        "description": "A saved game: the start, and moves as [direction, cell of the spawn, tile].",
+        "properties": {"format": TEXT, "version": WHOLE, "start": TEXT, "moves": array(array({}))},
+        "required": ["format", "version", "start", "moves"],
+    },
+}
+"""The documents that several requests share."""
+
+TABLES = record({"version": TEXT, "tables": array(component("Served"))})
+ANSWERS = record({"answers": array({"anyOf": [component("Position"), record({"problem": TEXT})]})})
+PLAYED = record(
+    {
+        "record": component("Record"),
+        "moves": array(record({"board": TEXT, "slide": DIRECTION, "value": component("Value")})),
+        "end": one_of("", "won", "lost", "ended"),
+    }
+)
+REVIEW: Schema = {
+    "type": "object",
+    "properties": {
+        "form": TEXT,
+        "meaning": TEXT,
+        "positions": WHOLE,
+        "reviewed": WHOLE,
+        "unknown": WHOLE,
+        "agreed": WHOLE,
+        "agreement": nullable(NUMBER),
+        "total_loss": NUMBER,
+        "mean_loss": nullable(NUMBER),
+        "longest_run": WHOLE,
+        "moves": array(FREE),
+        "drops": array(WHOLE),
+    },
+    "required": ["form", "meaning", "positions", "reviewed", "unknown", "agreed", "moves", "drops"],
+}
+LAYERS = record({"layers": array(record({"sum": WHOLE, "positions": WHOLE}))})
+LAYER = record(
+    {
+        "sum": WHOLE,
+        "positions": WHOLE,
+        "read": WHOLE,
+        "histogram": record({"edges": array(NUMBER), "counts": array(WHOLE)}),
+        "by_largest": array(record({"tile": WHOLE, "positions": WHOLE, "mean": NUMBER})),
+    }
+)
+DIAGRAM = record({"dot": TEXT, "states": WHOLE})

@@ -1,0 +1,110 @@
+"""The explorer's server in a process of its own, and requests to it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from playwright.sync_api import Page
+
+
+@dataclass
+class Answer:
+    """The answer to a request."""
+
+    status: int
+    headers: dict[str, str]
+    data: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.data)
+
+
+@dataclass
+class Served:
+    """A running server."""
+
+    address: str
+    process: subprocess.Popen[str]
+
+    @property
+    def port(self) -> int:
+        port = urlsplit(self.address).port
+        assert port is not None
+        return port
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> Answer:
+        """One request over a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, **query: Any) -> Answer:
+        return self.ask("GET", path + (f"?{urlencode(query, quote_via=quote)}" if query else ""))
+
+    def post(self, path: str, document: Any) -> Answer:
+        return self.ask("POST", path, json.dumps(document).encode(), {"Content-Type": "application/json"})
+
+    def stop(self) -> int:
+        """Ctrl-C; returns the exit status."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(60)
+
+
+def until(page: Page, condition: str, arg: Any = None) -> None:
+    """Wait until JavaScript gives something true.
+
+    Playwright's own `wait_for_function` evaluates text in the page, which its security policy forbids.
+    """
+    end = time.monotonic() + 10
+    while not page.evaluate(condition, arg):
+        assert time.monotonic() < end, f"this did not become true: {condition}"
+        page.wait_for_timeout(20)
+
+
+@contextmanager
+def serving(*arguments: str | Path, runs: Path | None = None) -> Iterator[Served]:
+    """``tilebase serve`` with these arguments, on a free port."""
+    command = [sys.executable, "-m", "tilebase", "serve", *map(str, arguments), "--port", "0"]
+    environment = os.environ | ({"TILEBASE_RUNS_DIR": str(runs)} if runs is not None else {})
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        if found is None:
+            process.kill()
+            raise AssertionError(f"the server did not start: {line}{process.stderr.read()}")
+        yield Served(found[0], process)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        process.stderr.close()

@@ -1,0 +1,809 @@
+"""Exported pages: the packed policy is that of the table, and the page plays it from any web host."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import re
+import struct
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import cache, partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tilebase import export_page, formation, open_table, solve, thin
+from tilebase.cli import main
+from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
+from tilebase.files import policy as files_policy
+from tilebase.game.game import Cells, Game
+from tilebase.game.symmetry import canonical, images
+from tilebase.tables.playing import best_slide
+from tilebase.tables.probe import Table
+from tilebase.web import export
+from tilebase.web.export import MODULES, ExportedPage
+
+WEB = Path(export.__file__).parent
+GAMES = {
+    "2x2 to 32": (Game("2x2", 32), "win"),
+    "2x2 to 8, score": (Game("2x2", 8), "score"),
+    "2x3 to 16, forced": (Game("2x3", 16), "guaranteed"),
+    "2x3, moves": (Game("2x3", largest=16), "moves"),
+    "only fours, a wall": (Game("2x3", 64, four=1, walls=[1]), "win"),
+    "limits": (Game("2x3", 64, limits="32,16,8/8,8,8"), "lower"),
+    "fixed x": (Game("2x3", 32, unmergeable=[2], fixed=True), "win:float32"),
+    "movable x": (Game("2x3", 16, unmergeable=[2]), "win"),
+    "masks": (Game("2x3", 16, unmergeable=[5], masks="..x/...|.../..x"), "win"),
+    "goal sum": (Game("2x2", goal_sum=20), "win"),
+    "horizon": (Game("2x2", 32, horizon=22), "win"),
+    "pattern": (Game("2x3", 64, pattern="32,16,*/*,*,*"), "win"),
+    "a start": (Game("2x3", 16, start="2,4,8/0,0,0"), "win"),
+    "starts after": (Game("2x3", 32, start="after 2,4,8/0,0,0|8,8,0/4,0,0"), "win"),
+    "a box": (Game("2x2x2", 16), "win"),
+    "one row": (Game("1x5", 16), "win"),
+}
+
+
+class Packed:
+    """A reader of exported policies, written from docs/format.md alone; it decodes everything."""
+
+    def __init__(self, folder: Path) -> None:
+        self.text = (folder / "policy.json").read_bytes()
+        self.header = header = json.loads(self.text)
+        assert (header["format"], header["version"]) == ("tilebase policy", 1)
+        rules = header["rules"]
+        self.x, self.directions = rules["x"], rules["directions"]
+        index = (folder / header["index"]["name"]).read_bytes()
+        assert f"{zlib.crc32(index):08x}" == header["index"]["check"]
+        self._entries = struct.iter_unpack("<QLL", index)
+        self._data = (folder / header["policy"]["name"]).read_bytes()
+        self._at = 0
+        # slides[board]: the direction; values[board]: the coarse value
+        self.slides: dict[Cells, str] = {}
+        self.values: dict[Cells, int] = {}
+        self.ways = cache(self._ways)
+        for total, states in header["layers"]:
+            self._layer(total, states)
+        assert self._at == len(self._data)
+        assert next(self._entries, None) is None
+
+    def _weight(self, code: int) -> int:
+        return 0 if code in (0, self.x) else 2**code
+
+    def _ways(self, cell: int, total: int) -> int:
+        codes = self.header["codes"]
+        if cell == len(codes):
+            return int(total == 0)
+        return sum(
+            self.ways(cell + 1, total - self._weight(code))
+            for code in codes[cell]
+            if self._weight(code) <= total
+        )
+
+    def _board(self, rank: int, total: int) -> Cells:
+        board = []
+        for cell, codes in enumerate(self.header["codes"]):
+            for code in codes:
+                left = total - self._weight(code)
+                count = self.ways(cell + 1, left) if left >= 0 else 0
+                if rank < count:
+                    board.append(code)
+                    total = left
+                    break
+                rank -= count
+        return tuple(board)
+
+    def _layer(self, total: int, states: int) -> None:
+        size, bits = self.header["block"], self.header["slideBits"]
+        for begin in range(0, states, size):
+            count = min(size, states - begin)
+            rank, length, check = next(self._entries)
+            block = self._data[self._at : self._at + length]
+            self._at += length
+            assert zlib.crc32(block) == check
+            data = zlib.decompress(block, -15)
+            packed = -(-count * bits // 8)
+            numbers = int.from_bytes(data[:packed], "little")
+            values = data[packed : packed + count] if self.header["valueStep"] else b""
+            ranks = [rank, *itertools.accumulate(_leb(data[packed + len(values) :]), initial=rank)][1:]
+            assert len(ranks) == count
+            for at, one in enumerate(ranks):
+                board = self._board(one, total)
+                self.slides[board] = self.directions[numbers >> at * bits & (1 << bits) - 1]
+                if values:
+                    self.values[board] = values[at]
+
+
+def _leb(data: bytes) -> Iterator[int]:
+    number = shift = 0
+    for byte in data:
+        number |= (byte & 127) << shift
+        shift += 7
+        if not byte & 128:
+            yield number
+            number = shift = 0
+
+
+def expected(table: Table, label: str | None = None) -> dict[Cells, str]:
+    """What the table says, found by probing: the best slide of each canonical state that it knows."""
+    game, found = table.game, {}
+    boards = {canonical(game, board) for board, _ in game.starts()}
+    for total in table.manifest.layers:
+        for position in range(table.prober.count(total)):
+            after = table.prober.at(total, position)
+            boards |= {canonical(game, board) for board, _ in game.spawns(after)}
+    for board in boards:
+        if game.has_goal_sum(board):
+            continue
+        answer = table.get(game.format(board), None, label or table.objectives[0].label)
+        slide = answer and best_slide(answer)
+        if slide:
+            found[board] = slide
+    return found
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The table of one of `GAMES`, solved once; not to be written to."""
+    folder = tmp_path_factory.mktemp("tables")
+
+    @cache
+    def solved(name: str) -> Path:
+        game, objective = GAMES[name]
+        path = folder / re.sub(r"\W+", "-", name)
+        solve(game, objective, table=path, threads=1)
+        return path
+
+    return solved
+
+
+@pytest.fixture(scope="module")
+def small(tables: Callable[[str], Path]) -> Path:
+    """A table of 2x2 to 32."""
+    return tables("2x2 to 32")
+
+
+@pytest.fixture(scope="module")
+def thinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of 2x3 to 64, thinned so far that many games leave it."""
+    folder = tmp_path_factory.mktemp("thinned")
+    solve(Game("2x3", 64), "win", table=folder / "whole", threads=1)
+    thin(folder / "whole", folder / "thin", above=2e-4)
+    return folder / "thin"
+
+
+# -- the policy ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_packed_slide_is_the_best_of_the_table(
+    name: str, tables: Callable[[str], Path], tmp_path: Path
+) -> None:
+    page = export_page(tables(name), tmp_path / "page")
+    packed = Packed(tmp_path / "page")
+    with open_table(tables(name)) as table:
+        wanted = expected(table)
+    assert packed.slides == wanted
+    assert page.states == len(wanted) == sum(states for _, states in packed.header["layers"])
+    assert page.leaves == 0
+
+
+def test_a_page_of_2x2_to_32_holds_the_57_live_states(small: Path, tmp_path: Path) -> None:
+    """Lees-Miller 2017 counts 57 states of 2x2 to 32 up to symmetry that are neither won nor lost."""
+    assert export_page(small, tmp_path / "page").states == 57
+
+
+@pytest.mark.slow  # a minute: 594,046 states are probed in Python
+def test_every_packed_slide_of_3x3_to_64_is_the_best_of_the_table(tmp_path: Path) -> None:
+    solve(Game("3x3", 64), "win", table=tmp_path / "t", threads=2)
+    export_page(tmp_path / "t", tmp_path / "page")
+    with open_table(tmp_path / "t") as table:
+        assert Packed(tmp_path / "page").slides == expected(table)
+
+
+@pytest.mark.parametrize("game", [Game("3x3", 64), formation("L3").game(16)], ids=["3x3", "L3"])
+def test_slides_in_steps_are_the_best_of_the_table(game: Game, tmp_path: Path) -> None:
+    solve(game, "win", table=tmp_path / "t", threads=2)
+    page = export_page(tmp_path / "t", tmp_path / "page")
+    with open_table(tmp_path / "t") as table:
+        slides = Packed(tmp_path / "page").slides
+        assert page.states == len(slides) == table.manifest.counts["live"]
+        for board in list(slides)[::97]:
+            assert slides[board] == best_slide(table.probe(game.format(board)))
+
+
+def test_a_thinned_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> None:
+    page = export_page(thinned, tmp_path / "page")
+    with open_table(thinned) as table:
+        wanted = expected(table)
+        assert Packed(tmp_path / "page").slides == wanted
+        assert page.leaves == pytest.approx(float(leaving(table, wanted)), rel=1e-12)
+    assert 0.01 < page.leaves < 0.1
+
+
+def leaving(table: Table, slides: dict[Cells, str]) -> Fraction:
+    """The probability that a game by these slides comes to another state with a slide; as fractions."""
+    game, left = table.game, Fraction(0)
+    visits: dict[Cells, Fraction] = {}
+    for board, p in game.starts():
+        board = canonical(game, board)
+        visits[board] = visits.get(board, Fraction(0)) + p
+    while visits:
+        board = min(visits, key=game.sum)
+        p = visits.pop(board)
+        allowed = game.slides(board)
+        if board not in slides:
+            left += p if allowed else 0
+            continue
+        after = allowed[slides[board]]
+        for state, chance in [] if game.wins(after) else game.spawns(after):
+            state = canonical(game, state)
+            visits[state] = visits.get(state, Fraction(0)) + p * chance
+    return left
+
+
+def test_boards_below_a_value_are_left_out_and_the_others_kept(tmp_path: Path) -> None:
+    solve(Game("2x3", 64), "win,score", table=tmp_path / "t", above=0.3, threads=1)
+    with open_table(tmp_path / "t") as table:
+        for label in ("win", "score"):  # under win, one slide that is known is enough
+            page = export_page(table, tmp_path / label, objective=label)
+            wanted = expected(table, label)
+            assert Packed(tmp_path / label).slides == wanted
+            assert page.leaves == pytest.approx(float(leaving(table, wanted)), rel=1e-12)
+
+
+def test_coarse_values_are_near_those_of_the_table(small: Path, tmp_path: Path) -> None:
+    export_page(small, tmp_path / "page", values=True)
+    packed = Packed(tmp_path / "page")
+    with open_table(small) as table:
+        for board, byte in packed.values.items():
+            value = float(table.probe(table.game.format(board)).value)
+            logit = (byte - 128) * packed.header["valueStep"]
+            shown = byte / 255 if byte in (0, 255) else 1 / (1 + 2.718281828459045**-logit)
+            assert abs(shown - value) <= 0.051 * min(value, 1 - value)
+            assert (byte == 0) == (value == 0)
+            assert (byte == 255) == (value == 1)
+
+
+def test_the_header_names_the_game_and_the_exact_start(small: Path, tmp_path: Path) -> None:
+    export_page(small, tmp_path / "page")
+    header = Packed(tmp_path / "page").header
+    with open_table(small) as table:
+        assert Game.from_identity(header["game"]) == table.game
+        assert header["start"]["value"] == float(table.start["win"])
+    assert header["start"]["short"] == "8.3 %"
+    assert header["title"] == "2048 on 2x2, to 32"
+
+
+# -- the folder ------------------------------------------------------------------------------------
+
+
+def test_the_same_table_gives_the_same_bytes_and_replaces_a_page(small: Path, tmp_path: Path) -> None:
+    first = export_page(small, tmp_path / "page")
+    before = contents(tmp_path / "page")
+    (tmp_path / "page" / "index-00000000.bin").write_bytes(b"an older file")
+    assert export_page(small, tmp_path / "page") == first
+    assert contents(tmp_path / "page") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["page"]
+    assert first.size == sum(map(len, before.values()))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_every_module_that_the_page_imports_is_in_the_folder(small: Path, tmp_path: Path) -> None:
+    export_page(small, tmp_path / "page")
+    modules = [path for path in (tmp_path / "page").rglob("*.js") if path.parent.name != "vendor"]
+    assert modules
+    for module in modules:
+        for target in re.findall(r'from "(.+?)"', module.read_text("utf-8")):
+            assert (module.parent / target).is_file(), f"{module.name} imports {target}"
+    page = (tmp_path / "page" / "index.html").read_text("utf-8")
+    for target in re.findall(r'(?:src|href)="(?!data:)(.+?)"', page):
+        assert (tmp_path / "page" / target).is_file()
+    assert "$" not in page
+    assert all((WEB / part / name).is_file() for part, names in MODULES.items() for name in names)
+
+
+@pytest.mark.parametrize("what", ["a file", "other files", "a damaged header"])
+def test_what_is_no_page_is_not_replaced(what: str, small: Path, tmp_path: Path) -> None:
+    target = tmp_path / "page"
+    if what == "a file":
+        target.write_text("mine")
+    else:
+        target.mkdir()
+        (target / ("policy.json" if what == "a damaged header" else "notes.txt")).write_text("mine")
+    with pytest.raises(WrongGameError, match="page is no exported page: choose a new folder"):
+        export_page(small, target)
+    assert "mine" in (target if target.is_file() else next(target.iterdir())).read_text()
+
+
+def test_a_full_disk_leaves_the_older_page(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_page(small, tmp_path / "page")
+    before = contents(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files_policy.PolicyWriter, "_block", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        export_page(small, tmp_path / "page")
+    assert contents(tmp_path) == before
+
+
+def test_what_a_kill_left_is_taken_over(small: Path, tmp_path: Path) -> None:
+    part = tmp_path / ".page.part"
+    (part / "player").mkdir(parents=True)
+    (part / "policy.bin").write_bytes(b"half")
+    export_page(small, tmp_path / "page")
+    assert [path.name for path in tmp_path.iterdir()] == ["page"]
+    assert not (tmp_path / "page" / "policy.bin").exists()
+
+
+def test_a_missing_folder_is_named(small: Path, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"the folder .*nowhere does not exist"):
+        export_page(small, tmp_path / "nowhere" / "page")
+
+
+def test_the_current_folder_is_not_replaced(small: Path, folder: Path) -> None:
+    with pytest.raises(UsageError, match="name another folder than the current one"):
+        export_page(small, ".")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_page_of_a_table_that_knows_nothing_says_so(tmp_path: Path, view: Page) -> None:
+    solve(Game("2x2", 32), "win", table=tmp_path / "t", threads=1)
+    thin(tmp_path / "t", tmp_path / "thin", above=1)
+    page = export_page(tmp_path / "thin", tmp_path / "page")
+    assert (page.states, page.leaves) == (0, pytest.approx(1))
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        expect(view.locator(".notice")).to_contain_text("This position is not on the page")
+        expect(view.get_by_label("About")).to_contain_text("about 100 % come to a position")
+
+
+def test_large_policies_are_refused_unless_wanted(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "MOST_BYTES", 20)
+    with pytest.raises(ResourceError, match=r"takes about .* B, more than 20 B: thin the table"):
+        export_page(small, tmp_path / "page")
+    assert export_page(small, tmp_path / "page", anyway=True).states == 57
+
+
+def test_tables_and_objectives_without_a_page_are_refused(
+    tables: Callable[[str], Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "page"
+    with pytest.raises(UsageError, match="score has no probabilities to win for the page to show"):
+        export_page(tables("2x2 to 8, score"), target, values=True)
+    solve(Game("2x2", 16), "win", table=tmp_path / "all", space="all", threads=1)
+    with pytest.raises(UsageError, match="holds all boards within limits"):
+        export_page(tmp_path / "all", target)
+    with pytest.raises(UsageError, match="has no values of lower"):
+        export_page(tables("2x2 to 32"), target, objective="lower")
+    assert not target.exists()
+
+
+def test_a_damaged_table_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    solve(Game("2x2", 16), "win", table=tmp_path / "t", threads=1)
+    layer = tmp_path / "t" / "values" / "win" / "000010.val"
+    data = bytearray(layer.read_bytes())
+    data[len(data) // 3] ^= 1
+    layer.write_bytes(bytes(data))
+    with pytest.raises(CorruptError):
+        export_page(tmp_path / "t", tmp_path / "page")
+    assert [path.name for path in tmp_path.iterdir()] == ["t"]
+
+
+def test_ranks_beyond_the_floats_of_a_page_are_refused(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files_policy, "MOST_RANK", 8)
+    with pytest.raises(UsageError, match=r"2x2, to 32 has more than 2\^53 boards of one sum"):
+        export_page(small, tmp_path / "page")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_says_what_it_wrote(
+    thinned: Path, folder: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
+) -> None:
+    assert main(["export-page", str(thinned), "-o", "page", "-q"]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(r"^states +[\d,]+$", printed, re.MULTILINE)
+    assert re.search(r"^games that leave it +0\.0\d+$", printed, re.MULTILINE)
+    assert main(["export-page", str(thinned), "-o", "page", "-q", "-f", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["folder"] == "page"
+    assert document["leaves"] == Packed(folder / "page").header["leaves"]
+    (folder / "other").mkdir()
+    (folder / "other" / "notes.txt").write_text("mine")
+    refused(["export-page", str(thinned), "-o", "other"], 1, "other is no exported page: choose a new folder")
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+class Ranged(SimpleHTTPRequestHandler):
+    """The files of a folder, with ranges, as large hosts serve them; `asked` lists the ranges."""
+
+    asked: list[str] = []  # noqa: RUF012  (one list for all requests)
+
+    def do_GET(self) -> None:
+        given = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if given is None:
+            super().do_GET()
+            return
+        data = Path(self.translate_path(self.path)).read_bytes()
+        begin, end = int(given[1]), int(given[2]) + 1
+        self.asked.append(given[0])
+        part = data[begin:end]
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {begin}-{begin + len(part) - 1}/{len(data)}")
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        self.wfile.write(part)
+
+    def log_message(self, *_: object) -> None:
+        """Be silent."""
+
+
+class Whole(SimpleHTTPRequestHandler):
+    """`python -m http.server`, which ignores ranges; but silent."""
+
+    def log_message(self, *_: object) -> None:
+        """Be silent."""
+
+
+@contextmanager
+def hosted(folder: Path, handler: type[SimpleHTTPRequestHandler] = Whole) -> Iterator[str]:
+    """The address of a folder on a web host."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def view(browser: Browser) -> Iterator[Page]:
+    """A tab without animations.  What it reports as an error fails the test."""
+    context = browser.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+    yield page
+    context.close()
+    assert [line for line in problems if "404" not in line] == []
+
+
+def board_of(view: Page) -> str:
+    """The board that the page shows, as text."""
+    rows = view.get_by_role("row").all()
+    cells = [[cell.inner_text() for cell in row.get_by_role("cell").all()] for row in rows]
+    words = {"empty": "0", "wall": "#", "large tile": "x"}
+    return "/".join(",".join(words.get(word.strip(), word.strip()) for word in row) for row in cells)
+
+
+def set_up(view: Page, board: str) -> None:
+    view.get_by_label("Set up a position").fill(board)
+    view.get_by_role("button", name="Play it").click()
+
+
+def best_of(view: Page) -> str:
+    """The direction that the page marks."""
+    return view.locator(".slide.best .name").inner_text().strip().lower()
+
+
+def advice_on(view: Page, board: str) -> str:
+    set_up(view, board)
+    expect(view.locator(".quiet").first).to_contain_text("Move 0")
+    expect(view.locator(".slide.best")).to_be_visible()
+    assert board_of(view) == board
+    return best_of(view)
+
+
+@pytest.mark.parametrize("handler", [Whole, Ranged])
+def test_the_page_plays_whole_games_as_the_table_says(
+    handler: type[Any], small: Path, tmp_path: Path, view: Page
+) -> None:
+    export_page(small, tmp_path / "page")
+    Ranged.asked = []
+    with hosted(tmp_path / "page", handler) as address, open_table(small) as table:
+        view.goto(address)
+        for _ in range(3):
+            play_by_hand(view, table)
+            view.get_by_role("button", name="New game").click()
+        assert bool(Ranged.asked) == (handler is Ranged)
+
+
+def play_by_hand(view: Page, table: Table) -> None:
+    """One game by the slides that the page marks, each compared with the table."""
+    status = view.locator(".slide.best, .notice.end")
+    for move in range(100):
+        expect(view.locator(".quiet").first).to_contain_text(f"Move {move},")
+        expect(status.first).to_be_visible()
+        board = board_of(view)
+        if view.locator(".notice.end").count():
+            assert not view.locator(".slide.best").count()
+            return
+        answer = table.probe(board)
+        assert best_of(view) in answer.best
+        view.locator(".slide.best").click()
+    pytest.fail("a game on 2x2 has no 100 slides")
+
+
+def autoplay(view: Page) -> None:
+    view.get_by_label("Speed").fill("6")
+    view.get_by_role("button", name="Autoplay").click()
+
+
+def test_autoplay_plays_to_the_end(small: Path, tmp_path: Path, view: Page) -> None:
+    export_page(small, tmp_path / "page", values=True)
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        expect(view.locator(".headline strong")).to_have_text(re.compile(r"about [\d.]+ %"))
+        for _ in range(3):
+            autoplay(view)
+            expect(view.locator(".notice.end")).to_be_visible(timeout=20_000)
+            expect(view.get_by_role("button", name="Autoplay")).to_have_attribute("aria-pressed", "false")
+            end = view.locator(".notice.end").inner_text()
+            assert end in ("The game is won.", "No slide is left: the game is lost.")
+            assert ("32" in board_of(view).split("/")[0] + board_of(view)) == (end == "The game is won.")
+            view.get_by_role("button", name="New game").click()
+
+
+def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(
+    thinned: Path, tmp_path: Path, view: Page
+) -> None:
+    page = export_page(thinned, tmp_path / "page")
+    slides = Packed(tmp_path / "page").slides
+    with hosted(tmp_path / "page", Ranged) as address, open_table(thinned) as table:
+        view.goto(address)
+        share = f"about 1 in {round(1 / page.leaves)}"
+        expect(view.get_by_label("About")).to_contain_text(f"{share} comes to a position that is not here")
+        before = leaver(table.game, slides)
+        set_up(view, table.game.format(before))
+        for _ in range(200):
+            expect(view.locator(".slide.best")).to_be_visible()
+            autoplay(view)
+            expect(view.locator(".notice")).to_be_visible(timeout=20_000)
+            if "Autoplay stopped here" in view.locator(".notice").inner_text():
+                break
+            view.get_by_role("button", name="Undo (Z)").click()
+            set_up(view, table.game.format(before))
+        expect(view.locator(".notice")).to_contain_text("You can play on by hand")
+        assert canonical(table.game, table.game.parse(board_of(view))) not in slides
+        assert not view.locator(".slide.best").count()
+        before_slide = board_of(view)
+        view.locator(".slide:not([aria-disabled=true])").first.click()
+        expect(view.locator(".quiet").first).not_to_contain_text("Move 0")
+        assert board_of(view) != before_slide
+
+
+def leaver(game: Game, slides: dict[Cells, str]) -> Cells:
+    """A state whose best slide is often followed by a state that is not there."""
+    shares = {}
+    for board, direction in slides.items():
+        after = game.slides(board)[direction]
+        if not game.wins(after):
+            shares[board] = sum(
+                p for state, p in game.spawns(after)
+                if canonical(game, state) not in slides and game.slides(state)
+            )  # fmt: skip
+    return max(shares, key=lambda board: shares[board])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a box", "movable x", "only fours, a wall", "limits", "goal sum", "horizon", "pattern", "one row"],
+)
+def test_the_page_knows_the_rules_of_other_games(
+    name: str, tables: Callable[[str], Path], tmp_path: Path, view: Page
+) -> None:
+    """On states in steps through the policy, the page allows and marks what the table says."""
+    export_page(tables(name), tmp_path / "page")
+    boards = sorted(Packed(tmp_path / "page").slides)
+    assert len(boards) > 10
+    with hosted(tmp_path / "page") as address, open_table(tables(name)) as table:
+        game = table.game
+        view.goto(address)
+        for board in boards[:: max(1, len(boards) // 12)]:
+            turned = images(game, board)[-1]
+            answer = table.probe(game.format(turned))
+            assert advice_on(view, game.format(turned)) in answer.best
+            allowed = view.locator(".slide:not([aria-disabled=true]) .name").all_inner_texts()
+            assert [word.strip().lower() for word in allowed] == list(game.slides(turned))
+        autoplay(view)
+        expect(view.locator(".notice.end")).to_be_visible(timeout=20_000)
+
+
+def test_keys_play_undo_and_begin_again(small: Path, tmp_path: Path, view: Page) -> None:
+    export_page(small, tmp_path / "page")
+    moves = view.locator(".quiet").first
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        advice_on(view, "0,2/0,4")
+        view.keyboard.press("ArrowLeft")
+        expect(moves).to_contain_text("Move 1,")
+        assert board_of(view).startswith("2,") or board_of(view).startswith("2")
+        view.keyboard.press("z")
+        expect(moves).to_contain_text("Move 0,")
+        assert board_of(view) == "0,2/0,4"
+        view.keyboard.press("ArrowRight")  # changes nothing
+        expect(moves).to_contain_text("Move 0,")
+        view.keyboard.press("y")
+        expect(moves).to_contain_text("Move 1,")
+        view.keyboard.press("n")
+        expect(moves).to_contain_text("Move 0,")
+
+
+def test_a_swipe_slides(small: Path, tmp_path: Path, view: Page) -> None:
+    export_page(small, tmp_path / "page")
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        advice_on(view, "0,2/0,4")
+        box = view.locator(".board").bounding_box()
+        assert box is not None
+        view.mouse.move(box["x"] + 200, box["y"] + 100)
+        view.mouse.down()
+        view.mouse.move(box["x"] + 80, box["y"] + 110)
+        view.mouse.up()
+        expect(view.locator(".quiet").first).to_contain_text("Move 1,")
+
+
+@pytest.mark.parametrize(
+    ("board", "sentence"),
+    [
+        ("2,4,8", "This has 3 cells, but a 2x2 board has 4: write 0 for an empty cell."),
+        ("2,3/0,0", "3 is not a power of two."),
+        ("2,a/0,0", "a is not a tile of this game: write 2, 4, 8, or 0 for an empty cell."),
+        ("32,2/0,0", "32 is not allowed on cell 1: at most 16."),
+        ("x,2/0,0", "x is not a tile of this game: write 2, 4, 8, or 0 for an empty cell."),
+        ("0,0/0,0", "This board is empty: a game begins with a tile."),
+    ],
+)
+def test_impossible_boards_are_refused_in_words(
+    board: str, sentence: str, small: Path, tmp_path: Path, view: Page
+) -> None:
+    export_page(small, tmp_path / "page")
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        expect(view.locator(".slide.best")).to_be_visible()
+        before = board_of(view)
+        set_up(view, board)
+        expect(view.get_by_role("alert")).to_have_text(sentence)
+        assert board_of(view) == before
+
+
+def test_a_board_that_no_game_reaches_is_said_to_be_one(small: Path, tmp_path: Path, view: Page) -> None:
+    export_page(small, tmp_path / "page")
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        set_up(view, "16,16/16,16")
+        expect(view.locator(".notice")).to_contain_text("no game from the start comes to it")
+        view.get_by_role("button", name="Autoplay").click()
+        expect(view.locator(".notice")).to_contain_text("Autoplay stopped here.")
+
+
+def damage(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for at in range(0, len(data), 7):
+        data[at] ^= 1
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("handler", [Whole, Ranged])
+@pytest.mark.parametrize("what", ["policy-*.bin", "index-*.bin", "policy.json"])
+@pytest.mark.parametrize("how", ["damaged", "cut", "missing"])
+def test_files_that_are_not_as_written_are_named_on_the_page(
+    how: str, what: str, handler: type[Any], small: Path, tmp_path: Path, view: Page
+) -> None:
+    export_page(small, tmp_path / "page")
+    Ranged.asked = []
+    (path,) = (tmp_path / "page").glob(what)
+    whole = path.read_bytes()
+    if how == "missing":
+        path.unlink()
+    elif how == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    else:
+        damage(path)
+    with hosted(tmp_path / "page", Ranged404 if handler is Ranged else Whole) as address:
+        view.goto(address)
+        notice = view.get_by_role("alert")
+        reason = "is not on this host" if how == "missing" else "is damaged, or of another version"
+        if (how, what, handler) != ("cut", "policy-*.bin", Ranged):  # the first block may still be whole
+            expect(notice).to_contain_text(f"{path.name} {reason}")
+            path.write_bytes(whole)
+            notice.get_by_role("button", name="Try again").click()
+        expect(view.locator(".slide.best")).to_be_visible()
+
+
+class Ranged404(Ranged):
+    """As `Ranged`, where files may be missing."""
+
+    def do_GET(self) -> None:
+        if Path(self.translate_path(self.path)).exists():
+            super().do_GET()
+        else:
+            self.send_error(404)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('"version":1', '"version":2', "has the version 2, and this page reads 1"),
+        ("2x2", "2x3", "policy.json is damaged, or of another version of this page"),
+        ('"tilebase policy"', '"tilebase table"', "policy.json is damaged"),
+    ],
+)
+def test_a_header_of_another_page_is_refused(
+    old: str, new: str, sentence: str, small: Path, tmp_path: Path, view: Page
+) -> None:
+    export_page(small, tmp_path / "page")
+    header = tmp_path / "page" / "policy.json"
+    text = header.read_text()
+    assert old in text
+    header.write_text(text.replace(old, new, 1))
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        expect(view.get_by_role("alert")).to_contain_text(sentence)
+        assert not view.locator(".board").count()
+
+
+def test_the_page_asks_no_other_host(small: Path, tmp_path: Path, view: Page) -> None:
+    export_page(small, tmp_path / "page")
+    asked: list[str] = []
+    view.on("request", lambda request: asked.append(request.url))
+    with hosted(tmp_path / "page") as address:
+        view.goto(address)
+        expect(view.locator(".slide.best")).to_be_visible()
+        assert asked
+        assert all(url.startswith((address, "data:")) for url in asked)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_axe_finds_nothing(scheme: Any, width: int, thinned: Path, tmp_path: Path, browser: Browser) -> None:
+    export_page(thinned, tmp_path / "page", values=True)
+    context = browser.new_context(
+        color_scheme=scheme,
+        viewport={"width": width, "height": 844},
+        reduced_motion="reduce",
+        bypass_csp=True,
+    )
+    with hosted(tmp_path / "page") as address:
+        view = context.new_page()
+        view.goto(address)
+        expect(view.locator(".slide.best")).to_be_visible()
+        set_up(view, "3")
+        expect(view.get_by_role("alert")).to_be_visible()
+        found = Axe().run(view)
+        assert found.violations_count == 0, found.generate_report()
+        assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        context.close()
+
+
+def test_a_page_is_described_in_one_line(small: Path, tmp_path: Path) -> None:
+    page = export_page(small, tmp_path / "page")
+    assert page == ExportedPage(tmp_path / "page", "win", 57, page.policy, page.size, 0.0)
+    assert re.search(r"page: 57 states, 1\d\d kB>$", repr(page))

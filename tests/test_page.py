@@ -1,0 +1,800 @@
+"""The explorer's page in a real browser: what a person does with keys, fingers and a screen reader.
+
+The browser is Debian's Chromium, which scripts/test installs.  The rules in Python and the tables
+themselves say what the page must show.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from serving import Served, serving, until
+from tilebase import force, formation, open_table, solve
+from tilebase.game.board import FILLS, Board
+from tilebase.game.game import Game
+from tilebase.objectives.values import sort_key
+from tilebase.tables.probe import Table
+
+GAME = Game("3x3", 64)
+PLAY = "?table=3x3-64"
+FILES = Path(__file__).parents[1] / "src/tilebase/web/page"
+KEY = f"0x{Board.parse(GAME, '2,0,4/0,8,0/0,0,2').key:x}"
+KEYS = {"left": "ArrowLeft", "right": "ArrowRight", "up": "ArrowUp", "down": "ArrowDown"}
+MOST_BYTES = 80_000
+"""Most bytes of the page without Graphviz, compressed."""
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tables of several types, certificates, and a damaged table."""
+    folder = tmp_path_factory.mktemp("page")
+    solve(GAME, "win,score", table=folder / "3x3-64")
+    solve(Game("2x2", 32), "lower,upper,score", table=folder / "2x2-32")
+    solve(Game("2x2x2", 16, walls=[7]), table=folder / "box")
+    solve(formation("44").game(32), table=folder / "44-32")
+    (folder / "damaged").mkdir()
+    (folder / "damaged/manifest.json").write_text("{")
+    force(Game("3x3", 16, start="empty"), certificate=folder / "forced.cert")
+    force(Game("2x2", 16, start="empty"), certificate=folder / "refuted.cert")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(tables: Path) -> Iterator[Served]:
+    certificates = [tables / "forced.cert", tables / "refuted.cert"]
+    folders = [tables / name for name in ("3x3-64", "2x2-32", "box", "44-32", "damaged")]
+    with serving(*folders, *certificates) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def table(tables: Path) -> Iterator[Table]:
+    with open_table(tables / "3x3-64") as opened:
+        yield opened
+
+
+@pytest.fixture
+def visit(browser: Browser, served: Served) -> Iterator[Open]:
+    """Open a page of the server.  The test fails on errors in the page, and on requests to other hosts."""
+    contexts: list[BrowserContext] = []
+    wrong: list[str] = []
+
+    def watch(page: Page) -> None:
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("request", lambda asked: _check_host(asked.url, served, wrong))
+
+    def started(**options: Any) -> BrowserContext:
+        context = browser.new_context(reduced_motion="reduce", **options)
+        context.set_default_timeout(10_000)
+        context.on("page", watch)
+        contexts.append(context)
+        return context
+
+    def visit(query: str = PLAY, *, like: Page | None = None, **options: Any) -> Page:
+        page = (like.context if like else started(**options)).new_page()
+        page.goto(served.address + query)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def _check_host(url: str, served: Served, wrong: list[str]) -> None:
+    if not url.startswith((served.address, "data:", "blob:")):
+        wrong.append(f"a request to {url}")
+
+
+# -- reading the page ----------------------------------------------------------------------------------
+
+
+def shown(page: Page) -> list[str]:
+    """The words of the cells of the large board, as a screen reader reads them."""
+    words = page.locator(".board [role=cell] .hidden").all_inner_texts()
+    return [word.rpartition(": ")[2] for word in words]
+
+
+def words_of(board: str) -> list[str]:
+    names = {"0": "empty", "#": "wall", "x": "large tile"}
+    return [names.get(word, word) for word in re.split("[,/]", board)]
+
+
+def address(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def at(board: str, query: str = PLAY) -> str:
+    return f"{query}&board={quote(board)}"
+
+
+def ready(page: Page) -> None:
+    """Wait until the values of the position are here."""
+    expect(page.locator(".slides[aria-busy=false] .slide").first).to_be_visible()
+
+
+def board(page: Page) -> str:
+    """The board of a 3x3 game as text."""
+    words = [{"empty": "0", "wall": "#", "large tile": "x"}.get(word, word) for word in shown(page)]
+    return "/".join(",".join(words[row : row + 3]) for row in (0, 3, 6))
+
+
+def addressed(page: Page, board: str) -> None:
+    """Wait until the address names a board."""
+    until(page, "board => new URL(location).searchParams.get('board') === board", arg=board)
+
+
+def moved(page: Page, move: int) -> None:
+    """Wait until the game is at a move, and its values are here."""
+    expect(page.locator(".facts div:has(dt:text-is('Move')) dd")).to_have_text(str(move))
+    ready(page)
+
+
+def slide_key(page: Page, direction: str) -> str:
+    """Press the key of a slide; return the board afterwards."""
+    move = int(number(page, "Move"))
+    page.keyboard.press(KEYS[direction])
+    moved(page, move + 1)
+    return board(page)
+
+
+def number(page: Page, text: str) -> str:
+    """The number of a fact, by its name."""
+    return page.locator(f".facts div:has(dt:text-is('{text}')) dd").first.inner_text()
+
+
+# -- playing -------------------------------------------------------------------------------------------
+
+
+def test_a_game_with_keys_follows_the_rules(visit: Open, table: Table) -> None:
+    page = visit()
+    ready(page)
+    state = Board.parse(GAME, board(page))
+    for _ in range(12):
+        answer = table.probe(state)
+        best = page.locator(".slide.best .name").all_inner_texts()
+        assert sorted(word.lower() for word in best) == sorted(answer.best)
+        direction = answer.slides[-1].direction
+        after = state.slides()[direction]
+        state = Board.parse(GAME, slide_key(page, direction))
+        assert state.cells in [cells for cells, _ in GAME.spawns(after.cells)]
+    addressed(page, state.text)
+
+
+def test_values_are_those_of_the_table(visit: Open, table: Table) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2"))
+    ready(page)
+    answer = table.probe("2,4,8/16,32,2/0,4,2")
+    expect(page.locator(".headline")).to_contain_text("probability to win")
+    page.get_by_label("All digits").check()
+    expect(page.locator(".headline strong")).to_have_text(str(answer.value))
+    for slide in answer.slides:
+        row = page.locator(".slide", has_text=slide.direction.capitalize())
+        expect(row.locator(".number")).to_have_text(str(slide.value))
+        expect(row.locator(".loss")).to_have_text(
+            "best" if slide.direction in answer.best else re.compile("−")
+        )
+    page.reload()
+    expect(page.locator(".headline strong")).to_have_text(str(answer.value))  # the choice is remembered
+
+
+def test_what_the_last_slide_lost(visit: Open) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2"))
+    ready(page)
+    worst = page.locator(".slide:not(.best):not([aria-disabled=true])").first
+    name, loss = worst.locator(".name").inner_text(), worst.locator(".loss").inner_text()
+    worst.click()
+    expect(page.locator(".last")).to_contain_text(f"{name} lost {loss.removeprefix('−')}. Best was")
+
+
+def test_undo_redo_and_the_same_seed(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    games = []
+    for _ in range(2):
+        page.get_by_label("Seed").fill("77")
+        page.get_by_role("button", name="Restart").click()
+        moved(page, 0)
+        games.append([board(page)])
+        for direction in ("left", "up", "right", "down", "left", "up"):
+            if page.locator(".slide:not([aria-disabled=true])", has_text=direction.capitalize()).count():
+                games[-1].append(slide_key(page, direction))
+    assert games[0] == games[1]
+    assert len(games[0]) > 3
+    for move in range(len(games[0]) - 2, -1, -1):
+        page.keyboard.press("z")
+        moved(page, move)
+        assert board(page) == games[0][move]
+    addressed(page, games[0][0])
+    for move in range(1, len(games[0])):
+        page.keyboard.press("y")
+        moved(page, move)
+        assert board(page) == games[0][move]
+
+
+def test_swipes(visit: Open) -> None:
+    page = visit(at("0,0,0/0,2,0/0,0,4"), has_touch=True, viewport={"width": 360, "height": 740})
+    ready(page)
+    box = page.locator(".board").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, *points: tuple[float, float]) -> None:
+        touch.send(
+            "Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b} for a, b in points]}
+        )
+
+    send("touchStart", (x, y))
+    for step in range(1, 6):
+        send("touchMove", (x - 20 * step, y + step))
+    send("touchEnd")
+    moved(page, 1)
+    assert (shown(page)[3], shown(page)[6]) == ("2", "4")  # both tiles moved to the left
+
+
+def test_a_slide_is_drawn_before_the_server_answers(visit: Open) -> None:
+    page = visit(at("0,0,2/0,2,0/0,0,4"))
+    ready(page)
+    page.route("**/api/**", lambda _: None)  # the server never answers from now on
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".slides.stale")).to_be_visible()  # the last values, dimmed
+    assert shown(page)[0::3] == ["2", "2", "4"]
+
+
+def test_the_user_chooses_spawns(visit: Open) -> None:
+    page = visit(at("0,0,0/0,2,0/0,0,4"))
+    ready(page)
+    page.get_by_label("I choose").check()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_text("Click an empty cell")).to_be_visible()
+    page.keyboard.press("4")
+    page.get_by_role("button", name="row 1, column 3: empty").click()
+    moved(page, 1)
+    assert board(page) == "0,0,4/2,0,0/4,0,0"
+
+
+def test_the_adversary_spawns_the_worst(visit: Open, table: Table) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2"))
+    ready(page)
+    page.get_by_label("Adversary").check()
+    direction = table.probe("2,4,8/16,32,2/0,4,2").best[0]
+    after = Board.parse(GAME, "2,4,8/16,32,2/0,4,2").slides()[direction]
+    values = {
+        Board(GAME, cells).text: sort_key(table.probe(Board(GAME, cells)).value)
+        for cells, _ in GAME.spawns(after.cells)
+    }
+    assert values[slide_key(page, direction)] == min(values.values())
+
+
+def test_a_spawn_that_is_waited_for_is_left_to_chance_or_taken_back(visit: Open) -> None:
+    page = visit(at("0,0,0/0,2,0/0,0,4"))
+    ready(page)
+    page.get_by_label("I choose").check()
+    for _ in range(2):
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".cell button")).to_have_count(7)
+        page.keyboard.press("z")
+        expect(page.locator(".cell button")).to_have_count(0)
+    assert board(page) == "0,0,0/0,2,0/0,0,4"
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".hint").first).to_have_text("100 %")  # what the spawn is worth
+    page.get_by_label("Random").check()
+    moved(page, 1)
+    assert board(page) in [
+        Board(GAME, cells).text for cells, _ in GAME.spawns(GAME.parse("0,0,0/2,0,0/4,0,0"))
+    ]
+
+
+def test_bounds_and_other_objectives(visit: Open, tables: Path) -> None:
+    with open_table(tables / "2x2-32") as bounds:
+        interval = str(bounds.probe("2,0/0,2").value)
+        score = str(bounds.probe("2,0/0,2", "score").value)
+    page = visit(at("2,0/0,2", "?table=2x2-32"))
+    page.get_by_label("All digits").check()
+    expect(page.locator(".headline strong")).to_have_text(interval)
+    page.get_by_role("combobox", name="Value").select_option("score")
+    expect(page.locator(".headline strong")).to_have_text(score)
+    expect(page.locator(".headline")).to_contain_text("expected score")
+    page.go_back()
+    expect(page.locator(".headline strong")).to_have_text(interval)
+
+
+def test_autoplay_plays_the_optimal_policy_to_the_end(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.get_by_label("Speed").fill("30")
+    page.get_by_role("button", name="Autoplay").click()
+    expect(page.locator(".notice.end")).to_be_visible(timeout=30_000)
+    assert page.locator(".notice.end").inner_text() in (
+        "The game is won.",
+        "No slide is left: the game is lost.",
+    )
+    assert int(number(page, "Move")) > 10
+    drops = page.locator(".drops button").all_inner_texts()
+    assert all("by the spawn" in text and "by the slide" not in text for text in drops)
+
+
+def test_the_course_of_the_game_leads_to_its_drops(visit: Open) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2"))
+    ready(page)
+    page.locator(".slide:not(.best):not([aria-disabled=true])").first.click()
+    ready(page)
+    expect(page.locator(".chart")).to_have_attribute("aria-label", re.compile("Value over 1 move"))
+    page.locator(".drops button", has_text="Move 1").click()
+    moved(page, 0)
+    assert board(page) == "2,4,8/16,32,2/0,4,2"
+
+
+# -- positions -----------------------------------------------------------------------------------------
+
+
+def test_a_position_is_set_up_by_clicks(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.get_by_role("button", name="Set up a position").click()
+    page.get_by_role("button", name="Clear").click()
+    corner = page.get_by_role("button", name=re.compile("row 1, column 1"))
+    for _ in range(3):
+        corner.click()
+    corner.click(modifiers=["Shift"])
+    page.get_by_label("16", exact=True).check()
+    page.get_by_role("button", name=re.compile("row 3, column 2")).click()
+    page.get_by_role("button", name="Play from here").click()
+    ready(page)
+    addressed(page, "4,0,0/0,0,0/0,16,0")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2 0 4\n0 8 0\n0 0 2", "[[2,0,4],[0,8,0],[0,0,2]]", "102030001", KEY],
+    ids=["rows", "JSON", "digits", "key"],
+)
+def test_a_pasted_board(visit: Open, text: str) -> None:
+    page = visit()
+    ready(page)
+    page.get_by_role("button", name="Set up a position").click()
+    page.get_by_label("Or paste a board").fill(text)
+    page.get_by_role("button", name="Show this board").click()
+    ready(page)
+    assert board(page) == Board.read(GAME, text).text == "2,0,4/0,8,0/0,0,2"
+    addressed(page, "2,0,4/0,8,0/0,0,2")
+
+
+@pytest.mark.parametrize("board", ["2,4", "3,0,0/0,0,0/0,0,0", "nonsense", "2,2,2,2/2,2,2,2/0,0,0,0/0,0,0,0"])
+def test_a_board_that_does_not_fit_gives_a_sentence(visit: Open, served: Served, board: str) -> None:
+    page = visit(at(board))
+    detail = served.get("/api/probe", table="3x3-64", board=board).json["detail"]
+    expect(page.get_by_role("alert")).to_have_text(detail)
+    page.get_by_role("button", name="New game").click()
+    ready(page)
+    assert len(shown(page)) == 9
+
+
+def test_a_board_that_the_table_does_not_hold_is_played_without_values(visit: Open) -> None:
+    page = visit(at("2,0,0/0,0,0/0,0,0"))
+    expect(page.locator(".notes")).to_be_visible()
+    assert shown(page)[0] == "2"
+    assert page.locator(".slide:not([aria-disabled=true])").count() == 2
+    slide_key(page, "down")
+
+
+def test_an_address_is_shared(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.locator(".slide:not([aria-disabled=true])").first.click()
+    moved(page, 1)
+    addressed(page, board(page))
+    other = visit("?" + urlsplit(page.url).query, like=page)
+    ready(other)
+    assert board(other) == board(page)
+
+
+def test_a_second_tab_is_independent(visit: Open) -> None:
+    page = visit(at("0,0,2/0,2,0/0,0,4"))
+    ready(page)
+    other = visit("?table=2x2-32", like=page)
+    ready(other)
+    there = shown(other)
+    addressed(page, slide_key(page, "left"))
+    page.reload()
+    moved(page, 1)  # the game of this tab survives a reload
+    page.keyboard.press("z")
+    moved(page, 0)
+    assert board(page) == "0,0,2/0,2,0/0,0,4"
+    assert shown(other) == there
+
+
+def test_back_and_forward(visit: Open) -> None:
+    page = visit(at("0,0,2/0,2,0/0,0,4"))
+    ready(page)
+    page.get_by_role("link", name="Browse").click()
+    expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
+    expect(page.locator(".board [role=cell]").first).to_be_visible()
+    assert shown(page) == words_of("0,0,2/0,2,0/0,0,4")
+    page.go_back()
+    ready(page)
+    assert shown(page) == words_of("0,0,2/0,2,0/0,0,4")
+
+
+# -- games ---------------------------------------------------------------------------------------------
+
+
+def test_a_game_is_saved_loaded_and_reviewed(visit: Open, tmp_path: Path) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2"))
+    ready(page)
+    page.locator(".slide:not(.best):not([aria-disabled=true])").first.click()
+    moved(page, 1)
+    end = board(page)
+    page.get_by_text("Save and load games").click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download").click()
+    file = tmp_path / "game.json"
+    waiting.value.save_as(file)
+    record = json.loads(file.read_text())
+    assert (record["format"], record["start"], len(record["moves"])) == (
+        "tilebase game",
+        "2,4,8/16,32,2/0,4,2",
+        1,
+    )
+    page.get_by_role("button", name="Save in this browser").click()
+    page.get_by_role("button", name="New game").click()
+    moved(page, 0)
+    page.locator("input[type=file]").set_input_files(file)
+    moved(page, 1)
+    expect(page.locator(".drops")).to_contain_text("Move 1")
+    page.get_by_label("Saved games").select_option(index=1)
+    addressed(page, end)
+    page.get_by_role("link", name="Review").click()
+    page.get_by_role("button", name="Review the game just played").click()
+    expect(page.get_by_role("heading", name="2 positions, read as a tilebase game")).to_be_visible()
+
+
+def test_a_text_that_is_no_game_gives_a_sentence(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.get_by_text("Save and load games").click()
+    for text in (
+        "nonsense",
+        "[]",
+        '{"format":"tilebase game","start":"2,0,0/0,0,0/0,0,2","moves":[["left",0,2]]}',
+    ):
+        page.get_by_label("Paste a saved game").fill(text)
+        page.get_by_role("button", name="Load the text").click()
+        expect(page.locator(".said")).to_contain_text(re.compile("not a saved game|not possible"))
+    assert len(shown(page)) == 9
+
+
+def test_positions_are_reviewed(visit: Open, served: Served) -> None:
+    game = "2,4,8/16,32,2/0,4,2\n2,4,8/16,32,4/4,2,2\n2,4,8/16,32,4/4,4,2"
+    review = served.post("/api/review", {"table": "3x3-64", "game": game}).json
+    page = visit("?table=3x3-64&view=review")
+    page.get_by_label(re.compile("A game")).fill(game)
+    page.get_by_role("button", name="Review", exact=True).click()
+    expect(page.locator(".moves tbody tr")).to_have_count(len(review["moves"]))
+    expect(page.get_by_role("heading", name="3 positions, read as a list")).to_be_visible()
+    page.get_by_role("button", name="2", exact=True).click()
+    assert shown(page) == words_of("2,4,8/16,32,4/4,2,2")
+    page.get_by_label(re.compile("A game")).fill("nonsense")
+    page.get_by_role("button", name="Review", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+# -- the trainer ---------------------------------------------------------------------------------------
+
+
+def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"))
+    expect(page.get_by_text("Which slide is best?")).to_be_visible()
+    assert page.get_by_text("%").count() == 0
+    answer = table.probe("2,4,8/16,32,2/0,4,2")
+    wrong = next(slide for slide in answer.slides if slide.direction not in answer.best)
+    page.keyboard.press(KEYS[wrong.direction])
+    expect(page.locator(".side h2").first).to_contain_text(f"{wrong.direction.capitalize()} lost")
+    assert (number(page, "Best slides"), number(page, "Slides")) == ("0.0 %", "1")
+    assert number(page, "Run without a mistake") == "0, longest 0"
+    page.get_by_role("button", name="Play again").click()
+    until(page, "new URL(location).searchParams.get('board') === '2,4,8/16,32,2/0,4,2'")
+    page.keyboard.press(KEYS[answer.best[0]])
+    expect(page.locator(".side h2").first).to_contain_text("best slide")
+    assert (number(page, "Best slides"), number(page, "Slides")) == ("50.0 %", "2")
+    assert number(page, "Run without a mistake") == "1, longest 1"
+
+
+def test_the_trainer_begins_with_a_sum(visit: Open) -> None:
+    page = visit("?table=3x3-64&view=train")
+    for way in ("uniform", "optimal"):
+        page.get_by_label("From").select_option(way)
+        page.get_by_label(re.compile("Sum of its tiles")).fill("40")
+        before = address(page).get("board", "")
+        page.get_by_role("button", name="Start").click()
+        until(page, "before => new URL(location).searchParams.get('board') !== before", arg=before)
+        assert Board.parse(GAME, address(page)["board"]).sum == 40
+    page.get_by_label(re.compile("Sum of its tiles")).fill("9999")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("alert")).to_contain_text("9999")
+
+
+# -- browsing ------------------------------------------------------------------------------------------
+
+
+def test_browsing_keeps_the_path(visit: Open, table: Table) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=browse"))
+    answer = table.probe("2,4,8/16,32,2/0,4,2")
+    expect(page.locator(".tile-card")).to_have_count(len(answer.slides))
+    direction = answer.best[0]
+    page.get_by_role("button", name=direction.capitalize()).click()
+    after = Board.parse(GAME, "2,4,8/16,32,2/0,4,2").slides()[direction]
+    expect(page.get_by_role("heading", name=f"{len(GAME.spawns(after.cells))} spawns")).to_be_visible()
+    assert shown(page) == words_of(after.text)
+    worst = min(sort_key(table.probe(Board(GAME, cells)).value) for cells, _ in GAME.spawns(after.cells))
+    page.locator(".tile-card").first.click()
+    until(page, "!new URL(location).searchParams.get('slide')")
+    expect(page.locator(".browse[aria-busy=false]")).to_be_visible()
+    assert sort_key(table.probe(address(page)["board"]).value) == worst
+    expect(page.locator(".path li")).to_have_count(3)
+    page.locator(".path button").first.click()
+    expect(page.locator(".path li")).to_have_count(1)
+    expect(page.locator(".browse[aria-busy=false]")).to_be_visible()
+    assert shown(page) == words_of("2,4,8/16,32,2/0,4,2")
+
+
+def test_layers(visit: Open, table: Table) -> None:
+    page = visit("?table=3x3-64&view=layers&sum=40")
+    expect(page.get_by_role("heading", name="Values at sum 40")).to_be_visible()
+    expect(page.get_by_text(f"Sum 40: {table.prober.count(40):,} positions")).to_be_visible()
+    page.get_by_text("Numbers of all layers").click()
+    rows = page.locator(".numbers tbody tr").all_inner_texts()
+    assert f"40\t{table.prober.count(40):,}" in rows
+    page.locator(".chart.picks").click(position={"x": 300, "y": 100})
+    until(page, "new URL(location).searchParams.get('sum') !== '40'")
+    total = int(address(page)["sum"])
+    expect(page.get_by_role("heading", name=f"Values at sum {total}")).to_be_visible()
+
+
+def test_the_diagram_of_a_small_game(visit: Open) -> None:
+    page = visit("?table=2x2-32&view=diagram")
+    expect(page.locator(".paper svg g.state").first).to_be_visible(timeout=20_000)
+    assert page.locator(".paper svg g.state").count() > 40
+    page.locator(".paper svg g.state").first.click()
+    expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
+    assert len(shown(page)) == 4
+    page = visit("?table=3x3-64&view=diagram")
+    expect(page.get_by_role("alert")).to_contain_text("states")
+
+
+def test_other_boards(visit: Open) -> None:
+    page = visit("?table=box")
+    ready(page)
+    assert page.get_by_role("table", name="Board, plane 2").count() == 1
+    assert shown(page)[7] == "wall"
+    page.locator(".slide:not([aria-disabled=true])").first.click()
+    moved(page, 1)
+    assert page.locator(".slide", has_text="Back").count() == 1
+
+
+def test_the_large_tiles_of_a_real_board(visit: Open, tables: Path) -> None:
+    real = "2,0,0,4/0,2,0,0/4096,2048,1024,512/64,128,256,512"
+    page = visit(at(real, "?table=44-32"))
+    ready(page)
+    with open_table(tables / "44-32") as formation_table:
+        answer = formation_table.probe_real(real)
+    expect(page.locator(".notes")).to_contain_text("Large tiles: 4096")
+    assert shown(page) == words_of(real)
+    page.keyboard.press(KEYS[answer.best[0]])
+    moved(page, 1)
+    assert "4096" in shown(page)
+
+
+# -- certificates --------------------------------------------------------------------------------------
+
+
+def test_a_forced_win_answers_every_spawn(visit: Open) -> None:
+    page = visit("?table=forced.cert")
+    expect(page.get_by_role("heading", name=re.compile("The goal is forced"))).to_be_visible()
+    for _ in range(40):
+        expect(page.locator(".notice")).to_be_visible()
+        if page.locator(".notice.won").count():
+            break
+        page.keyboard.press("ArrowRight")  # to the first empty cell
+        move = int(number(page, "Move"))
+        page.keyboard.press("Enter")
+        until(
+            page, "move => +document.querySelector('.facts div:last-child dd').textContent > move", arg=move
+        )
+    expect(page.locator(".notice.won")).to_have_text("The game is won.")
+    assert "16" in shown(page)
+
+
+def test_a_refutation_spawns_until_the_game_is_lost(visit: Open) -> None:
+    page = visit("?table=refuted.cert")
+    expect(page.get_by_role("heading", name=re.compile("The goal is not forced"))).to_be_visible()
+    for _ in range(30):
+        ready(page)
+        allowed = page.locator(".slide:not([aria-disabled=true])")
+        if not allowed.count():
+            break
+        move = int(number(page, "Move"))
+        allowed.first.click()
+        until(
+            page, "move => +document.querySelector('.facts div:last-child dd').textContent > move", arg=move
+        )
+    expect(page.locator(".notice.lost")).to_contain_text("the game is lost")
+
+
+# -- tables that are not there -------------------------------------------------------------------------
+
+
+def test_tables_that_cannot_be_read_give_a_sentence(visit: Open, served: Served) -> None:
+    page = visit("?table=damaged")
+    problem = next(
+        one["problem"] for one in served.get("/api/tables").json["tables"] if one["name"] == "damaged"
+    )
+    expect(page.get_by_role("alert")).to_have_text(problem)
+    page.goto(served.address + "?table=nothing")
+    expect(page.get_by_role("alert")).to_contain_text("There is no table nothing here")
+    page.get_by_label("Table").select_option("3x3-64")
+    ready(page)
+    page.goto(served.address + PLAY + "&objective=luck")
+    expect(page.get_by_role("alert")).to_contain_text("no values of luck")
+
+
+def test_the_progress_of_solving(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    turns = iter(range(100))
+    game = {"name": "new", "kind": "table", "game": "3x3, to 64", "shape": "3x3", "problem": None}
+
+    def tables(route: Any) -> None:
+        solving = next(turns) < 1
+        progress = {"text": "sum 30, 1,234 boards", "fraction": 0.4} if solving else None
+        one = game | {"name": "3x3-64", "state": "solving" if solving else "ready", "progress": progress}
+        route.fulfill(json={"version": "0", "tables": [one]})
+
+    page.route("**/api/tables", tables)
+    page.goto(page.url)
+    expect(page.get_by_text("sum 30, 1,234 boards")).to_be_visible()
+    expect(page.get_by_role("progressbar")).to_have_attribute("value", "0.4")
+    ready(page)
+
+
+def test_a_server_that_stops_while_playing(browser: Browser, tables: Path) -> None:
+    with serving(tables / "2x2-32") as server:
+        page = browser.new_page()
+        page.goto(server.address)
+        ready(page)
+        server.stop()
+        before = shown(page)
+        page.locator(".slide:not([aria-disabled=true])").first.click()
+        expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+        assert shown(page) != before  # the slide was made; only its values are missing
+        assert any(word != "empty" for word in shown(page))
+        page.close()
+
+
+# -- for everybody -------------------------------------------------------------------------------------
+
+
+def test_keyboard_alone(visit: Open) -> None:
+    page = visit()
+    ready(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the board")).to_be_focused()
+    page.keyboard.press("Enter")
+    reached = set()
+    for _ in range(14):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate("document.activeElement.textContent.trim() || document.activeElement.ariaLabel")
+        )
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid" or page.evaluate("document.activeElement.type") in (
+            "range",
+            "radio",
+            "checkbox",
+        )
+    assert {"New game", "Autoplay", "Set up a position"} <= reached
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_contain_text("undo")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.keyboard.press("n")
+    ready(page)
+    addressed(page, board(page))
+
+
+def test_a_screen_reader_is_told_the_board(visit: Open) -> None:
+    page = visit(at("0,0,0/0,2,0/0,0,4"))
+    ready(page)
+    page.keyboard.press("ArrowLeft")
+    said = page.locator("[aria-live=polite]")
+    expect(said).to_contain_text("Left. New ")
+    expect(said).to_contain_text("Value ")
+    expect(said).to_contain_text("row 2: 2")
+
+
+def test_light_and_dark(visit: Open) -> None:
+    def paper(page: Page) -> str:
+        colour: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return colour
+
+    page = visit()
+    light = paper(page)
+    dark = paper(visit(color_scheme="dark"))
+    assert light != dark
+    page.get_by_role("button", name=re.compile("Colours")).click()
+    page.get_by_role("button", name=re.compile("Colours: light")).click()
+    until(page, "document.documentElement.dataset.theme === 'dark'")
+    assert paper(page) == dark
+    page.reload()
+    until(page, "document.documentElement.dataset.theme === 'dark'")
+
+
+VIEWS = {
+    "play": PLAY,
+    "set up": at("2,4", PLAY),
+    "train": PLAY + "&view=train",
+    "review": PLAY + "&view=review",
+    "browse": PLAY + "&view=browse",
+    "spawns": at("2,4,8/16,32,2/0,4,2", PLAY + "&view=browse&slide=down"),
+    "layers": PLAY + "&view=layers",
+    "diagram": "?table=2x2-32&view=diagram",
+    "formation": "?table=44-32",
+    "certificate": "?table=refuted.cert",
+}
+
+
+def settle(page: Page) -> None:
+    page.wait_for_load_state("networkidle")
+    expect(page.locator(".wait")).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_no_view_is_wider_than_a_phone(visit: Open, view: str) -> None:
+    page = visit(VIEWS[view], viewport={"width": 360, "height": 740})
+    settle(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(visit: Open, view: str, scheme: str) -> None:
+    page = visit(VIEWS[view], color_scheme=scheme)
+    settle(page)
+    if view == "play":
+        page.locator(".slide:not([aria-disabled=true])").first.click()
+        ready(page)
+        page.get_by_text("Save and load games").click()
+    if view == "review":
+        page.get_by_label(re.compile("A game")).fill("2,4,8/16,32,2/0,4,2\n2,4,8/16,32,4/4,2,2")
+        page.get_by_role("button", name="Review", exact=True).click()
+        expect(page.locator(".moves")).to_be_visible()
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_the_page_is_small() -> None:
+    files = [
+        path for path in FILES.rglob("*") if path.suffix in (".js", ".css", ".html") and path.name != "viz.js"
+    ]
+    assert sum(len(gzip.compress(path.read_bytes())) for path in files) < MOST_BYTES
+
+
+def test_colours_are_those_of_the_library() -> None:
+    text = (FILES / "tiles.js").read_text("utf-8")
+    listed = re.search(r"FILLS = \[(.*?)\]", text, re.DOTALL)
+    assert listed is not None
+    assert tuple(re.findall("#[0-9a-f]{6}", listed[1])) == FILLS

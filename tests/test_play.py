@@ -1,0 +1,456 @@
+"""The game in the terminal: keys, colours, training, games solved first, and leaving the terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import re
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from terminals import STYLES, Terminal
+from tilebase import solve
+from tilebase.cli import main
+from tilebase.cli.drawing import (
+    LEVELS,
+    RESET,
+    board_lines,
+    choose_colors,
+    cut_line,
+    frame,
+    nearest_color,
+    paint,
+    visible_length,
+)
+from tilebase.cli.seat import Score, Seat
+from tilebase.game.board import FILLS, Board
+from tilebase.game.game import Game
+from tilebase.tables.probe import open_table
+
+GAME = Game("3x3", 32)
+LEFT = "\x1b[D"
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of 3x3 to 32, of 2x2x2 to 8, and of what can be forced on 2x3."""
+    folder = tmp_path_factory.mktemp("tables")
+    solve(GAME, "win,lower,upper,score", table=folder / "t")
+    solve(Game("2x2x2", 8), table=folder / "box")
+    solve(Game("2x3", 16), "guaranteed", table=folder / "forced")
+    return folder
+
+
+def play(folder: Path, *arguments: object, **options: object) -> Terminal:
+    """The game in a terminal, with a seed."""
+    return Terminal("play", "t", "--seed", 1, *arguments, folder=folder, **options)  # type: ignore[arg-type]
+
+
+def pictures(text: str) -> list[str]:
+    """The pictures of boards in a text."""
+    return re.findall(r"┌[^┘]*┘", text.replace("\r", ""))
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def test_keys_play_the_same_game_as_lines(tables: Path, monkeypatch, capsys):
+    words = ["left", "down", "right", "up", "down", "left", "u", "n", "down"]
+    monkeypatch.chdir(tables)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("\n".join(words)))
+    assert main(["play", "t", "--seed", "1"]) == 0
+    by_lines = pictures(capsys.readouterr().out)
+    keys = {"left": "a", "down": "\x1b[B", "right": "\x1bOC", "up": "\x1b[1;2A"}
+    shown = []
+    with play(tables, NO_COLOR="1") as terminal:
+        shown.append(terminal.wait_for("q quit"))
+        for word in words:
+            terminal.type(keys.get(word, word))
+            shown.append(terminal.wait_until_changed(shown[-1]))
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert terminal.is_restored()
+        assert terminal.after == ""
+    # A slide that is not allowed shows no new picture by lines.
+    assert [one for text in shown for one in pictures(text)[:1] if "not allowed" not in text] == by_lines
+
+
+def test_values_digits_and_hints(tables: Path):
+    with play(tables, "--objective", "win", "--start", "2,0,0/4,2,0/8,4,0") as terminal:
+        shown = terminal.wait_for("q quit")
+        with open_table(tables / "t") as opened:
+            answer = opened.probe("2,0,0/4,2,0/8,4,0", "win")
+        for slide in answer.slides:
+            mark = "*" if slide.direction in answer.best else " "
+            assert re.search(rf"^{re.escape(mark)} {slide.direction}\b.* %", shown, flags=re.MULTILINE)
+        terminal.type("x")
+        terminal.wait_for(f"probability to win: {answer.value}")
+        terminal.type("v")
+        assert f"{answer.value}" not in terminal.wait_for("values are hidden: v shows them")
+        terminal.type("h")
+        terminal.wait_for(f"best: {' or '.join(answer.best)}")
+        terminal.type("v")
+        terminal.wait_for(f"probability to win: {answer.value}")
+        terminal.type("ä")
+        terminal.wait_for("the key 'ä' does nothing here")
+        before = terminal.shown
+        terminal.type("\x1b[5~\x1b[200~\x1b\x1bOP")  # page up, a paste, escape, F1
+        terminal.type("u")
+        assert "nothing to take back" in terminal.wait_until_changed(before)
+        terminal.type("\x04q")
+        assert terminal.end() == 0
+
+
+def test_losses_are_told(tables: Path):
+    with open_table(tables / "t") as opened:
+        answer = opened.probe("2,4,8/0,4,2/0,0,2", "score")
+        worst = min(answer.slides, key=lambda slide: float(slide.value))
+    keys = {"left": "a", "right": "d", "up": "w", "down": "s"}
+    with play(tables, "--objective", "score", "--start", "2,4,8/0,4,2/0,0,2") as terminal:
+        terminal.wait_for("q quit")
+        terminal.type(keys[worst.direction])
+        terminal.wait_for(f"{worst.direction} lost ")
+        assert f"{' or '.join(answer.best)} was best, " in terminal.shown
+
+
+def test_the_table_plays_until_a_key(tables: Path):
+    with play(tables, "--delay", 3600) as terminal:
+        terminal.wait_for("q quit")
+        terminal.type("p")
+        terminal.wait_for("the table plays: any key stops it")
+        terminal.type("w")
+        shown = terminal.wait_until_changed(terminal.shown)
+        assert "the table plays" not in shown
+        terminal.type("q")
+        assert terminal.end() == 0
+
+
+def test_the_table_plays_to_the_end(tables: Path):
+    with play(tables, "--delay", 0) as terminal:
+        terminal.wait_for("q quit")
+        terminal.type("p")
+        terminal.wait_for(" after ")
+        terminal.type("a")
+        terminal.wait_for("left is not allowed here")
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert re.fullmatch(r"(won|no slide is left) after \d+ slides\r\n", terminal.after)
+
+
+def test_a_box(tables: Path):
+    arguments = ("play", "box", "--start", "2,0,0,0,0,0,0,2")
+    with Terminal(*arguments, folder=tables, NO_COLOR="1") as terminal:
+        shown = terminal.wait_for("r front, f back")
+        assert len(pictures(shown)) == 2
+        terminal.type("r")
+        terminal.wait_for("front ")
+        assert terminal.wait_until_changed(shown) != shown
+
+
+# -- colours ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environment", "wanted", "other"),
+    [
+        ({"COLORTERM": "truecolor"}, "48;2;", "48;5;"),
+        ({"COLORTERM": "24bit"}, "48;2;", "48;5;"),
+        ({}, "48;5;", "48;2;"),
+        ({"NO_COLOR": "1", "COLORTERM": "truecolor"}, "┌", "\x1b[38"),
+    ],
+)
+def test_colors(tables: Path, environment: dict[str, str], wanted: str, other: str):
+    with play(tables, **environment) as terminal:
+        terminal.wait_for("q quit")
+        assert wanted in terminal.frame
+        assert other not in terminal.frame
+        if "NO_COLOR" in environment:
+            assert "\x1b[1m" not in terminal.frame
+
+
+def test_tiles_have_the_colors_of_pictures():
+    board = Board(Game("2x2", 32), (1, 2, 3, 0))
+    text = "".join(board_lines(board, "true", tall=True))
+    for color in FILLS[:3]:
+        assert ";".join(str(int(color[at : at + 2], 16)) for at in (1, 3, 5)) in text
+    assert [visible_length(line) for line in board_lines(board, "256", tall=True)] == [17] * 6
+    assert [STYLES.sub("", line) for line in board_lines(board, "256", tall=False)] == [
+        "  2    4   ", "  8         "[:11]
+    ]  # fmt: skip
+    assert choose_colors({"NO_COLOR": "", "COLORTERM": "24bit"}) == "true"
+
+
+def test_the_nearest_of_256_colors():
+    for fill in FILLS:
+        red, green, blue = (int(fill[at : at + 2], 16) for at in (1, 3, 5))
+        code = nearest_color(red, green, blue)
+        assert 16 <= code < 256
+        if code < 232:
+            cube = [LEVELS[(code - 16) // 36], LEVELS[(code - 16) // 6 % 6], LEVELS[(code - 16) % 6]]
+            assert all(abs(one - two) <= 48 for one, two in zip(cube, (red, green, blue), strict=True))
+
+
+def test_lines_are_cut_at_the_window():
+    line = paint("abcdef", "#000000", "#ffffff", "256") + "gh"
+    assert cut_line(line, 8) == line
+    assert STYLES.sub("", cut_line(line, 7)) == "abcdefg"
+    assert STYLES.sub("", cut_line(line, 3)) == "abc"
+    assert cut_line(line, 3).endswith(RESET)
+    text = frame(["abc", "d", "e"], 3, 2)
+    assert "abc" + RESET + "\r\n" in text  # a full line is not cleared behind its last character
+    assert "d" + RESET + "\x1b[K" in text
+    assert "e" not in STYLES.sub("", text).replace("\x1b", "")
+
+
+# -- windows ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(1, 1), (8, 4), (20, 6), (30, 12), (200, 60), (80, 24)])
+@pytest.mark.parametrize("color", ["", "1"])
+def test_windows_of_any_size(tables: Path, columns: int, rows: int, color: str):
+    with play(tables, columns=columns, rows=rows, NO_COLOR=color) as terminal:
+        terminal.read(1)
+        before = terminal.wait_until_changed("")
+        terminal.type("adsw")
+        terminal.read(0.5)
+        lines = terminal.shown.split("\n")
+        assert len(lines) <= rows + 1
+        assert all(visible_length(line) <= columns for line in lines)
+        terminal.resize(120, 50)
+        assert "q quit" in terminal.wait_for("q quit")
+        assert terminal.shown != before
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert terminal.is_restored()
+
+
+def test_a_window_that_is_too_small_says_so(tables: Path):
+    with play(tables, columns=40, rows=3, NO_COLOR="1") as terminal:
+        assert "too small" in terminal.wait_until_changed("")
+
+
+# -- leaving the terminal --------------------------------------------------------------------------
+
+
+def test_ctrl_c_restores_the_terminal(tables: Path):
+    with play(tables) as terminal:
+        terminal.wait_for("q quit")
+        assert terminal.settings() != terminal.before
+        terminal.type("\x03")
+        assert terminal.end() == 130
+        assert terminal.after == "tilebase: stopped\r\n"
+        assert terminal.is_restored()
+
+
+def test_an_error_restores_the_terminal(tables: Path, tmp_path: Path):
+    shutil.copytree(tables / "t", tmp_path / "t")
+    with play(tmp_path, "--start", "2,2,0/0,0,0/0,0,0") as terminal:
+        terminal.wait_for("q quit")
+        shutil.rmtree(tmp_path / "t")
+        terminal.type("d")
+        terminal.type("asdw" * 10)
+        assert terminal.end() == 1
+        assert terminal.after.startswith("tilebase: ")
+        assert "Traceback" not in terminal.output
+        assert terminal.is_restored()
+
+
+def test_a_mistake_of_ours_restores_the_terminal(tables: Path):
+    script = (
+        "import sys; from tilebase.cli import live, main\n"
+        "def fail(self): raise ZeroDivisionError\n"
+        "live.Live._hint = fail\n"
+        "sys.exit(main(['play', 't']))"
+    )
+    with Terminal(sys.executable, "-c", script, folder=tables) as terminal:
+        terminal.wait_for("q quit")
+        terminal.type("h")
+        assert terminal.end() == 1
+        assert "ZeroDivisionError" in terminal.after
+        assert terminal.is_restored()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_restore_the_terminal(tables: Path, number: signal.Signals):
+    with play(tables) as terminal:
+        terminal.wait_for("q quit")
+        terminal.signal(number)
+        assert terminal.end() == 128 + number
+        assert terminal.is_restored()
+
+
+STOPPABLE = """
+import os, signal, subprocess, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+game = subprocess.Popen([sys.executable, "-m", "tilebase", "play", "t", "--seed", "1"], process_group=0)
+os.tcsetpgrp(0, game.pid)
+_, status = os.waitpid(game.pid, os.WUNTRACED)
+assert os.WIFSTOPPED(status)
+os.tcsetpgrp(0, os.getpgrp())
+print("the game sleeps", flush=True)
+sys.stdin.readline()
+os.tcsetpgrp(0, game.pid)
+os.kill(game.pid, signal.SIGCONT)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(game.pid, 0)[1]))
+"""
+
+
+def test_ctrl_z_gives_the_terminal_back_for_a_while(tables: Path):
+    with Terminal(sys.executable, "-c", STOPPABLE, folder=tables) as terminal:
+        terminal.wait_for("q quit")
+        terminal.type("\x1a")
+        while "the game sleeps" not in terminal.output:
+            terminal.read()
+        assert terminal.is_restored()
+        frames = terminal.output.count("\x1b[?2026h")
+        terminal.type("\n")
+        while terminal.output.count("\x1b[?2026h") == frames:
+            terminal.read()
+        assert not terminal.is_restored()
+        before = terminal.shown
+        terminal.type("ad")
+        terminal.wait_until_changed(before)
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert terminal.is_restored()
+
+
+def test_a_terminal_that_is_closed(tables: Path):
+    with play(tables) as terminal:
+        terminal.wait_for("q quit")
+        os.close(terminal._parent)
+        assert terminal.process.wait(60) in (1, 128 + signal.SIGHUP)
+        terminal._parent = os.open(os.devnull, os.O_RDONLY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"), [(("--no-keys",), {}), ((), {"TERM": "dumb"}), ((), {"TERM": ""})]
+)
+def test_lines_where_keys_are_not_wanted(tables: Path, arguments: tuple[str, ...], environment):
+    with play(tables, *arguments, **environment) as terminal:
+        terminal.wait_for("> ")
+        assert terminal.settings() == terminal.before
+        terminal.type("q\n")
+        assert terminal.end() == 0
+        assert "\x1b" not in terminal.output
+
+
+# -- training --------------------------------------------------------------------------------------
+
+
+def test_training_by_keys(tables: Path):
+    start = "2,4,8/0,4,2/0,0,2"
+    with open_table(tables / "t") as opened:
+        answer = opened.probe(start, "win")
+    best = answer.best[0]
+    keys = {"left": "a", "right": "d", "up": "w", "down": "s"}
+    with play(tables, "--train", "--objective", "win", "--start", start) as terminal:
+        shown = terminal.wait_for("q quit")
+        assert "values are hidden" in shown
+        assert " %" not in shown
+        assert "no slide was counted yet" in shown
+        terminal.type(keys[best])
+        terminal.wait_for("1 of 1 slides best (100.0 %), lost 0, longest run 1")
+        assert f"{best} was best" in terminal.shown
+        terminal.type("u")
+        terminal.type(keys[best])
+        terminal.wait_for("not counted, since you knew the values")
+        terminal.type("q")
+        assert terminal.end() == 0
+        assert terminal.after == "1 of 1 slides best (100.0 %), lost 0, longest run 1\r\n"
+
+
+def test_training_by_lines(tables: Path, monkeypatch, capsys):
+    monkeypatch.chdir(tables)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("left\nh\ndown\nu\nright\nv\nup\nq\n"))
+    arguments = [
+        "play",
+        "t",
+        "--train",
+        "--seed",
+        "1",
+        "--objective",
+        "score",
+        "--start",
+        "0,2,2/0,4,0/0,0,8",
+    ]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "expected score:" not in out.partition("best: ")[0]
+    assert "left " in out
+    assert out.count("(not counted, since you knew the values)") == 3
+    assert " of 1 slides best" in out.splitlines()[-1]
+
+
+def test_scores(tables: Path):
+    with open_table(tables / "t") as opened:
+        seat = Seat(opened, "win", random.Random(1), None)
+        losses = []
+        while not seat.over:
+            direction = list(seat.slides)[-1]
+            assert seat.slide(direction, own=True)
+            assert seat.made is not None
+            losses.append(seat.made.loss)
+        assert seat.score.losses == losses
+        text = seat.score.text("probability")
+    assert text.startswith(f"{sum(seat.score.agreed)} of {len(losses)} slides best")
+    assert Score([1.0, 0.0], [False, True]).text("yes-no") == (
+        "1 of 2 slides best (50.0 %), forced wins lost: 1, longest run 1"
+    )
+
+
+# -- games that are solved first -------------------------------------------------------------------
+
+
+def test_a_game_is_solved_first(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "runs"))
+    assert main(["play", "2x2", "16", "--auto", "--delay", "0", "--seed", "1"]) == 0
+    assert "probability to win" in capsys.readouterr().out
+    assert main(["play", "2x3", "16", "--adversary", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
+    assert "whether a win can be forced: yes" in capsys.readouterr().out
+    assert main(["play", "2x2", "--largest", "16", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
+    assert "expected score" in capsys.readouterr().out
+    assert main(["play", "2x2", "--objective", "score", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
+    assert main(["play", "16", "--formation", "44", "--auto", "--delay", "0", "--seed", "1", "-q"]) == 0
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize(("key", "status"), [("q", 0), ("\x03", 130)])
+def test_a_game_is_solved_first_in_a_terminal(tmp_path: Path, key: str, status: int):
+    arguments = ("play", "2x3", "16", "--seed", 1)
+    with Terminal(*arguments, folder=tmp_path, TILEBASE_RUNS_DIR=str(tmp_path / "runs")) as terminal:
+        terminal.wait_for("q quit")
+        terminal.type(key)
+        assert terminal.end() == status
+        assert terminal.is_restored()
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("play 2x2", 2, "2x2 is a shape, not a table: name a goal, too, as tilebase play 2x2 32"),
+        ("play t 512", 2, "t is not a shape, and a table has its own rules"),
+        ("play t --four 0", 2, "t is not a shape, and a table has its own rules"),
+        ("play 2x2 5", 2, "goal 5 is not a power of two"),
+        ("play 2x2 16 --objective fun", 2, "objective 'fun' does not exist"),
+        ("play 2x2 16 --start 2,2,2/0,0,0", 2, "has 6 cells"),
+        ("play nowhere", 1, "nowhere is not there"),
+        ("play t --auto --train", 2, "with --auto the table slides, and --train is for your slides"),
+        ("play t --be-adversary --train", 2, "leave out --adversary, --auto and --train"),
+        ("play 16 --formation fun", 2, "fun"),
+        ("play 4x4 2048", 1, ""),
+    ],
+)
+def test_refusals_are_one_sentence(tables: Path, tmp_path, monkeypatch, capsys, arguments, status, message):
+    monkeypatch.chdir(tables)
+    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "runs"))
+    assert main([*arguments.split(), "-q"]) == status
+    err = capsys.readouterr().err
+    assert message in " ".join(err.split())
+    assert len(err.strip().splitlines()) == 1

@@ -1,0 +1,354 @@
+"""Reviews of written games, and values as people read them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from test_records import random_game, replay
+from tilebase import review, solve
+from tilebase.cli import main
+from tilebase.errors import BoardError, UsageError
+from tilebase.game.formations import formation
+from tilebase.game.game import Game
+from tilebase.game.records import parse_game, record_text
+from tilebase.objectives.values import (
+    Below,
+    Exact,
+    Found,
+    Interval,
+    Lower,
+    Unit,
+    Upper,
+    loss_text,
+    short_text,
+    value_document,
+)
+from tilebase.questions.pruning import prune
+from tilebase.questions.review import read_written
+from tilebase.tables.playing import play_game
+from tilebase.tables.probe import Table, open_table
+from tilebase.tables.real_boards import probe_any
+
+GAME = Game("3x3", 64)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of 3x3 to 64, 2x2 to 8, of an endgame, and of boards worth 0.999 and more."""
+    folder = tmp_path_factory.mktemp("tables")
+    solve(GAME, "win,score,lower,upper", table=folder / "3x3")
+    solve(Game("2x3", 16), "guaranteed,survival", table=folder / "2x3")
+    solve(formation("44").game(32), table=folder / "44")
+    prune(folder / "3x3", folder / "good", above=0.999, objective="win")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(tables: Path) -> Table:
+    return open_table(tables / "3x3")
+
+
+# -- reviews ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["win", "score", "lower", "upper", None])
+def test_a_review_agrees_with_probes(table: Table, objective: str | None):
+    record = random_game(GAME, random.Random(5))
+    found = review(table, record_text(GAME, record), objective)
+    states = list(record.states(GAME))
+    assert [move.board for move in found.moves] == [GAME.format(state) for state, _ in states]
+    assert found.meaning == table.meaning(objective)
+    for move, (_, made) in zip(found.moves, states, strict=True):
+        answer = table.probe(move.board, objective)
+        assert (move.value, move.best) == (answer.value, answer.best)
+        assert move.slide == (made and made.direction)
+        if made is not None:
+            value = next(one.value for one in answer.slides if one.direction == move.slide)
+            best = max(float(one.value) for one in answer.slides)
+            assert move.slide_value == value
+            assert move.loss == (0 if move.slide in answer.best else max(best - float(value), 0))
+    made_slides = [move for move in found.moves if move.slide]
+    assert found.reviewed == len(made_slides)
+    assert found.unknown == 0
+    assert found.total_loss == pytest.approx(sum(move.loss or 0 for move in made_slides))
+    assert found.agreed == sum(move.slide in move.best for move in made_slides)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_game_by_the_table_loses_nothing(table: Table, seed: int):
+    played = play_game(table, random.Random(seed), objective="win")
+    found = review(table, record_text(GAME, played.record), "win")
+    assert found.reviewed == found.agreed == found.longest_run == len(played.states)
+    assert (found.agreement, found.total_loss, found.mean_loss, found.drops) == (1, 0, 0, [])
+
+
+def test_all_forms_give_the_same_review(table: Table):
+    record = random_game(GAME, random.Random(2))
+    saved = review(table, record_text(GAME, record), "win")
+    replayed = review(table, replay(GAME, record, "replay 3x3"), "win")
+    assert (saved.form, replayed.form) == ("tilebase game", "2048verse replay")
+    assert replayed.moves == saved.moves
+    assert json.dumps(replayed.as_dict() | {"form": saved.form}) == json.dumps(saved.as_dict())
+
+
+def test_the_largest_losses(table: Table):
+    found = review(table, record_text(GAME, random_game(GAME, random.Random(11))), "score")
+    losses = [move.loss or 0 for move in found.drops]
+    assert losses == sorted(losses, reverse=True)
+    assert 0 < len(losses) <= 10
+    assert losses[0] == max(found.losses)
+    document = found.as_dict()
+    assert document["drops"] == [move.number for move in found.drops]
+    assert document["moves"][document["drops"][0] - 1]["loss"] == losses[0]
+    json.dumps(document)
+
+
+def test_a_list_that_starts_anew(table: Table):
+    found = review(table, "2,2,0/0,0,0/0,0,0\n0,8,8/4,0,0/2,0,2\n0,0,16/0,2,4/0,0,4", "win")
+    assert [move.slide for move in found.moves] == [None, "right", None]
+    assert found.moves[0].problem == "no slide and spawn lead from line 1 to line 2, which starts anew"
+    assert (found.reviewed, found.unknown) == (1, 0)
+
+
+def test_positions_beyond_the_table_are_unknown(table: Table):
+    text = "32,32,0/4,8,0/2,0,0\n64,0,2/4,8,0/2,0,0\n64,2,0/4,8,0/2,0,2"
+    found = review(table, text, "win")
+    assert [move.loss for move in found.moves] == [0.0, None, None]
+    assert "tile 64 on cell 0 is not part of the game" in (found.moves[1].problem or "")
+    assert found.as_dict()["moves"][1]["value"] is None
+    nothing = review(table, "64,0,2/4,8,0/2,0,0", "win")
+    assert (nothing.agreement, nothing.mean_loss, nothing.longest_run) == (None, None, 0)
+    json.dumps(nothing.as_dict())
+
+
+def test_slides_that_the_game_of_the_table_forbids(tmp_path: Path):
+    game = Game("2x2", limits="16,16/4,4")
+    solve(game, "score", table=tmp_path / "limits")
+    with open_table(tmp_path / "limits") as opened:
+        assert "left" not in game.slides(game.parse("0,2/4,4"))
+        saved = {"format": "tilebase game", "version": 1, "start": "0,2/4,4", "moves": [["left", 1, 2]]}
+        found = review(opened, json.dumps(saved), "score")
+    assert found.moves[0].problem == "the game of the table does not allow left here"
+    assert found.moves[0].value is not None
+    assert (found.reviewed, found.unknown) == (0, 1)
+
+
+def test_a_forced_win_that_is_lost(tables: Path):
+    with open_table(tables / "2x3") as opened:
+        for seed in range(20):
+            found = review(opened, record_text(opened.game, random_game(opened.game, random.Random(seed))))
+            assert {0.0, 1.0} >= set(found.losses)
+            if found.total_loss:
+                assert found.drops[0].as_dict(found.unit)["loss_text"] == "the forced win"
+                return
+    pytest.fail("no random game lost the forced win")
+
+
+def test_what_a_thinned_table_leaves_out(tables: Path):
+    with open_table(tables / "good") as opened:
+        texts = [record_text(GAME, random_game(GAME, random.Random(seed))) for seed in range(8)]
+        found = [review(opened, text, "win") for text in texts]
+        below = [move for one in found for move in one.moves if isinstance(move.slide_value, Below)]
+        assert below
+        for move in below:
+            assert (move.problem or "").startswith(f"the table leaves out what {move.slide} leads to")
+            if move.loss is not None:
+                assert move.loss == pytest.approx(float(move.value or 0) - 0.999)
+                assert (move.problem or "").endswith(": the loss is at least this")
+        for one in found:
+            json.dumps(one.as_dict())
+
+
+def test_a_replay_with_real_large_tiles(tables: Path):
+    """A formation table reviews a list of real boards, whatever the large tiles and the rotation are."""
+    rng = random.Random(3)
+    with open_table(tables / "44") as opened:
+        board = "0,0,0,2/2,0,0,0/64,128,256,512/1024,2048,4096,8192"
+        boards = []
+        while True:
+            boards.append(board)
+            answer = probe_any(opened, board)
+            slide = next(one for one in answer.slides if one.direction in answer.best)
+            if not slide.spawns():
+                break
+            board = rng.choice(slide.spawns())[0].text
+        found = review(opened, "\n".join(boards))
+        known = [move for move in found.moves if move.slide]
+        assert len(known) > 10
+        assert found.agreement == 1
+        mirrored = "\n".join("/".join(row for row in reversed(one.split("/"))) for one in boards)
+        upside_down = review(opened, mirrored)
+        assert [move.value for move in upside_down.moves] == [move.value for move in found.moves]
+        merged = review(opened, "0,0,0,2/2,0,0,0/64,64,256,512/1024,2048,4096,8192\n"
+                                "2,0,0,0/2,0,0,2/128,256,512,0/1024,2048,4096,8192")  # fmt: skip
+        assert merged.unknown == 1
+        assert "merges two large tiles" in (merged.moves[0].problem or "")
+
+
+def test_a_long_replay_of_a_real_game(tables: Path):
+    """Thousands of moves before and after the endgame: none is an error."""
+    record = random_game(Game("4x4", 32768), random.Random(1))
+    text = replay(Game("4x4", 32768), record, "replay ")
+    with open_table(tables / "44") as opened:
+        found = review(opened, text)
+    assert found.reviewed == 0
+    assert found.unknown == len(record.moves)
+    assert all(move.problem for move in found.moves)
+
+
+def test_errors(table: Table):
+    with pytest.raises(BoardError, match="line 1: "):
+        review(table, "2,2/2,2")
+    with pytest.raises(UsageError, match="has no values of fun"):
+        review(table, "2,2,0/0,0,0/0,0,0", "fun")
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def test_the_command(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch):
+    record = random_game(GAME, random.Random(11))
+    file = tmp_path / "game.json"
+    file.write_text(record_text(GAME, record))
+    assert main(["review", str(tables / "3x3"), str(file), "--objective", "win"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"tilebase game, {len(list(record.states(GAME)))} positions: probability to win\n")
+    assert "the largest losses" in out
+    monkeypatch.setattr(sys, "stdin", io.StringIO(file.read_text()))
+    assert main(["review", str(tables / "3x3"), "-", "--objective", "win", "-f", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    with open_table(tables / "3x3") as opened:
+        wanted = json.loads(json.dumps(review(opened, file.read_text(), "win").as_dict()))
+    assert {name: document[name] for name in wanted} == wanted
+    assert main(["review", str(tables / "3x3"), str(file), "--objective", "win", "-f", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["board"] for row in rows] == [move["board"] for move in document["moves"]]
+
+
+def test_a_folder_of_tables(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "game.txt"
+    file.write_text("2,2,0/0,0,0/0,0,0\n4,0,0/0,2,0/0,0,0")
+    assert main(["review", str(tables), str(file)]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("3x3: positions, 2 positions: probability to win, proved\n")
+    assert "2x3: " not in out
+    assert main(["review", str(tables), str(file), "-f", "json", "--objective", "score"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["reviews"]) == ["3x3", "good"]
+    assert main(["review", str(tables), str(file), "-f", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("table,number,board")
+    file.write_text("2,2,0,0,0/0,0,0,0,0")
+    assert main(["review", str(tables), str(file)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        ("review 3x3 nowhere.json", 1, "cannot read nowhere.json: No such file"),
+        ("review 3x3 3x3", 1, "cannot read 3x3: Is a directory"),
+        ("review nowhere good.txt", 1, "nowhere is not there"),
+        ("review 3x3 bytes", 2, "bytes is not text in UTF-8"),
+        ("review 3x3 empty", 2, "there is no game to review: the text is empty"),
+        ("review 3x3 long", 2, "more than 1,048,576 bytes is not read"),
+        ("review 3x3 good.txt -f fun", 2, "format 'fun' does not exist"),
+        ("review 3x3 good.txt --objective fun", 2, "has no values of fun"),
+        ("review 2x3 good.txt", 2, "line 1: the board has 9 cells"),
+    ],
+)
+def test_bad_input(tables: Path, tmp_path: Path, monkeypatch, capsys, arguments, status, message):
+    monkeypatch.chdir(tmp_path)
+    for name in ("3x3", "2x3"):
+        (tmp_path / name).symlink_to(tables / name)
+    (tmp_path / "good.txt").write_text("2,2,0/0,0,0/0,0,0".replace("/", ","))
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "long").write_text("2" * 2_000_000)
+    assert main(arguments.split()) == status
+    err = capsys.readouterr().err
+    assert message in " ".join(err.split())
+    assert len(err.strip().splitlines()) == 1
+
+
+# -- values as people read them --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (Exact(0.0), "probability", "0 %"),
+        (Exact(1.0), "probability", "100 %"),
+        (Exact(0.5), "probability", "50.0 %"),
+        (Exact(0.012345), "probability", "1.2 %"),
+        (Exact(0.0031), "probability", "0.31 %"),
+        (Exact(0.9999), "probability", "1 - 1e-4"),
+        (Exact(5e-324), "probability", "4.9e-324"),
+        (Exact(1 - 2**-53), "probability", "1 - 1.1e-16"),
+        (Lower(Fraction("0.9999")), "probability", "≥ 99.99 %"),
+        (Upper(Fraction("0.73611")), "probability", "≤ 73.7 %"),
+        (Lower(Fraction("0.73699")), "probability", "≥ 73.6 %"),
+        (Lower(Fraction(0)), "probability", "≥ 0 %"),
+        (Interval(Fraction(0), Fraction(1)), "probability", "0 to 100 %"),
+        (Interval(Fraction("0.99"), Fraction("0.9999999")), "probability", "99.0 % to 1 - 1e-7"),
+        (Below(0.5), "probability", "below 50 %"),
+        (Below(1e-7), "probability", "below 1e-7"),
+        (Below(0.995, reached=False), "probability", "below 99.5 % or not reachable"),
+        (Exact(False), "yes-no", "no"),
+        (Exact(1234567.89), "score", "1,234,567.9"),
+        (Exact(12.3456), "merges", "12.35"),
+        (Exact(0.00123), "slides", "1.2e-3"),
+        (Exact(1234), "slides", "1,234"),
+        (Upper(Fraction("100.01")), "score", "≤ 100.1"),
+    ],
+)
+def test_short_texts(value: Found, unit: Unit, text: str):
+    assert short_text(value, unit) == text
+    assert value_document(value, unit) == value.as_dict() | {"text": str(value), "short": text}
+
+
+def number(text: str) -> Fraction:
+    if text.endswith(" %"):
+        return Fraction(text.removesuffix(" %")) / 100
+    return 1 - Fraction(text[4:]) if text.startswith("1 - ") else Fraction(text)
+
+
+def test_no_bound_is_shown_better_than_proved():
+    rng = random.Random(1)
+    for _ in range(5000):
+        bound = Fraction(rng.random()) * Fraction(1, 10) ** rng.randrange(20)
+        for one in (bound, 1 - bound):
+            low = number(short_text(Lower(one), "probability").removeprefix("≥ "))
+            high = number(short_text(Upper(one), "probability").removeprefix("≤ "))
+            assert low <= one <= high
+            assert abs(number(short_text(Exact(float(one)), "probability")) - one) < Fraction(1, 1000)
+
+
+@pytest.mark.parametrize(
+    ("loss", "unit", "text"),
+    [
+        (0.0, "probability", "0"),
+        (0.013, "probability", "1.3 %"),
+        (1.0, "probability", "100.0 %"),
+        (2e-7, "probability", "2e-7"),
+        (12.5, "score", "12.50"),
+        (1.0, "yes-no", "the forced win"),
+        (3.0, "slides", "3"),
+    ],
+)
+def test_losses(loss: float, unit: Unit, text: str):
+    assert loss_text(loss, unit) == text
+
+
+def test_a_value_that_is_not_known():
+    assert value_document(None, "score") == {"kind": "unknown", "text": "unknown", "short": "unknown"}
+
+
+def test_written_boards_are_read_back():
+    written = parse_game(GAME, "2,2,0/0,0,0/0,0,0", lambda board: read_written(GAME, board))
+    assert written.positions[0].tiles == (1, 1, 0, 0, 0, 0, 0, 0, 0)

@@ -1,0 +1,586 @@
+"""The explorer's server: it answers as the library does, and keeps answering whatever it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import random
+import re
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+
+from serving import Served, serving
+from tilebase import force, formation, open_table, solve
+from tilebase.cli import main
+from tilebase.errors import MissingLayerError, UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Game
+from tilebase.tables.certificates import open_certificate
+from tilebase.tables.playing import play_game, random_position
+from tilebase.tables.probe import Table
+from tilebase.web import app as web
+from tilebase.web import documents, openapi
+from tilebase.web.app import make_app
+from tilebase.web.collection import Collection
+from tilebase.web.limits import Limits
+from tilebase.web.operations import MOST_BODY, OPERATIONS
+
+BOARD = "2,0,0/4,8,2/16,8,4"
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with tables, certificates and a damaged table."""
+    folder = tmp_path_factory.mktemp("served")
+    solve(Game("3x3", 64), "win,guaranteed", table=folder / "3x3-64")
+    solve(Game("2x2", 32), "lower,upper", table=folder / "2x2-32")
+    solve(formation("44").game(32, steps=24), table=folder / "44-32")
+    shutil.copytree(folder / "2x2-32", folder / "damaged")
+    (folder / "damaged/manifest.json").write_text("{")
+    force(Game("3x3", 32, start="empty"), certificate=folder / "won.cert")
+    force(Game("3x3", 64, start="empty"), certificate=folder / "lost.cert")
+    force(formation("44").game(16, steps=24), certificate=folder / "44.cert")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(tables: Path) -> Iterator[Served]:
+    certificates = [tables / f"{name}.cert" for name in ("won", "lost", "44")]
+    with serving(tables, *certificates) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def table(tables: Path) -> Iterator[Table]:
+    with open_table(tables / "3x3-64") as opened:
+        yield opened
+
+
+# -- what is answered --------------------------------------------------------------------------------
+
+
+def test_what_is_served(server: Served, tables: Path):
+    found = {one["name"]: one for one in server.get("/api/tables").json["tables"]}
+    assert {name: (one["kind"], one["state"], one["game"]) for name, one in found.items()} == {
+        "2x2-32": ("table", "ready", "2x2, to 32"),
+        "3x3-64": ("table", "ready", "3x3, to 64"),
+        "44-32": ("table", "ready", str(formation("44").game(32, steps=24))),
+        "damaged": ("table", "failed", ""),
+        "won.cert": ("certificate", "ready", "3x3, to 32, start empty"),
+        "lost.cert": ("certificate", "ready", "3x3, to 64, start empty"),
+        "44.cert": ("certificate", "ready", str(open_certificate(tables / "44.cert").game)),
+    }
+    assert "not the manifest of a table" in found["damaged"]["problem"] or found["damaged"]["problem"]
+
+
+def test_a_game_has_what_the_page_moves_tiles_with(server: Served):
+    found = server.get("/api/tables/3x3-64").json
+    assert found["shape"] == [3, 3]
+    assert found["directions"] == ["left", "right", "up", "down"]
+    assert found["lines"]["right"] == [[2, 1, 0], [5, 4, 3], [8, 7, 6]]
+    assert [one["fraction"] for one in found["spawns"]] == ["9/10", "1/10"]
+    assert [one["unit"] for one in found["objectives"]] == ["probability", "yes-no"]
+    assert found["start"]["win"]["short"] == "100 %"  # 1 after rounding to float64
+    assert found["adversary"]
+
+
+@pytest.mark.parametrize("label", ["win", "guaranteed"])
+def test_positions_are_those_of_the_library(server: Served, table: Table, label: str):
+    rng = random.Random(7)
+    boards = [random_position(table, rng).text for _ in range(100)]
+    answers = server.post("/api/probe", {"table": "3x3-64", "boards": boards, "objective": label}).json[
+        "answers"
+    ]
+    for board, answer in zip(boards, answers, strict=True):
+        expected = table.probe(board, label)
+        assert answer == server.get("/api/probe", table="3x3-64", board=board, objective=label).json
+        assert answer["value"]["value"] == expected.value.value
+        assert answer["best"] == list(expected.best)
+        assert {s["direction"]: (s["board"], s["value"]["value"]) for s in answer["slides"]} == {
+            s.direction: (s.after.text, s.value.value) for s in expected.slides
+        }
+        for slide in answer["slides"]:
+            lost = float(expected.value) - float(slide["value"]["value"])
+            assert slide["loss"] == (0 if slide["best"] else lost)
+
+
+def test_bounds_and_intervals(server: Served):
+    interval = server.get("/api/probe", table="2x2-32", board="2,4/0,8").json["value"]
+    assert interval["kind"] == "interval"
+    lower = server.get("/api/probe", table="2x2-32", board="2,4/0,8", objective="lower").json["value"]
+    assert lower["short"].startswith("≥ ")
+    assert lower["bound"] == interval["low"]
+
+
+def test_a_board_that_is_won_lost_or_not_in_the_table(server: Served):
+    won = server.get("/api/probe", table="3x3-64", board="64,0,0/0,0,0/0,0,2").json
+    assert (won["state"], won["slides"], won["value"]) == ("won", [], None)
+    lost = server.get("/api/probe", table="3x3-64", board="2,4,2/4,2,4/2,4,2").json
+    assert lost["state"] == "lost"
+    missing = server.get("/api/probe", table="3x3-64", board="32,0,0/0,32,0/0,0,32").json
+    assert missing["state"] == "play"
+    assert "is not in 3x3-64" in missing["problem"]
+    assert {slide["direction"] for slide in missing["slides"]} == {"left", "right", "up", "down"}
+    assert all(slide["value"] is None for slide in missing["slides"])
+
+
+def test_bad_boards_in_a_batch_do_not_spoil_the_others(server: Served):
+    found = server.post("/api/probe", {"table": "3x3-64", "boards": [BOARD, "3,0,0", BOARD]}).json["answers"]
+    assert found[0] == found[2]
+    assert "3x3 board has 9" in found[1]["problem"]
+
+
+def test_spawns(server: Served, table: Table):
+    after = table.probe(BOARD).slides[0].after
+    found = server.get("/api/spawns", table="3x3-64", board=after.text).json
+    expected = dict(table.game.spawns(after.cells))
+    assert {one["board"]: one["fraction"] for one in found["spawns"]} == {
+        table.game.format(cells): str(p) for cells, p in expected.items()
+    }
+    mean = sum(one["probability"] * one["value"]["value"] for one in found["spawns"])
+    assert mean == pytest.approx(float(table.probe_after(after)))
+    least = min(one["value"]["value"] for one in found["spawns"])
+    assert [one["value"]["value"] for one in found["spawns"] if one["worst"]].count(least) >= 1
+    assert all(one["value"]["value"] == least for one in found["spawns"] if one["worst"])
+
+
+def test_starts(server: Served, table: Table):
+    starts = {table.game.format(cells) for cells, _ in table.game.starts()}
+    first = server.get("/api/start", table="3x3-64", seed=5).json
+    assert first["board"] in starts
+    assert first == server.get("/api/start", table="3x3-64", seed=5).json
+    for by in ("uniform", "optimal"):
+        found = server.get("/api/start", table="3x3-64", by=by, sum=40, seed=1).json
+        assert found["sum"] == 40
+        assert server.get("/api/probe", table="3x3-64", board=found["board"]).json["value"] is not None
+    assert server.get("/api/start", table="3x3-64", by="uniform", sum=4000).status == 404
+
+
+def test_a_random_game_follows_the_optimal_policy(server: Served, table: Table):
+    found = server.get("/api/random-game", table="3x3-64", seed=3).json
+    assert found["end"] in ("won", "lost")
+    for move in found["moves"]:
+        answer = table.probe(move["board"])
+        assert move["slide"] in answer.best
+        assert move["value"]["value"] == answer.value.value
+    review = server.post("/api/review", {"table": "3x3-64", "game": json.dumps(found["record"])}).json
+    assert review["total_loss"] == 0
+    assert review["agreed"] == len(found["moves"])
+
+
+def test_an_adversary_spawns_the_worst(table: Table):
+    played = play_game(table, random.Random(1), objective="guaranteed", worst=True)
+    assert not any(bool(value.value) for value in played.values)  # 64 cannot be forced
+    assert played.end == "lost"
+
+
+def test_layers(server: Served, table: Table):
+    sizes = {one["sum"]: one["positions"] for one in server.get("/api/layers", table="3x3-64").json["layers"]}
+    assert sum(sizes.values()) == table.manifest.counts["afterstates"]
+    for total in (20, 60):
+        one = server.get(f"/api/layers/{total}", table="3x3-64").json
+        assert one["positions"] == one["read"] == sum(one["histogram"]["counts"]) == sizes[total]
+        assert sum(row["positions"] for row in one["by_largest"]) == sizes[total]
+        boards = [table.prober.at(total, k) for k in range(sizes[total])]
+        tiles = [2 ** max(board) for board in boards]
+        assert {row["tile"]: row["positions"] for row in one["by_largest"]} == {
+            tile: tiles.count(tile) for tile in set(tiles)
+        }
+        mean = sum(float(table.probe_after(Board(table.game, board))) for board in boards) / len(boards)
+        found = sum(row["mean"] * row["positions"] for row in one["by_largest"]) / one["positions"]
+        assert found == pytest.approx(mean)
+
+
+def test_a_diagram_of_a_small_game(tables: Path, tmp_path: Path, server: Served):
+    solve(Game("2x2", 8), table=tmp_path / "2x2-8")
+    found = documents.diagram(Collection([tmp_path / "2x2-8"]).open("2x2-8"), None)
+    assert found["dot"].startswith("digraph")
+    refused = server.get("/api/graph", table="3x3-64")
+    assert refused.status == 400
+    assert "states" in refused.json["detail"]
+
+
+def test_real_boards_of_a_formation(server: Served, tables: Path):
+    board = "0,0,0,0/0,2,2,0/1024,32,256,64/2048,512,128,4096"
+    found = server.get("/api/probe", table="44-32", board=board).json
+    assert found["board"] == board
+    assert sorted(found["large_tiles"]) == [32, 64, 128, 256, 512, 1024, 2048, 4096]
+    with open_table(tables / "44-32") as opened:
+        expected = opened.probe_real(board)
+    assert found["best"] == list(expected.best)
+    slide = found["slides"][0]
+    spawned = server.get("/api/spawns", table="44-32", board=slide["board"]).json["spawns"]
+    assert sum(one["probability"] for one in spawned) == pytest.approx(1)
+    mean = sum(one["probability"] * one["value"]["value"] for one in spawned)
+    assert mean == pytest.approx(slide["value"]["value"])
+
+
+def test_certificates_are_played_against(server: Served, tables: Path):
+    rng = random.Random(4)
+    for name, goal in (("won.cert", True), ("lost.cert", False), ("44.cert", False)):
+        facts = server.get(f"/api/tables/{name}").json
+        for _ in range(3):
+            state = rng.choice(facts["starts"])
+            while True:
+                found = server.get("/api/certificate", table=name, board=state).json
+                assert found["value"]["value"] is goal
+                if found["state"] == "lost":
+                    assert not goal
+                    break
+                slides = [slide for slide in found["slides"] if slide["best"] or not goal]
+                chosen = rng.choice(slides)
+                if chosen["ends"]:
+                    assert goal == (chosen["ends"] == "won")
+                    break
+                spawned = server.get("/api/certificate", table=name, after=chosen["board"]).json["spawns"]
+                spawned = spawned if goal else [one for one in spawned if one["worst"]]
+                state = rng.choice(spawned)["board"]
+
+
+def test_a_certificate_is_not_a_table(server: Served, tables: Path):
+    assert "ask a table" in server.get("/api/layers", table="won.cert").json["detail"]
+    assert "ask a certificate" in server.get("/api/certificate", table="3x3-64", board=BOARD).json["detail"]
+    certificate = open_certificate(tables / "won.cert")
+    with pytest.raises(UsageError, match="names slides, and no spawns"):
+        certificate.spawn(Board(certificate.game, certificate.game.empty_board))
+
+
+def test_a_winning_set_is_served(tmp_path: Path):
+    assert main(["symbolic", "2x3", "16", "--spawns", "2", "--export", str(tmp_path / "set"), "-q"]) == 0
+    collection = Collection([tmp_path / "set"])
+    opened = collection.open("set")
+    found = documents.position("set", opened, "2,0,0/0,0,2", None)
+    assert found["value"]["value"] in (True, False)
+    facts = documents.game_document("set", opened)
+    assert (facts["kind"], facts["positions"]) == ("winning set", len(opened))  # type: ignore[arg-type]
+
+
+def test_the_answers_in_the_documentation(tmp_path: Path):
+    page = (Path(__file__).parents[1] / "docs/explorer.md").read_text("utf-8")
+    shown = re.findall(r'curl "http://127.0.0.1:2048(/\S+)"\n```\n\n```json\n(.*?)```', page, re.DOTALL)
+    solve(Game("3x3", 512), table=tmp_path / "3x3-512")
+    with serving(tmp_path / "3x3-512") as served:
+        for path, answer in shown:
+            assert served.ask("GET", path).json == json.loads(answer)
+    assert shown
+    paths = set(re.findall(r"`(?:GET|POST) (/api/[\w/-]+)", page))
+    paths |= {"/api/layers/{sum}", "/api/tables/{name}"}
+    assert {one.path for one in OPERATIONS} - {path.replace("NAME", "{name}") for path in paths} == set()
+
+
+# -- what is refused ---------------------------------------------------------------------------------
+
+REFUSED = [
+    ("/api/probe?table=3x3-64", 400, "the parameter board is missing"),
+    ("/api/probe?table=nothing&board=2", 404, "no table with the name 'nothing' is served here"),
+    ("/api/probe?table=../3x3-64&board=2", 404, "no table with the name '../3x3-64'"),
+    ("/api/probe?table=3x3-64&board=2&board=4", 400, "given twice"),
+    ("/api/probe?table=3x3-64&board=2&x=4", 400, "there is no parameter 'x' here"),
+    ("/api/probe?table=3x3-64&board=3,0,0/0,0,0/0,0,0", 400, "3"),
+    ("/api/probe?table=3x3-64&board=" + "2," * 900, 400, "at most 1,000 are read"),
+    ("/api/probe?table=3x3-64&objective=score&board=2,0,0/0,0,0/0,0,2", 400, "has no values of score"),
+    ("/api/start?table=3x3-64&seed=-1", 400, "from 0 to 2^53"),
+    ("/api/start?table=3x3-64&seed=1e3", 400, "must be a whole number"),
+    ("/api/start?table=3x3-64&by=luck", 400, "must be one of start, uniform, optimal"),
+    ("/api/start?table=3x3-64&adversary=perhaps", 400, "must be true or false"),
+    ("/api/layers/3?table=3x3-64", 404, "has no layer of sum 3"),
+    ("/api/layers/x?table=3x3-64", 400, "must be a whole number"),
+    ("/api/certificate?table=won.cert", 400, "give either board"),
+    ("/api/tables/damaged", 500, "damaged"),
+    ("/api/probe?table=damaged&board=2,0/0,2", 500, "damaged"),
+    ("/etc/passwd", 404, "nothing has the address"),
+    ("/../../../../etc/passwd", 404, "nothing has the address"),
+    ("/%2e%2e/%2e%2e/etc/passwd", 404, "nothing has the address"),
+    ("/vendor/../../app.py", 404, "nothing has the address"),
+    ("/api/tables/../../app.py", 404, ""),
+    ("/api/tables/%2e%2e%2f3x3-64", 404, "no table with the name"),
+    ("/app.py", 404, "nothing has the address"),
+]
+
+
+@pytest.mark.parametrize(("path", "status", "sentence"), REFUSED)
+def test_bad_requests_get_one_sentence(server: Served, path: str, status: int, sentence: str):
+    answer = server.ask("GET", path)
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert answer.json["status"] == status
+    assert sentence in answer.json["detail"]
+    assert "\n" not in answer.json["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b"", "not JSON"),
+        (b"[]", "must be a JSON object"),
+        (b"\xff", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b'{"table": "3x3-64"}', "has no boards"),
+        (b'{"table": "3x3-64", "boards": []}', "1 to 1,000"),
+        (b'{"table": "3x3-64", "boards": "2"}', "a list of texts"),
+        (b'{"table": "3x3-64", "boards": [2]}', "a list of texts"),
+        (b'{"table": 3, "boards": ["2"]}', "table must be a text"),
+        (b'{"table": "3x3-64", "boards": ["2"], "more": 1}', "no member 'more'"),
+        (json.dumps({"table": "3x3-64", "boards": ["2"] * 1001}).encode(), "1 to 1,000"),
+    ],
+)
+def test_bad_bodies_get_one_sentence(server: Served, body: bytes, sentence: str):
+    answer = server.ask("POST", "/api/probe", body)
+    assert answer.status == 400
+    assert sentence in answer.json["detail"]
+
+
+def test_a_body_of_10_megabytes_is_refused_and_a_method_too(server: Served):
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    with connection:
+        head = b"POST /api/review HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n\r\n"
+        connection.sendall(head + b"x" * (MOST_BODY + 1))
+        assert connection.recv(100).startswith(b"HTTP/1.1 413 ")
+    assert server.ask("DELETE", "/api/tables").status == 405
+    assert server.ask("PUT", "/").status == 405
+    assert server.get("/api/tables").status == 200
+
+
+def test_another_name_of_this_machine_is_refused(server: Served):
+    answer = server.ask("GET", "/api/tables", headers={"Host": "evil.example"})
+    assert answer.status == 400
+    assert "this server is not 'evil.example'" in answer.json["detail"]
+    assert server.ask("GET", "/api/tables", headers={"Host": "localhost:1"}).status == 200
+    assert server.ask("GET", "/api/tables", headers={"Host": "[::1]:80"}).status == 200
+
+
+# -- it keeps answering ------------------------------------------------------------------------------
+
+
+def test_a_hundred_clients_at_once(server: Served, table: Table):
+    rng = random.Random(1)
+    boards = [random_position(table, rng).text for _ in range(100)]
+
+    def ask(board: str) -> Any:
+        found = [server.get("/api/probe", table="3x3-64", board=board) for _ in range(5)]
+        assert {one.status for one in found} == {200}
+        return found[0].json["value"]["value"]
+
+    with ThreadPoolExecutor(100) as pool:
+        values = list(pool.map(ask, boards))
+    assert values == [table.probe(board).value.value for board in boards]
+
+
+def test_slow_clients_keep_no_other_waiting(server: Served):
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(60)]
+    try:
+        for number, one in enumerate(slow):
+            head = b"POST /api/probe HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+            one.sendall(head[: 20 if number % 2 else len(head)])
+        assert server.get("/api/probe", table="3x3-64", board=BOARD).status == 200
+    finally:
+        for one in slow:
+            one.close()
+    assert server.get("/api/tables").status == 200
+
+
+def test_a_body_that_does_not_come_is_given_up(tables: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(web, "BODY_SECONDS", 0.05)
+    app = make_app(Collection([tables / "2x2-32"]))
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        await asyncio.sleep(30)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": "/api/probe", "raw_path": b"/api/probe", "root_path": "",
+        "query_string": b"", "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+        "scheme": "http", "http_version": "1.1",
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    assert sent[0]["status"] == 408
+
+
+def test_a_table_that_is_removed_extended_or_comes_back(tmp_path: Path):
+    folder = tmp_path / "2x2"
+    solve(Game("2x2", 16), table=folder)
+    with serving(folder) as served:
+        assert served.get("/api/probe", table="2x2", board="2,4/0,8").status == 200
+        folder.rename(tmp_path / "elsewhere")
+        gone = served.get("/api/probe", table="2x2", board="2,4/0,8")
+        assert (gone.status, "is not there" in gone.json["detail"]) == (404, True)
+        assert served.get("/api/tables").json["tables"][0]["state"] == "failed"
+        (tmp_path / "elsewhere").rename(folder)
+        solve(Game("2x2", 16), "score", table=folder)
+        assert served.get("/api/tables").json["tables"][0]["state"] == "ready"
+        labels = [one["label"] for one in served.get("/api/tables/2x2").json["objectives"]]
+        assert labels == ["win", "score"]
+        score = served.get("/api/probe", table="2x2", board="2,4/0,8", objective="score").json
+        with open_table(folder) as table:
+            assert score["value"]["value"] == table.probe("2,4/0,8", "score").value.value
+
+
+def test_damaged_layers_are_named_in_words(tmp_path: Path):
+    solve(Game("2x2", 16), table=tmp_path / "2x2")
+    for file in (tmp_path / "2x2/values/win").iterdir():
+        file.write_bytes(b"\0" * file.stat().st_size)
+    with serving(tmp_path / "2x2") as served:
+        answer = served.get("/api/probe", table="2x2", board="2,4/0,8")
+        assert answer.status == 500
+        assert ".val" in answer.json["detail"]
+        assert served.get("/").status == 200
+
+
+def test_a_client_that_asks_too_much_waits():
+    now = [0.0]
+    limits = Limits(100, lambda: now[0])
+    assert limits.take("a", 300) == 0
+    assert limits.take("a", 200) == pytest.approx(1)  # 100 of 400 are left
+    assert limits.take("b", 300) == 0
+    now[0] = 1.0
+    assert limits.take("a", 200) == 0
+    assert limits.take("a", 1) == pytest.approx(0.01)
+    now[0] = 1000.0
+    assert limits.take("a", 10**6) == 0  # more than a full bucket: made once it is full
+    assert limits.take("a", 1) > 1000
+
+
+def test_the_rate_is_said_with_the_time_to_wait(tables: Path):
+    with serving(tables / "2x2-32", "--rate", "20") as served:
+        statuses = [served.get("/api/probe", table="2x2-32", board="2,4/0,8") for _ in range(100)]
+        refused = next(one for one in statuses if one.status == 429)
+        assert refused.headers["retry-after"] == "1"
+        assert "more than 20 probes a second" in refused.json["detail"]
+
+
+# -- the page ----------------------------------------------------------------------------------------
+
+
+def test_the_page_is_small_and_loads_nothing_from_elsewhere(server: Served):
+    seen, waiting, size = set[str](), ["/"], 0
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        answer = server.ask("GET", path, headers={"Accept-Encoding": "gzip"})
+        assert answer.status == 200
+        size += len(answer.data)
+        text = gzip.decompress(answer.data).decode()
+        assert "https://" not in re.sub(r"//.*|/\*.*?\*/", "", text) or path.startswith("/vendor/")
+        base = path.rpartition("/")[0]
+        found = re.findall(r'(?:href|src)="\.?/?([\w./-]+\.(?:css|js|svg))"|from "\./([\w./-]+)"', text)
+        waiting += [f"{base}/{''.join(name)}" for name in found]
+    assert len(seen) > 3
+    assert size < 80_000
+
+
+def test_a_file_that_has_not_changed_is_not_sent_again(server: Served):
+    first = server.get("/")
+    again = server.ask("GET", "/", headers={"If-None-Match": first.headers["etag"]})
+    assert (again.status, again.data) == (304, b"")
+    assert "default-src 'self'" in first.headers["content-security-policy"]
+    assert server.ask("HEAD", "/").status == 200
+
+
+# -- the command -------------------------------------------------------------------------------------
+
+
+def test_a_game_is_solved_first_and_its_table_deleted(tmp_path: Path):
+    runs = tmp_path / "runs"
+    with serving("2x3", "32", runs=runs) as served:
+        end = time.monotonic() + 120
+        while served.get("/api/tables").json["tables"][0]["state"] == "solving":
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        found = served.get("/api/tables").json["tables"][0]
+        assert (found["name"], found["state"]) == ("2x3-32", "ready")
+        value = served.get("/api/tables/2x3-32").json["start"]["win"]["value"]
+        assert value == solve(Game("2x3", 32)).value.value  # type: ignore[union-attr]
+        assert served.stop() == 0
+    assert list(runs.iterdir()) == []
+
+
+def test_a_game_that_cannot_be_solved_says_so_on_the_page(tmp_path: Path):
+    with serving("4x4", "2048", runs=tmp_path) as served:
+        end = time.monotonic() + 60
+        while (found := served.get("/api/tables").json["tables"][0])["state"] == "solving":
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert found["state"] == "failed"
+        assert "would take" in found["problem"] or "week" in found["problem"]
+        assert found["problem"] in served.get("/api/tables/4x4-2048").json["detail"]
+        assert served.stop() == 0
+
+
+def test_a_server_is_stopped_while_it_solves_and_goes_on_later(tmp_path: Path):
+    with serving("3x3", "256", "--threads", "1", runs=tmp_path) as served:
+        answer = served.get("/api/tables/3x3-256")
+        assert answer.status == 400
+        assert "still being solved" in answer.json["detail"]
+        assert served.stop() == 0
+
+
+def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused(["serve", str(tables / "2x2-32"), "--port", port], 2, "is in use: give another --port")
+    refused(["serve", str(tables / "2x2-32"), "--port", "70000"], 2, "from 0 to 65535")
+    refused(["serve", str(tables / "2x2-32"), "--host", "no.such.host.invalid"], 2, "cannot listen on")
+    refused(["serve"], 2, "there is nothing to serve")
+    refused(["serve", "nowhere"], 1, "nowhere is not there")
+    refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
+    refused(["serve", str(tables / "2x2-32"), "--four", "0"], 2, "for a game that is solved first")
+    refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
+
+
+def test_opening_it_to_other_machines_warns(tables: Path):
+    with serving(tables / "2x2-32", "--host", "0.0.0.0") as served:
+        assert served.ask("GET", "/api/tables", headers={"Host": "a.name"}).status == 200
+        assert served.stop() == 0
+        assert served.process.stderr is not None
+        assert "opens this server to other machines" in served.process.stderr.read()
+
+
+def test_what_does_not_exist_is_said_before_anything_starts(tmp_path: Path):
+    with pytest.raises(MissingLayerError, match="is not there"):
+        Collection([tmp_path / "nothing"])
+    with pytest.raises(UsageError, match="nothing to serve"):
+        web.serve()
+
+
+# -- the description ---------------------------------------------------------------------------------
+
+
+def test_the_description_names_every_request(server: Served):
+    found = server.get("/api/openapi.json").json
+    assert found == json.loads(json.dumps(openapi.document()))
+    assert {(path, method.upper()) for path, methods in found["paths"].items() for method in methods} == {
+        (one.path, one.method) for one in OPERATIONS
+    }
+
+
+@pytest.fixture(scope="module")
+def schema(tables: Path) -> Any:
+    collection = Collection([tables / "2x2-32", tables / "44-32", tables / "won.cert"])
+    return schemathesis.openapi.from_asgi("/api/openapi.json", make_app(collection, rate=1e9))
+
+
+@pytest.mark.parametrize("number", range(len(OPERATIONS)), ids=[f"{o.method} {o.path}" for o in OPERATIONS])
+def test_answers_are_as_described(schema: Any, number: int) -> None:
+    operation = OPERATIONS[number]
+    described = schema[operation.path][operation.method]
+
+    @given(described.as_strategy())
+    @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    def ask(case: Any) -> None:
+        case.call_and_validate()
+
+    ask()
