@@ -6,6 +6,8 @@ The dense pass (`tilebase.dense.passes`) works on all boards within the limits a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,56 +15,83 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import CorruptError
-from tilebase.files.format import LayerFile
+from tilebase.files.format import CHUNK_KEYS, LayerFile
 from tilebase.files.keys import decode
 from tilebase.game.game import Game
 
 Array = npt.NDArray[Any]
 
 
+@dataclass
+class Written:
+    """A layer file that this process has written: its checksum, its meta, and its keys if they are held."""
+
+    checksum: str
+    meta: dict[str, Any]
+    keys: Array | None = None
+
+
 class StoredBoards:
-    """The boards of a layer file, in ascending order.
+    """The boards of a layer file, in ascending order.  The file is opened when it is needed.
 
     Attributes
     ----------
     own:
-        Whether this process wrote the file: it has the checksum `written`.  Then its keys are boards of the
-        game and the sum, and need no check.
+        Whether this process wrote the file.  Then its keys are boards of the game and the sum, and need no
+        check.
+    starts:
+        The position of the first board of each chunk, and where the last one ends.
     """
 
-    def __init__(self, path: Path, written: str | None = None) -> None:
-        self.file = LayerFile(path)
-        self.own = self.file.checksum == written
+    def __init__(self, path: Path, written: Written | None = None) -> None:
+        self._path, self._keys = path, None if written is None else written.keys
+        if written is not None and self._keys is not None:
+            self.own, self.meta = True, written.meta
+            self.starts: list[int] = [*range(0, len(self._keys), CHUNK_KEYS), len(self._keys)]
+            return
+        self.own = written is not None and self.file.checksum == written.checksum
         self.meta = self.file.meta
-        self.starts: list[int] = self.file.starts.tolist()  # position of the first board of each chunk
+        self.starts = self.file.starts.tolist()
+
+    @cached_property
+    def file(self) -> LayerFile:
+        """The open file.  Raises `CorruptError` or `MissingLayerError`."""
+        return LayerFile(self._path)
 
     def __len__(self) -> int:
-        return len(self.file)
+        return self.starts[-1]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.file.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the file if it was opened."""
+        if "file" in self.__dict__:
+            self.file.close()
 
     @property
     def chunks(self) -> int:
         """Number of chunks, of any sizes."""
-        return self.file.chunks
+        return len(self.starts) - 1
 
     def read(self, span: range) -> Array:
         """The boards of some chunks.  Raises `CorruptError`."""
+        if self._keys is not None:
+            return self._keys[self.starts[span.start] : self.starts[span.stop]]
         return np.concatenate([self.file.keys(chunk, decode) for chunk in span])
 
 
 class Reachable:
     """The afterstates of a game, in a folder that the forward pass filled.
 
-    ``written[s]`` is the checksum of the file of sum s if this process has written it.
+    ``written[s]`` is known of the file of sum s if this process has written it.
     """
 
     def __init__(
-        self, path: Path, sizes: dict[int, int], game: Game, written: Mapping[int, str] | None = None
+        self, path: Path, sizes: dict[int, int], game: Game, written: Mapping[int, Written] | None = None
     ) -> None:
         self.path, self.sizes, self.game, self.written = path, sizes, game, written or {}
 
@@ -74,9 +103,19 @@ class Reachable:
         """The layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
         found = StoredBoards(self.path / "afterstates" / f"{total:06d}.tbl", self.written.get(total))
         if len(found) != self.sizes[total]:
-            found.file.close()
+            found.close()
             raise CorruptError(
                 f"{found.file.path} holds {len(found)} keys where {self.sizes[total]} were counted: delete "
                 f"{self.path} and solve again"
             )
         return found
+
+    @property
+    def held(self) -> int:
+        """Bytes of the keys that are held in memory."""
+        return sum(one.keys.nbytes for one in self.written.values() if one.keys is not None)
+
+    def release(self, total: int | None = None) -> None:
+        """Hold the keys of one sum, or of all, no longer: they are read from the file again."""
+        for one in self.written.values() if total is None else filter(None, [self.written.get(total)]):
+            one.keys = None

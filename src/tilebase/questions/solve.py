@@ -19,7 +19,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files.manifest import Manifest, file_name
-from tilebase.files.reachable import Reachable
+from tilebase.files.reachable import Reachable, Written
 from tilebase.files.run import Question, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder, read_file
@@ -164,7 +164,7 @@ def solve(
     with RunFolder(path, Question(game, keep="afterstates")) as run, attached(cluster, path):
         before = read_before(path, game, "reachable")
         stored = _stored(path, game, objectives) if pruning is None else pruning.stored()
-        written: dict[int, str] = {}
+        written: dict[int, Written] = {}
         counts = count_in(
             run, memory=memory, threads=threads, executor=cluster, progress=progress, written=written
         )

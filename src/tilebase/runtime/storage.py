@@ -113,7 +113,7 @@ class PartFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         with storage_errors(path):
-            self._target = Path(os.path.realpath(path))
+            self._target = Path(os.path.realpath(path)) if path.is_symlink() else path
             self._old = _mode(self._target)
             self._lock: FileLock | None = None
             if _is_stream(path, self._old):

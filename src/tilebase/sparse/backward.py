@@ -66,6 +66,8 @@ Array = npt.NDArray[Any]
 
 LINKED = 1 << 15
 """Spawns that are linked and then folded together; their positions fit into the second-level cache."""
+RATED = 1 << 17
+"""Spawns whose best values are found and then folded together: one number each, which is read in order."""
 PART_KEYS = 32 * CHUNK_KEYS
 """Boards in a part of a large layer, rounded to whole chunks."""
 
@@ -122,7 +124,7 @@ class _Worker:
     def best(self, dtype: Any) -> Array:
         """Memory for the best values after as many spawns as are folded together."""
         if self._best is None:
-            self._best = np.empty(LINKED, dtype=dtype)
+            self._best = np.empty(RATED, dtype=dtype)
         return self._best
 
 
@@ -246,6 +248,8 @@ class BackwardPass:
             self._check_workers(max((self._shared_bytes(total, sizes) for total in shared), default=0))
             totals = [total for total in totals if total not in shared]
         needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
+        if needed + self.space.held > self.memory:
+            self.space.release()
         if needed > self.memory:
             raise ResourceError(
                 f"solving {self.game} needs at least {1 + (needed >> 20):,} MiB of memory, and "
@@ -289,6 +293,7 @@ class BackwardPass:
                 here = self._new_layer(total, len(keys))
                 parts = self._parts(total, keys, sizes, here)
             self._write(total, keys, parts, here)
+        self.space.release(total)
         if here is not None:
             self._solved[total] = here
 

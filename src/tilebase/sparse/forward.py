@@ -13,9 +13,11 @@ take longer.  Files and counts are the same for any number of threads and any me
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 import time
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -33,6 +35,7 @@ from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import Chunk, LayerFile, write_layer
 from tilebase.files.keys import BoardCheck, StoredLayer, joined, write_keys
+from tilebase.files.reachable import Written
 from tilebase.files.run import (
     KEEP,
     Question,
@@ -57,6 +60,8 @@ PARTS = 128
 """Ranges per thread into which a large layer is divided."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
+HELD = 0.25
+"""The share of the memory in which keys may be held for the backward pass."""
 DURABLE_BYTES = 1 << 20
 """Layers of at least this size are flushed to disk; smaller ones survive a kill, but not a power failure."""
 
@@ -88,6 +93,7 @@ class ForwardPass:
         memory: int,
         threads: int,
         executor: Executor | None = None,
+        hold: int = 0,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.folder = folder
@@ -104,9 +110,12 @@ class ForwardPass:
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
-        self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
+        self.written: dict[int, Written] = {}  # the afterstates that this pass wrote, by sum
+        self._hold = hold  # bytes of keys that may still be held
         self._starts = self._start_keys()
-        self._boards = boards_by_sum(self.game)
+        boards = boards_by_sum(self.game)
+        self._sums = sorted(boards)
+        self._up_to = list(itertools.accumulate((boards[s] for s in self._sums), initial=0))
         self._done_states = 0
         self._run_states = 0
         self._checked: Index | None = None
@@ -462,10 +471,25 @@ class ForwardPass:
             path.unlink()
             del self._files["afterstates"]
             return 0
-        self.written[total] = self._files["afterstates"]
         keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = StoredLayer(path, keys)
+        self._note(total, keys)
         return size
+
+    def _note(self, total: int, keys: Array | None) -> None:
+        """Note that a layer was written; hold its keys if memory was given for them.
+
+        They are held only while layers are small: a large layer takes the memory itself.
+        """
+        if keys is None:
+            self._hold = 0
+            for one in self.written.values():
+                one.keys = None
+        elif keys.nbytes > self._hold:
+            keys = None
+        else:
+            self._hold -= keys.nbytes
+        self.written[total] = Written(self._files["afterstates"], self._meta("afterstates", total), keys)
 
     def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
         """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
@@ -520,9 +544,9 @@ class ForwardPass:
 
     def _share(self, total: int, done: float) -> float:
         """The share of all states that is counted when the share `done` of a layer is counted."""
-        before = sum(n for s, n in self._boards.items() if s < total)
-        after = sum(n for s, n in self._boards.items() if s > total)
-        here = self._boards.get(total, 0)
+        at = bisect_left(self._sums, total), bisect_right(self._sums, total)
+        before, until = (self._up_to[i] for i in at)
+        here, after = until - before, self._up_to[-1] - until
         expected = (after + (1 - done) * here) * self._done_states / max(before + done * here, 1)
         return self._done_states / max(self._done_states + expected, 1)
 
@@ -563,13 +587,17 @@ def count_in(
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
-    written: dict[int, str] | None = None,
+    written: dict[int, Written] | None = None,
 ) -> CountResult:
     """`count` in the folder of a run that this process holds; `executor` does the large layers.
 
-    `written` gets the checksums of the files of afterstates that this call writes, by sum.
+    `written` gets what is known of the files of afterstates that this call writes, by sum: with their keys, as
+    long as these take less than `HELD` of the memory.
     """
-    forward_pass = ForwardPass(run, memory=memory, threads=threads, executor=executor, progress=progress)
+    forward_pass = ForwardPass(
+        run, memory=memory, threads=threads, executor=executor, progress=progress,
+        hold=0 if written is None else int(HELD * memory),
+    )  # fmt: skip
     try:
         result = forward_pass.run(up_to)
     finally:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -228,7 +229,7 @@ class Index:
 
     # -- use ---------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Bytes of all tables, those of one layer included."""
         arrays = [value for value in vars(self).values() if isinstance(value, np.ndarray)]

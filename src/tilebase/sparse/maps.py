@@ -89,6 +89,10 @@ class Layouts:
 
     def __init__(self, game: Game) -> None:
         self._game = game
+        tops = sorted(game.tops)
+        half = tops[len(tops) // 2 :]
+        self._top = max(tops)
+        self._at_once = bool(np.prod([float(top + 1) for top in half]) <= FREE_HALVES)
         self._index: Index | None = None
         self._sizes: tuple[Index | None, dict[int, int]] = (
             None,
@@ -114,11 +118,7 @@ class Layouts:
 
     def index_at(self, total: int) -> Index:
         """The index that serves the layer of one sum."""
-        tops = sorted(self._game.tops)
-        half = tops[len(tops) // 2 :]
-        cap = min(max(total.bit_length() - 1, 2), max(tops))
-        if np.prod([float(top + 1) for top in half]) <= FREE_HALVES:
-            cap = max(tops)
+        cap = self._top if self._at_once else min(max(total.bit_length() - 1, 2), self._top)
         if self._index is None or self._index.cap < cap:
             self._index = None  # release the old tables first, to save memory
             self._index = Index(self._game, cap)

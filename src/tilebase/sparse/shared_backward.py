@@ -96,7 +96,7 @@ class SolveJob:
         """The boards of a layer, and the layers above; those of other sums are released."""
         if total not in self._boards:
             for boards in self._boards.values():
-                boards.file.close()
+                boards.close()
             self._boards = {total: engine.space.boards(total)}
         return self._boards[total], engine.layers_above(total)
 
