@@ -17,9 +17,18 @@ from hypothesis import strategies as st
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError
 from tilebase.files import format as layer_format
 from tilebase.files import keys as store
-from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, compress, decode_keys, encode_keys
+from tilebase.files.format import (
+    CHUNK_KEYS,
+    Chunk,
+    LayerFile,
+    Varying,
+    compress,
+    decode_keys,
+    encode_keys,
+)
 from tilebase.files.keys import write_keys
 from tilebase.files.parquet import cells_of, export_parquet, import_parquet
+from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.questions.count import count
 
@@ -49,6 +58,76 @@ def test_deltas_round_trip_in_both_codecs(values):
     assert chunk == compress(int(keys[0]), len(keys), deltas)
     for decode in (decode_keys, store.decode):
         np.testing.assert_array_equal(decode(int(keys[0]), deltas, len(keys)), keys)
+
+
+@settings(deadline=None)
+@given(st.integers(1, TOP), st.integers(0, TOP), st.sets(st.integers(0, TOP), min_size=1))
+def test_short_keys_have_the_order_of_keys_and_give_them_back(mask, other, values):
+    varying = Varying(mask)
+    keys = sorted_keys({other & ~mask | value & mask for value in values})
+    short = varying.shorten(keys)
+    bits = [bit for bit in range(64) if mask >> bit & 1]
+    assert short.tolist() == [
+        sum((key >> bit & 1) << at for at, bit in enumerate(bits)) for key in keys.tolist()
+    ]
+    np.testing.assert_array_equal(varying.lengthen(int(keys[0]), short), keys)
+    assert Varying.of(varying.meta) == varying
+    assert Varying.of({}) is None
+
+
+@pytest.mark.parametrize(
+    ("game", "mask"),
+    [
+        (Game("3x3", 512), None),
+        (Game("3x3", 512, walls=(0,)), None),
+        (Game("3x3", 512, walls=(8,)), "ffffffff0"),
+        (formation("442").game(512), "ffffffffff000000"),
+        (formation("L3").game(256), "fffffffff000f000"),
+        (formation("free9").game(64), None),
+        (formation("3x3").game(64), "fff0fff0fff00000"),
+    ],
+    ids=str,
+)
+def test_only_the_cells_that_change_are_stored(game, mask, tmp_path):
+    varying = store.varying_bits(game)
+    assert (varying and varying.meta["varying"]) == mask
+    if mask is None:
+        return
+    keys = np.array([game.pack(board) for board, _ in game.starts()], dtype=np.uint64)
+    meta = META | {"game": game.identity}
+    keys = np.sort(keys) | np.uint64(game.cell_bits(game.held))
+    write_keys(tmp_path / "a.tbl", [keys], meta, None, varying=varying, durable=False)
+    with LayerFile(tmp_path / "a.tbl") as layer:
+        assert layer.meta["varying"] == mask
+        np.testing.assert_array_equal(layer.keys(0), keys)
+        np.testing.assert_array_equal(layer.keys(0, store.decode), keys)
+
+
+@pytest.mark.parametrize("value", ["", "0", "0f", "F", "-1", "1" * 17, 15, None, ["f"]], ids=repr)
+def test_varying_bits_of_strangers(value, tmp_path):
+    meta = META | {"varying": value}
+    layer_format.write_layer(tmp_path / "a.tbl", store.encode(some_keys(5)), meta, durable=False)
+    with pytest.raises(CorruptError, match="does not say in hexadecimal"):
+        LayerFile(tmp_path / "a.tbl")
+
+
+def test_header_and_meta_of_two_versions(tmp_path):
+    path = tmp_path / "a.tbl"
+    write(path, some_keys(5))
+    data = bytearray(path.read_bytes())
+    data[13] = 2
+    path.write_bytes(data)
+    with pytest.raises(CorruptError, match="two versions"):
+        LayerFile(path)
+
+
+def test_short_keys_of_too_many_bits(tmp_path):
+    chunks = store.encode(sorted_keys([1, 200]))
+    layer_format.write_layer(tmp_path / "a.tbl", chunks, META | {"varying": "7f"}, durable=False)
+    with LayerFile(tmp_path / "a.tbl") as layer:
+        for decode in (decode_keys, store.decode):
+            with pytest.raises(CorruptError, match=r"in chunk 0: a short key has more bits"):
+                layer.keys(0, decode)
 
 
 @pytest.mark.parametrize("decode", [decode_keys, store.decode], ids=["numpy", "compiled"])

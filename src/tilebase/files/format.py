@@ -4,7 +4,8 @@ docs/format.md is the specification.  This is its reference implementation, in N
 Numba.  All integers are little-endian.
 
     header   16 bytes  "tilebase", "LAYER" or "VALUE", version, two zero bytes
-    chunks             zstd frames: LEB128 deltas between neighbouring ascending keys, or values
+    chunks             zstd frames: LEB128 deltas between neighbouring ascending keys (in version 2 between
+                       their bits that vary), or values
     index    20 bytes per chunk: first key u64, keys u32, bytes u32, CRC-32 of the frame u32
     meta               JSON, UTF-8: game, sum, kind, and the objective of values
     trailer  48 bytes  offset of the index u64, keys u64, chunks u64, bytes of meta u32,
@@ -19,11 +20,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,6 +44,8 @@ Keys = npt.NDArray[np.uint64]
 Values = npt.NDArray[Any]
 
 HEADER = b"tilebaseLAYER\x01\x00\x00"
+SHORT_HEADER = b"tilebaseLAYER\x02\x00\x00"
+"""Of a layer file whose meta says which bits of its keys vary."""
 VALUE_HEADER = b"tilebaseVALUE\x01\x00\x00"
 END = b"LAYEREND"
 CHUNK_KEYS = 1 << 14
@@ -109,6 +114,57 @@ def check_ascending(keys: Keys) -> None:
     """Raise `CorruptError` unless keys are strictly ascending; wrong deltas may be 0, or overflow."""
     if (keys[1:] <= keys[:-1]).any():
         raise CorruptError("the keys of a chunk are not ascending")
+
+
+@dataclass(frozen=True)
+class Varying:
+    """The bits in which the keys of a file may differ; all together, they make the short form of a key.
+
+    Where large tiles stay on their cells, the difference of short keys takes a third of the bytes.
+    """
+
+    mask: int
+
+    @classmethod
+    def of(cls, meta: Mapping[str, Any]) -> Varying | None:
+        """What the meta of a file says; None if it says nothing: keys are whole.  Raises `CorruptError`."""
+        if "varying" not in meta:
+            return None
+        text = meta["varying"]
+        if not isinstance(text, str) or not re.fullmatch("[1-9a-f][0-9a-f]{0,15}", text):
+            raise CorruptError("its meta does not say in hexadecimal which bits of keys vary")
+        return cls(int(text, 16))
+
+    @property
+    def meta(self) -> dict[str, str]:
+        """The part of the meta of a file."""
+        return {"varying": f"{self.mask:x}"}
+
+    @cached_property
+    def _stretches(self) -> list[tuple[np.uint64, np.uint64]]:
+        """Stretches of neighbouring bits that vary: their mask in a key, and by how much they are shifted."""
+        found, taken = [], 0
+        for run in re.finditer("1+", f"{self.mask:b}"[::-1]):
+            length = run.end() - run.start()
+            found.append((np.uint64((1 << length) - 1 << run.start()), np.uint64(run.start() - taken)))
+            taken += length
+        return found
+
+    def shorten(self, keys: Keys) -> Keys:
+        """The short forms of keys, in the same order."""
+        short = np.zeros_like(keys)
+        for mask, shift in self._stretches:
+            short |= (keys & mask) >> shift
+        return short
+
+    def lengthen(self, first: int, short: Keys) -> Keys:
+        """The keys of a chunk from its first key and their short forms.  Raises `CorruptError`."""
+        if len(short) and int(short[-1]) >> self.mask.bit_count():
+            raise CorruptError("a short key has more bits than vary")
+        keys = np.full_like(short, np.uint64(first & ~self.mask))
+        for mask, shift in self._stretches:
+            keys |= short << shift & mask
+        return keys
 
 
 def compress(first: int, count: int, data: bytes, level: int = LEVEL) -> Chunk:
@@ -191,6 +247,11 @@ def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tupl
     return index + text + _TRAILER.pack(*numbers, crc, END), f"{crc:08x}"
 
 
+def header_of(meta: Mapping[str, Any]) -> bytes:
+    """The header of a layer file with this meta."""
+    return SHORT_HEADER if "varying" in meta else HEADER
+
+
 def write_layer(
     path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, durable: bool = True
 ) -> tuple[int, str]:
@@ -199,7 +260,7 @@ def write_layer(
     `chunks` must be in ascending order.  Raises `StorageError` if the system refuses to write; then no
     new file is left.
     """
-    with LayerWriter(path) as writer:
+    with LayerWriter(path, header_of(meta)) as writer:
         for chunk in chunks:
             writer.add(chunk)
         return writer.finish(meta, durable=durable), writer.checksum
@@ -217,7 +278,7 @@ class _ChunkFile:
     checksum of the index, and the index holds those of the chunks.
     """
 
-    header = HEADER
+    headers: tuple[bytes, ...] = (HEADER, SHORT_HEADER)
     what = "layer file"
 
     def __init__(self, source: Path | str | Source) -> None:
@@ -234,7 +295,8 @@ class _ChunkFile:
         self.nbytes = self._source.size
         if self.nbytes < len(HEADER) + _TRAILER.size:
             raise CorruptError(f"{path} is not a {self.what}: it has {self.nbytes} bytes; make it again")
-        if read(0, len(HEADER)) != self.header:
+        header = read(0, len(HEADER))
+        if header not in self.headers:
             raise CorruptError(f"{path} is not a {self.what}, or one of another version: its header is wrong")
         trailer = read(self.nbytes - _TRAILER.size, _TRAILER.size)
         offset, self.keys_total, chunks, meta_bytes, index_crc, meta_crc, crc, end = _TRAILER.unpack(trailer)
@@ -255,6 +317,7 @@ class _ChunkFile:
             raise CorruptError(f"{path} is damaged in its index; make it again")
         self.index = np.frombuffer(index, dtype=_INDEX)
         self.meta: dict[str, Any] = mapping(parse_json(text, f"the meta of {path}"), f"the meta of {path}")
+        self._check_meta(header)
         self._offsets = len(HEADER) + _sums(self.index["bytes"])
         self.starts: npt.NDArray[np.int64] = _sums(self.index["keys"])
         if self._offsets[-1] != offset or self.starts[-1] != self.keys_total:
@@ -263,6 +326,9 @@ class _ChunkFile:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.path}: {self.keys_total:,} boards>"
+
+    def _check_meta(self, header: bytes) -> None:
+        """Check what is read of meta."""
 
     def _check_index(self) -> None:
         """Check the sizes of all chunks in the index, before memory is allocated for a chunk."""
@@ -350,6 +416,16 @@ class LayerFile(_ChunkFile):
         If header, index, meta or trailer are damaged; each chunk is checked when it is read.
     """
 
+    varying: Varying | None = None
+
+    def _check_meta(self, header: bytes) -> None:
+        if header != header_of(self.meta):
+            raise CorruptError(f"{self.path} is damaged: header and meta are of two versions; make it again")
+        try:
+            self.varying = Varying.of(self.meta)
+        except CorruptError as error:
+            raise CorruptError(f"{self.path} is damaged: {error}") from error
+
     def deltas(self, chunk: int) -> bytes:
         """The LEB128 deltas of a chunk.  Raises `CorruptError`."""
         return self.data(chunk, 10 * int(self.index[chunk]["keys"]) + 1)
@@ -357,8 +433,12 @@ class LayerFile(_ChunkFile):
     def keys(self, chunk: int, decode: Callable[[int, bytes, int], Keys] = decode_keys) -> Keys:
         """The keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
         row = self.index[chunk]
+        first, count = int(row["first"]), int(row["keys"])
         with self._named(chunk):
-            return decode(int(row["first"]), self.deltas(chunk), int(row["keys"]))
+            if self.varying is None:
+                return decode(first, self.deltas(chunk), count)
+            begin = int(self.varying.shorten(np.array([first], dtype=np.uint64))[0])
+            return self.varying.lengthen(first, decode(begin, self.deltas(chunk), count))
 
     def __iter__(self) -> Iterator[Keys]:
         return (self.keys(chunk) for chunk in range(self.chunks))
@@ -388,7 +468,7 @@ class ValueFile(_ChunkFile):
     ``meta["objective"]`` says what the values mean.  Raises the same errors as `LayerFile`.
     """
 
-    header = VALUE_HEADER
+    headers = (VALUE_HEADER,)
     what = "value file"
 
     @property

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import codec
 from tilebase.errors import CorruptError
-from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, compress, write_layer
+from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, Varying, compress, write_layer
 from tilebase.game.game import Game
 from tilebase.runtime.threads import in_order
 
@@ -23,13 +23,23 @@ JOB_CHUNKS = 32
 """Chunks that one task encodes or decodes: half a million keys."""
 
 
-def encode(keys: Keys) -> list[Chunk]:
+def varying_bits(game: Game) -> Varying | None:
+    """The bits in which keys of the boards of a game differ; None if they are the lowest ones of a key.
+
+    They are those of the cells that are not walls and do not hold an x on every board.
+    """
+    cells = set(range(game.cells)) - set(game.walls) - game.held
+    mask = game.cell_bits(cells)
+    return Varying(mask) if mask & mask + 1 else None
+
+
+def encode(keys: Keys, varying: Varying | None = None) -> list[Chunk]:
     """Ascending keys as chunks of `CHUNK_KEYS`, the last one shorter."""
     out = np.empty(10 * min(len(keys), CHUNK_KEYS), dtype=np.uint8)
     chunks = []
     for at in range(0, len(keys), CHUNK_KEYS):
         piece = keys[at : at + CHUNK_KEYS]
-        size = codec.encode_deltas(piece, out)
+        size = codec.encode_deltas(piece if varying is None else varying.shorten(piece), out)
         chunks.append(compress(int(piece[0]), len(piece), out[:size].tobytes()))
     return chunks
 
@@ -119,7 +129,13 @@ def _pieces(parts: Iterable[Keys], size: int) -> Iterator[Keys]:
 
 
 def write_keys(
-    path: Path, parts: Iterable[Keys], meta: dict[str, Any], pool: Executor | None, *, durable: bool
+    path: Path,
+    parts: Iterable[Keys],
+    meta: dict[str, Any],
+    pool: Executor | None,
+    *,
+    varying: Varying | None = None,
+    durable: bool,
 ) -> tuple[int, str]:
     """Write ascending `parts` as one layer file; return its bytes and its checksum.
 
@@ -127,11 +143,13 @@ def write_keys(
     Without a pool, this thread does all the work, which is best for small layers.
     """
     if pool is None:
-        chunks: Iterable[Chunk] = encode(joined(list(parts)))
+        chunks: Iterable[Chunk] = encode(joined(list(parts)), varying)
     else:
         pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
-        chunks = chain.from_iterable(in_order((pool.submit(encode, piece) for piece in pieces), ahead=8))
-    return write_layer(path, chunks, meta, durable=durable)
+        chunks = chain.from_iterable(
+            in_order((pool.submit(encode, piece, varying) for piece in pieces), ahead=8)
+        )
+    return write_layer(path, chunks, meta | (varying.meta if varying else {}), durable=durable)
 
 
 class StoredLayer:

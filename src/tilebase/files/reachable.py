@@ -36,6 +36,8 @@ class StoredBoards:
 
     Attributes
     ----------
+    meta:
+        What the files of keys and of values say of their layer.
     own:
         Whether this process wrote the file.  Then its keys are boards of the game and the sum, and need no
         check.
@@ -50,7 +52,7 @@ class StoredBoards:
             self.starts: list[int] = [*range(0, len(self._keys), CHUNK_KEYS), len(self._keys)]
             return
         self.own = written is not None and self.file.checksum == written.checksum
-        self.meta = self.file.meta
+        self.meta = {name: value for name, value in self.file.meta.items() if name != "varying"}
         self.starts = self.file.starts.tolist()
 
     @cached_property

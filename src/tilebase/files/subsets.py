@@ -15,13 +15,14 @@ import numpy.typing as npt
 
 from tilebase.files.format import (
     CHUNK_KEYS,
-    HEADER,
     VALUE_HEADER,
     LayerFile,
     LayerWriter,
     ValueFile,
+    Varying,
     compress,
     encode_values,
+    header_of,
 )
 from tilebase.files.keys import decode, encode
 from tilebase.files.manifest import file_name
@@ -56,7 +57,9 @@ def write_subset(
             file.check_pair(keys)
         writers = {
             label: stack.enter_context(
-                LayerWriter(target / file_name(label, total), HEADER if label == KEYS else VALUE_HEADER)
+                LayerWriter(
+                    target / file_name(label, total), header_of(keys.meta) if label == KEYS else VALUE_HEADER
+                )
             )
             for label in (KEYS, *labels)
         }
@@ -64,7 +67,7 @@ def write_subset(
         kept = 0
         for piece in _regrouped(_chosen(keys, values, choose), CHUNK_KEYS):
             kept += len(piece[KEYS])
-            _add(writers, piece, bits)
+            _add(writers, piece, bits, keys.varying)
         if not kept:
             return 0, {}
         for label, writer in writers.items():
@@ -105,12 +108,12 @@ def _join(parts: Sequence[Columns]) -> Columns:
     return {label: np.concatenate([part[label] for part in parts]) for label in parts[0]}
 
 
-def _add(writers: Mapping[str, LayerWriter], piece: Columns, bits: set[str]) -> None:
+def _add(writers: Mapping[str, LayerWriter], piece: Columns, bits: set[str], varying: Varying | None) -> None:
     """Add one chunk to each file."""
     keys = piece[KEYS]
     for label, writer in writers.items():
         if label == KEYS:
-            for chunk in encode(keys):
+            for chunk in encode(keys, varying):
                 writer.add(chunk)
         else:
             data = encode_values(piece[label], label in bits)

@@ -178,7 +178,7 @@ def _brotli() -> Any:
 
 
 def _sample(path: Path | str, limit: int | None) -> list[Keys]:
-    """The keys of chunks that are spread evenly over a layer."""
+    """The keys of chunks that are spread evenly over a layer, in the form whose differences are stored."""
     from tilebase.files.keys import decode
 
     if Path(path).is_dir():
@@ -189,6 +189,8 @@ def _sample(path: Path | str, limit: int | None) -> list[Keys]:
         wanted = layer.chunks if limit is None else min(layer.chunks, -(-limit // CHUNK_KEYS))
         chosen = np.arange(wanted) * layer.chunks // wanted
         keys = [layer.keys(int(chunk), decode) for chunk in chosen]
+        if layer.varying is not None:
+            keys = [layer.varying.shorten(chunk) for chunk in keys]
     return keys if limit is None or len(keys) > 1 else [keys[0][:limit]]
 
 

@@ -34,7 +34,7 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import Chunk, LayerFile, write_layer
-from tilebase.files.keys import BoardCheck, StoredLayer, joined, write_keys
+from tilebase.files.keys import BoardCheck, StoredLayer, joined, varying_bits, write_keys
 from tilebase.files.reachable import Written
 from tilebase.files.run import (
     KEEP,
@@ -106,6 +106,7 @@ class ForwardPass:
         self._pace = Pace(progress, "states")
         self._compiled = CompiledGame(self.game)
         self._layouts = Layouts(self.game)
+        self._varying = varying_bits(self.game)
         self._team = Team(threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
@@ -314,7 +315,8 @@ class ForwardPass:
             nonlocal size
             path = self.folder.layer_path(kind, total)
             durable = ranks >= 8 * DURABLE_BYTES
-            size, self._files[kind] = write_layer(path, chunks, self._meta(kind, total), durable=durable)
+            meta = self._meta(kind, total) | (self._varying.meta if self._varying else {})
+            size, self._files[kind] = write_layer(path, chunks, meta, durable=durable)
             self.work.bytes_written += size
 
         found = sharing.make(
@@ -455,7 +457,8 @@ class ForwardPass:
         """Write the keys in `parts` as the layer of one sum; return the file's bytes."""
         size, self._files[kind] = write_keys(
             self.folder.layer_path(kind, total), parts, self._meta(kind, total),
-            None if is_small(boards) else self._team.pool, durable=boards.size >= 8 * DURABLE_BYTES,
+            None if is_small(boards) else self._team.pool, varying=self._varying,
+            durable=boards.size >= 8 * DURABLE_BYTES,
         )  # fmt: skip
         self.work.bytes_written += size
         return size
@@ -591,8 +594,8 @@ def count_in(
 ) -> CountResult:
     """`count` in the folder of a run that this process holds; `executor` does the large layers.
 
-    `written` gets what is known of the files of afterstates that this call writes, by sum: with their keys, as
-    long as these take less than `HELD` of the memory.
+    `written` gets what is known of the files of afterstates that this call writes, by sum: with their keys,
+    as long as these take less than `HELD` of the memory.
     """
     forward_pass = ForwardPass(
         run, memory=memory, threads=threads, executor=executor, progress=progress,

@@ -32,7 +32,7 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
 from tilebase.errors import ResourceError
 from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile
-from tilebase.files.keys import JOB_CHUNKS, BoardCheck, decode, encode
+from tilebase.files.keys import JOB_CHUNKS, BoardCheck, decode, encode, varying_bits
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
@@ -309,7 +309,7 @@ class CountJob:
         for name in piece.reads:
             with ParcelFile(self._folder / name) as source:
                 parts.append(source.read(len(source) - 1).view(np.uint64))
-        chunks = encode(np.concatenate(parts)[piece.begin : piece.end])
+        chunks = encode(np.concatenate(parts)[piece.begin : piece.end], varying_bits(self._game))
         for chunk in chunks:
             file.add(chunk.frame)
         file.add(np.array([(chunk.first, chunk.keys) for chunk in chunks], dtype=ROW))
