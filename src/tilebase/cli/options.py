@@ -212,22 +212,6 @@ def _game_in_formation(
     )  # fmt: skip
 
 
-def title_of(game: Game, options: GameOptions) -> str:
-    """A short name of a game for the head of a table: a formation by its name."""
-    if options.formation is None:
-        return str(game)
-    words = [f"formation {Path(options.formation).stem}"]
-    if options.goal_sum is not None:
-        words.append(f"to the sum {options.goal_sum}")
-    else:
-        least = min((e for pattern in game.patterns for e in pattern if e), default=game.goal_exponent or 0)
-        words.append(f"to {2**least}{' or more' * options.at_least}")
-    words += [f"four {game.four}"] * (options.four != DEFAULT_GAME.four)
-    if options.horizon is not None or options.steps is not None:
-        words.append(f"until the sum {game.horizon}")
-    return ", ".join(words)
-
-
 def parse_cells(text: str) -> list[int]:
     """``0,5`` as numbers of cells.  Raises `UsageError`."""
     words = [word for word in re.split(r"[\s,]+", text.strip()) if word]

@@ -19,6 +19,7 @@ from typing import Any
 
 from tilebase.errors import MissingLayerError, StorageError, WrongGameError
 from tilebase.files.run import BEFORE_MANIFEST, DECIDED, DELETED, KNOWN, delete_run, read_manifest
+from tilebase.game.formations import title_of
 from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.storage import FileLock, is_locked, storage_errors
 
@@ -182,7 +183,7 @@ def _question(path: Path) -> str:
     if not (path / "run.json").exists():
         return "nothing yet"
     question = read_manifest(path)[0]
-    game = question.game
+    game = title_of(question.game)
     labels = sorted(entry.name for entry in (path / "values").glob("*"))
     if labels:
         return f"{game}: values of {', '.join(labels)}"

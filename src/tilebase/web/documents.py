@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from tilebase.errors import BoardError, MissingBoardError, UsageError
 from tilebase.game.board import Board
+from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import exponent_of, split_cells
 from tilebase.objectives.objective import Objective
@@ -47,7 +48,7 @@ def served(entry: Entry) -> Document:
         "name": entry.name,
         "kind": entry.kind,
         "state": entry.state,
-        "game": "" if entry.game is None else str(entry.game),
+        "game": "" if entry.game is None else title_of(entry.game),
         "shape": "" if entry.game is None else entry.game.shape_text,
         "progress": None if entry.progress is None else progress_document(entry.progress),
         "problem": entry.problem or None,
@@ -66,7 +67,8 @@ def game_document(name: str, opened: Opened) -> Document:
         "name": name,
         "kind": kind_of(opened),
         "state": "ready",
-        "game": str(game),
+        "game": title_of(game),
+        "rules": str(game),
         "identity": game.identity,
         "plain": _is_plain(game),
         "shape": list(game.shape),
