@@ -563,7 +563,7 @@ def test_autoplay_plays_to_the_end(small: Path, tmp_path: Path, view: Page) -> N
         expect(view.locator(".headline strong")).to_have_text(re.compile(r"about [\d.]+ %"))
         for _ in range(3):
             autoplay(view)
-            expect(view.locator(".notice.end")).to_be_visible(timeout=20_000)
+            expect(view.locator(".notice.end")).to_be_visible()
             expect(view.get_by_role("button", name="Autoplay")).to_have_attribute("aria-pressed", "false")
             end = view.locator(".notice.end").inner_text()
             assert end in ("The game is won.", "No slide is left: the game is lost.")
@@ -585,7 +585,7 @@ def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(
         for _ in range(200):
             expect(view.locator(".slide.best")).to_be_visible()
             autoplay(view)
-            expect(view.locator(".notice")).to_be_visible(timeout=20_000)
+            expect(view.locator(".notice")).to_be_visible()
             if "Autoplay stopped here" in view.locator(".notice").inner_text():
                 break
             view.get_by_role("button", name="Undo (Z)").click()
@@ -633,7 +633,7 @@ def test_the_page_knows_the_rules_of_other_games(
             allowed = view.locator(".slide:not([aria-disabled=true]) .name").all_inner_texts()
             assert [word.strip().lower() for word in allowed] == list(game.slides(turned))
         autoplay(view)
-        expect(view.locator(".notice.end")).to_be_visible(timeout=20_000)
+        expect(view.locator(".notice.end")).to_be_visible()
 
 
 def test_keys_play_undo_and_begin_again(small: Path, tmp_path: Path, view: Page) -> None:
