@@ -432,6 +432,26 @@ def test_a_formation_of_a_file_is_never_measured(own):
 # -- the command line ------------------------------------------------------------------------------
 
 
+def test_one_goal_of_one_formation(capsys, refused):
+    assert main(["formations", "L1", "--goal", "64", "-f", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["formation"], found["goal"]) == ("L1", 64)
+    assert main(["formations", "L1", "--goal", "64"]) == 0
+    assert "Play starts, after a slide, on" in capsys.readouterr().out
+    refused(["formations", "L1", "--goal", "1024"], 2, "choose a goal from 8 to 512, not 1024")
+    refused(["formations", "--goal", "65536"], 2, "no formation makes 65536")
+    refused(["formations", "L1", "--fit", "1GiB", "1GB", "1h"], 2, "--fit chooses formations")
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [("lemma", "a formation says what wins"), ("limits search", "a formation is solved without them")],
+)
+def test_commands_without_formations_say_why(command, sentence, refused):
+    refused([*command.split(), "--formation", "442", "512"], 2, f"{sentence}: leave --formation 442 out")
+    refused([*command.split(), "3x3"], 2, "a GOAL is missing")
+
+
 def test_solve_prints_the_value_of_each_start_board(capsys):
     assert main(["solve", "--formation", "l1", "32", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()

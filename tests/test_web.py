@@ -537,7 +537,7 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
     refused(["serve"], 2, "there is nothing to serve")
     refused(["serve", "nowhere"], 1, "nowhere is not there")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
-    refused(["serve", str(tables / "2x2-32"), "--four", "0"], 2, "for a game that is solved first")
+    refused(["serve", str(tables / "2x2-32"), "--four", "0"], 2, "a table has its own rules")
     refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
 
 
