@@ -768,7 +768,7 @@ ANSWERED = ".slides[aria-busy=false] .slide"
 VIEWS = {
     "play": (PLAY, ANSWERED),
     "set up": (at("2,4", PLAY), "[role=alert]"),
-    "train": (PLAY + "&view=train", ".pad [aria-disabled=true]"),
+    "train": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"), ".pad [aria-disabled=true]"),
     "review": (PLAY + "&view=review", "textarea"),
     "browse": (PLAY + "&view=browse", ".browse[aria-busy=false] .tile-card"),
     "spawns": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=browse&slide=down"), ".boards.three .tile-card"),
