@@ -21,6 +21,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from serving import SECONDS
 from tilebase import export_page, formation, open_table, solve, thin
 from tilebase.cli import main
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
@@ -533,6 +534,37 @@ def test_the_page_plays_whole_games_as_the_table_says(
             play_by_hand(view, table)
             view.get_by_role("button", name="New game").click()
         assert bool(Ranged.asked) == (handler is Ranged)
+
+
+class Halting(Whole):
+    """As `Whole`, but the second half of the policy is not sent before `go_on` is set."""
+
+    go_on = threading.Event()
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        data = source.read()
+        if "policy-" in self.path:
+            outputfile.write(data[: len(data) // 2])
+            outputfile.flush()
+            assert self.go_on.wait(SECONDS)
+            data = data[len(data) // 2 :]
+        outputfile.write(data)
+
+
+def test_a_policy_that_is_loaded_whole_says_how_far_it_is(
+    tables: Callable[[str], Path], tmp_path: Path, view: Page
+) -> None:
+    export_page(tables("2x3, moves"), tmp_path / "page")
+    Halting.go_on.clear()
+    with hosted(tmp_path / "page", Halting) as address:
+        view.goto(address)
+        bar = view.get_by_role("progressbar", name="Loading the policy")
+        expect(bar).to_have_attribute("value", re.compile("^(49|50)$"))
+        expect(view.locator(".loading")).to_contain_text(re.compile(r"no parts of files: \d\d % of \d kB"))
+        expect(view.locator(".slide.best")).to_have_count(0)
+        Halting.go_on.set()
+        expect(view.locator(".slide.best")).to_be_visible()
+        expect(bar).to_have_count(0)
 
 
 def play_by_hand(view: Page, table: Table) -> None:
