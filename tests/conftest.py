@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
+from serving import SECONDS
 from tilebase import solve
 from tilebase.cli import main
 from tilebase.game.game import Game
@@ -55,6 +56,7 @@ def browser() -> Iterator[Browser]:
     executable = shutil.which("chromium")
     if executable is None:
         pytest.skip("the system package chromium is missing, in which the pages are tested")
+    expect.set_options(timeout=1000 * SECONDS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield chromium

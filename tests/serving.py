@@ -19,6 +19,9 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from playwright.sync_api import Page
 
+SECONDS = 60
+"""How long a test waits for what must appear: long enough for a machine that is busy otherwise."""
+
 
 @dataclass
 class Answer:
@@ -50,7 +53,7 @@ class Served:
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> Answer:
         """One request over a connection of its own."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
         try:
             connection.request(method, path, body, headers or {})
             answer = connection.getresponse()
@@ -67,7 +70,7 @@ class Served:
     def stop(self) -> int:
         """Ctrl-C; returns the exit status."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(60)
+        return self.process.wait(SECONDS)
 
 
 def until(page: Page, condition: str, arg: Any = None) -> None:
@@ -75,7 +78,7 @@ def until(page: Page, condition: str, arg: Any = None) -> None:
 
     Playwright's own `wait_for_function` evaluates text in the page, which its security policy forbids.
     """
-    end = time.monotonic() + 10
+    end = time.monotonic() + SECONDS
     while not page.evaluate(condition, arg):
         assert time.monotonic() < end, f"this did not become true: {condition}"
         page.wait_for_timeout(20)

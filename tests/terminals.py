@@ -103,6 +103,25 @@ class Terminal:
             self.read()
         return self.shown
 
+    def wait_for_frames(self, count: int) -> None:
+        """Read until so many frames were drawn since the start."""
+        end = time.monotonic() + SECONDS
+        while self.frames < count:
+            assert time.monotonic() < end, f"{self.frames} frames of {count}: {self.shown!r}"
+            self.read()
+
+    def wait_for_output(self, text: str) -> None:
+        """Read until a text was written, in a frame or not."""
+        end = time.monotonic() + SECONDS
+        while text not in self.output:
+            assert time.monotonic() < end, f"{text!r} was not written: {self.output!r}"
+            self.read()
+
+    @property
+    def frames(self) -> int:
+        """How many frames were drawn."""
+        return len(_FRAME.findall(self.output))
+
     @property
     def shown(self) -> str:
         """The lines of the last frame without colours; all output if there is no frame."""

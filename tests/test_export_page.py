@@ -21,6 +21,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from serving import SECONDS
 from tilebase import export_page, formation, open_table, solve, thin
 from tilebase.cli import main
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
@@ -535,6 +536,37 @@ def test_the_page_plays_whole_games_as_the_table_says(
         assert bool(Ranged.asked) == (handler is Ranged)
 
 
+class Halting(Whole):
+    """As `Whole`, but the second half of the policy is not sent before `go_on` is set."""
+
+    go_on = threading.Event()
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        data = source.read()
+        if "policy-" in self.path:
+            outputfile.write(data[: len(data) // 2])
+            outputfile.flush()
+            assert self.go_on.wait(SECONDS)
+            data = data[len(data) // 2 :]
+        outputfile.write(data)
+
+
+def test_a_policy_that_is_loaded_whole_says_how_far_it_is(
+    tables: Callable[[str], Path], tmp_path: Path, view: Page
+) -> None:
+    export_page(tables("2x3, moves"), tmp_path / "page")
+    Halting.go_on.clear()
+    with hosted(tmp_path / "page", Halting) as address:
+        view.goto(address)
+        bar = view.get_by_role("progressbar", name="Loading the policy")
+        expect(bar).to_have_attribute("value", re.compile("^(49|50)$"))
+        expect(view.locator(".loading")).to_contain_text(re.compile(r"no parts of files: \d\d % of \d kB"))
+        expect(view.locator(".slide.best")).to_have_count(0)
+        Halting.go_on.set()
+        expect(view.locator(".slide.best")).to_be_visible()
+        expect(bar).to_have_count(0)
+
+
 def play_by_hand(view: Page, table: Table) -> None:
     """One game by the slides that the page marks, each compared with the table."""
     status = view.locator(".slide.best, .notice.end")
@@ -563,7 +595,7 @@ def test_autoplay_plays_to_the_end(small: Path, tmp_path: Path, view: Page) -> N
         expect(view.locator(".headline strong")).to_have_text(re.compile(r"about [\d.]+ %"))
         for _ in range(3):
             autoplay(view)
-            expect(view.locator(".notice.end")).to_be_visible(timeout=20_000)
+            expect(view.locator(".notice.end")).to_be_visible()
             expect(view.get_by_role("button", name="Autoplay")).to_have_attribute("aria-pressed", "false")
             end = view.locator(".notice.end").inner_text()
             assert end in ("The game is won.", "No slide is left: the game is lost.")
@@ -585,7 +617,7 @@ def test_autoplay_stops_where_a_thinned_page_ends_and_goes_on_by_hand(
         for _ in range(200):
             expect(view.locator(".slide.best")).to_be_visible()
             autoplay(view)
-            expect(view.locator(".notice")).to_be_visible(timeout=20_000)
+            expect(view.locator(".notice")).to_be_visible()
             if "Autoplay stopped here" in view.locator(".notice").inner_text():
                 break
             view.get_by_role("button", name="Undo (Z)").click()
@@ -633,7 +665,7 @@ def test_the_page_knows_the_rules_of_other_games(
             allowed = view.locator(".slide:not([aria-disabled=true]) .name").all_inner_texts()
             assert [word.strip().lower() for word in allowed] == list(game.slides(turned))
         autoplay(view)
-        expect(view.locator(".notice.end")).to_be_visible(timeout=20_000)
+        expect(view.locator(".notice.end")).to_be_visible()
 
 
 def test_keys_play_undo_and_begin_again(small: Path, tmp_path: Path, view: Page) -> None:

@@ -29,7 +29,7 @@ from tilebase.cli import main
 from tilebase.cli.formations import GOALS, brief
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.formation_sizes import leave_out, measured, sizes_of
-from tilebase.game.formations import MOST_BYTES
+from tilebase.game.formations import MOST_BYTES, title_of
 from tilebase.questions.reproduce import judge, read_facts
 from tilebase.small import oracle
 
@@ -184,6 +184,37 @@ def test_the_published_value_of_44_to_32():
 def test_the_published_numbers_of_boards():
     counted = [one for one in read_facts("endgames") if one.columns["quantity"] != "value_of_the_start"]
     assert [judge(fact, 60.0).verdict for fact in counted] == ["agrees", "agrees"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_game_of_a_formation_is_named_by_its_rules(name):
+    """Nothing holds the name: a game with the same rules, as a table has it, gets it."""
+    one = formation(name)
+    goal, most = one.least_goal, one.largest_goal
+    longer = one.game(goal).horizon + 2
+    cases = {
+        f"formation {name}, to {goal}": one.game(goal),
+        f"formation {name}, to {most}, four 1/5": one.game(most, four="1/5"),
+        f"formation {name}, to {goal}, until the sum {longer}": one.game(goal, horizon=longer),
+        f"formation {name}, to the sum {one.start_sum + 8}": one.game(goal_sum=one.start_sum + 8),
+    }
+    for words, game in cases.items():
+        assert title_of(game) == title_of(Game.from_identity(game.identity)) == words
+        assert str(game).startswith(f"{game.shape_text}, ")
+
+
+def test_a_game_that_only_resembles_a_formation_is_written_with_all_rules(own):
+    game = formation("442").game(128)
+    assert title_of(formation("442").game(128, at_least=True)) == "formation 442, to 128"  # no time for more
+    assert title_of(formation("442").game(64, at_least=True)) == "formation 442, to 64 or more"
+    for other in (
+        game.changed(horizon=None),
+        game.changed(goal=128, pattern=None),
+        game.changed(start=game.start.split("|")[0]),
+        game.changed(masks="..../..../..xx/xxx.", pattern=None, goal=64),
+        formation(own(SMALL)).game(16),
+    ):
+        assert title_of(other) == str(other)
 
 
 def test_walls_are_another_rule_than_a_mask(own):
@@ -401,10 +432,30 @@ def test_a_formation_of_a_file_is_never_measured(own):
 # -- the command line ------------------------------------------------------------------------------
 
 
+def test_one_goal_of_one_formation(capsys, refused):
+    assert main(["formations", "L1", "--goal", "64", "-f", "json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["formation"], found["goal"]) == ("L1", 64)
+    assert main(["formations", "L1", "--goal", "64"]) == 0
+    assert "Play starts, after a slide, on" in capsys.readouterr().out
+    refused(["formations", "L1", "--goal", "1024"], 2, "choose a goal from 8 to 512, not 1024")
+    refused(["formations", "--goal", "65536"], 2, "no formation makes 65536")
+    refused(["formations", "L1", "--fit", "1GiB", "1GB", "1h"], 2, "--fit chooses formations")
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [("lemma", "a formation says what wins"), ("limits search", "a formation is solved without them")],
+)
+def test_commands_without_formations_say_why(command, sentence, refused):
+    refused([*command.split(), "--formation", "442", "512"], 2, f"{sentence}: leave --formation 442 out")
+    refused([*command.split(), "3x3"], 2, "a GOAL is missing")
+
+
 def test_solve_prints_the_value_of_each_start_board(capsys):
     assert main(["solve", "--formation", "l1", "32", "-q"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].strip() == "formation l1, to 32"
+    assert lines[0].strip() == "formation L1, to 32"
     assert main(["solve", "--formation", "442", "--goal-sum", "30", "-q", "-f", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found["starts_by_board"]) == list(formation("442").starts)

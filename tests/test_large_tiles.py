@@ -470,6 +470,35 @@ def test_the_command_with_a_folder(
     refused(["probe", str(tables), "2,2/0,0", "--after"], 2, "holds tables in subfolders: name one of them")
 
 
+def test_play_takes_the_table_of_a_folder_that_fits(
+    tables: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
+) -> None:
+    board = "2,2,0/0,0,64/2,128,256"
+    assert main(["play", str(tables), "--start", board, "--auto", "--delay", "0", "--seed", "1"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"{tables}: playing in big, {BIG}\n")
+    assert "│   2 │   2 │     │" in printed.out
+    assert "won after" in printed.out
+    refused(["play", str(tables)], 2, "name one of them, or the board with --start")
+    shutil.rmtree(tables / "broken")
+    refused(["play", str(tables), "--start", "2,2,0/0,0,4/2,128,256"], 1, "the nearest is big")
+
+
+def test_verify_checks_each_table_of_a_folder(
+    tables: Path, capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
+) -> None:
+    assert main(["verify", str(tables), "-q"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(": ")[0] for line in lines] == [
+        str(tables / name) for name in ("big", "broken", "one", "plain", "deep/down/corner")
+    ]
+    assert [": sound, " in line for line in lines] == [True, False, True, True, True]
+    shutil.rmtree(tables / "broken")
+    assert main(["verify", str(tables), "--all", "-q"]) == 0
+    assert capsys.readouterr().out.count(": sound, ") == 4
+    refused(["verify", str(tables), "--list"], 2, "--list and --against are for one table")
+
+
 def test_boards_after_a_slide(
     solved: Callable[..., Path], capsys: pytest.CaptureFixture[str], refused: Callable[..., None]
 ) -> None:

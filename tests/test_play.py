@@ -214,15 +214,16 @@ def test_lines_are_cut_at_the_window():
 @pytest.mark.parametrize("color", ["", "1"])
 def test_windows_of_any_size(tables: Path, columns: int, rows: int, color: str):
     with play(tables, columns=columns, rows=rows, NO_COLOR=color) as terminal:
-        terminal.read(1)
-        before = terminal.wait_until_changed("")
+        terminal.wait_for_frames(1)
+        before = terminal.shown
         terminal.type("adsw")
-        terminal.read(0.5)
+        terminal.wait_for_frames(5)
         lines = terminal.shown.split("\n")
         assert len(lines) <= rows + 1
         assert all(visible_length(line) <= columns for line in lines)
         terminal.resize(120, 50)
-        assert "q quit" in terminal.wait_for("q quit")
+        terminal.wait_for_frames(6)
+        terminal.wait_for("q quit")
         assert terminal.shown != before
         terminal.type("q")
         assert terminal.end() == 0
@@ -231,7 +232,7 @@ def test_windows_of_any_size(tables: Path, columns: int, rows: int, color: str):
 
 def test_a_window_that_is_too_small_says_so(tables: Path):
     with play(tables, columns=40, rows=3, NO_COLOR="1") as terminal:
-        assert "too small" in terminal.wait_until_changed("")
+        terminal.wait_for("too small")
 
 
 # -- leaving the terminal --------------------------------------------------------------------------
@@ -304,13 +305,11 @@ def test_ctrl_z_gives_the_terminal_back_for_a_while(tables: Path):
     with Terminal(sys.executable, "-c", STOPPABLE, folder=tables) as terminal:
         terminal.wait_for("q quit")
         terminal.type("\x1a")
-        while "the game sleeps" not in terminal.output:
-            terminal.read()
+        terminal.wait_for_output("the game sleeps")
         assert terminal.is_restored()
-        frames = terminal.output.count("\x1b[?2026h")
+        frames = terminal.frames
         terminal.type("\n")
-        while terminal.output.count("\x1b[?2026h") == frames:
-            terminal.read()
+        terminal.wait_for_frames(frames + 1)
         assert not terminal.is_restored()
         before = terminal.shown
         terminal.type("ad")

@@ -74,7 +74,7 @@ def test_what_is_served(server: Served, tables: Path):
     assert {name: (one["kind"], one["state"], one["game"]) for name, one in found.items()} == {
         "2x2-32": ("table", "ready", "2x2, to 32"),
         "3x3-64": ("table", "ready", "3x3, to 64"),
-        "44-32": ("table", "ready", str(formation("44").game(32, steps=24))),
+        "44-32": ("table", "ready", "formation 44, to 32, until the sum 46"),
         "damaged": ("table", "failed", ""),
         "won.cert": ("certificate", "ready", "3x3, to 32, start empty"),
         "lost.cert": ("certificate", "ready", "3x3, to 64, start empty"),
@@ -453,11 +453,11 @@ def test_a_client_that_asks_too_much_waits():
 
 
 def test_the_rate_is_said_with_the_time_to_wait(tables: Path):
-    with serving(tables / "2x2-32", "--rate", "20") as served:
+    with serving(tables / "2x2-32", "--rate", "2") as served:
         statuses = [served.get("/api/probe", table="2x2-32", board="2,4/0,8") for _ in range(100)]
         refused = next(one for one in statuses if one.status == 429)
         assert refused.headers["retry-after"] == "1"
-        assert "more than 20 probes a second" in refused.json["detail"]
+        assert "more than 2 probes a second" in refused.json["detail"]
 
 
 # -- the page ----------------------------------------------------------------------------------------
@@ -521,8 +521,8 @@ def test_a_game_that_cannot_be_solved_says_so_on_the_page(tmp_path: Path):
 
 
 def test_a_server_is_stopped_while_it_solves_and_goes_on_later(tmp_path: Path):
-    with serving("3x3", "256", "--threads", "1", runs=tmp_path) as served:
-        answer = served.get("/api/tables/3x3-256")
+    with serving("3x3", "512", "--threads", "1", runs=tmp_path) as served:
+        answer = served.get("/api/tables/3x3-512")
         assert answer.status == 400
         assert "still being solved" in answer.json["detail"]
         assert served.stop() == 0
@@ -537,7 +537,7 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
     refused(["serve"], 2, "there is nothing to serve")
     refused(["serve", "nowhere"], 1, "nowhere is not there")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
-    refused(["serve", str(tables / "2x2-32"), "--four", "0"], 2, "for a game that is solved first")
+    refused(["serve", str(tables / "2x2-32"), "--four", "0"], 2, "a table has its own rules")
     refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
 
 

@@ -6,15 +6,16 @@ import gzip
 import hashlib
 import json
 import random
-import tempfile
 from fractions import Fraction
-from functools import cache
+from math import prod
 from pathlib import Path
 from typing import Any
 
+from attack import formations
 from attack.case import Case
-from attack.rules import Board, Rules, TooLargeError
-from tilebase import Game, force
+from attack.random_games import random_question
+from attack.rules import Board, Rules, TooLargeError, X
+from tilebase import Game, UsageError, force
 from tilebase.check import RefusedError, check_certificate
 
 GAMES: tuple[tuple[str, int, dict[str, Any]], ...] = (
@@ -34,22 +35,36 @@ GAMES: tuple[tuple[str, int, dict[str, Any]], ...] = (
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MUTANTS = 20
 """Changed certificates in a case."""
+NAMES = (
+    *("shape", "goal", "drops", "limits", "starts", "claim", "boards"),
+    *("goal_sum", "x", "horizon", "masks", "patterns", "afterstates"),
+)
+"""The names of a header in their order."""
 
 
-@cache
-def sound(number: int) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The header and the lines of a sound certificate."""
-    shape, goal, options = GAMES[number]
-    with tempfile.TemporaryDirectory(prefix="attack-") as temporary:
-        path = Path(temporary) / "p.cert"
-        force(Game(shape, goal, **options), threads=1, certificate=path)
-        body = path.read_bytes().partition(b"\n")[2]
-    head, *lines = gzip.decompress(body).decode().splitlines()
-    return json.loads(head), tuple(lines)
+def sound(rng: random.Random, folder: Path) -> tuple[str, dict[str, Any], list[str]]:
+    """A game, and the header and the lines of its certificate: a small game, or a random formation."""
+    while rng.random() < 0.6:
+        question = random_question(rng, drawn=formations.draw, four=rng.choice((0, 1, "1/10", "1/10")))
+        try:
+            return question.lines, *certificate(question.game, folder)
+        except UsageError:  # a game that is not asked: a score, walls, the start of none
+            continue
+    shape, goal, options = rng.choice(GAMES)
+    return f"Game({shape!r}, {goal}, **{options})", *certificate(Game(shape, goal, **options), folder)
+
+
+def certificate(game: Game, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """The header and the lines of the certificate of a game.  Raises `UsageError` if it has none."""
+    path = folder / "sound.cert"
+    force(game, threads=1, certificate=path)
+    head, *lines = gzip.decompress(path.read_bytes().partition(b"\n")[2]).decode().splitlines()
+    return json.loads(head), lines
 
 
 def signed(header: dict[str, Any], lines: list[str]) -> bytes:
     """A certificate with the right checksum."""
+    header = {name: header[name] for name in NAMES if name in header}
     text = "\n".join([json.dumps(header), *lines]) + "\n"
     packed = gzip.compress(text.encode(), 1, mtime=0)
     return f"tilebase certificate 1 {hashlib.sha256(packed).hexdigest()}\n".encode() + packed
@@ -76,7 +91,7 @@ def mutate(rng: random.Random, header: dict[str, Any], lines: list[str]) -> str:
     if drop and rng.random() < 0.6:
         drop = [str(rng.randrange(2 * len(board)))]
     else:
-        board = board[:cell] + rng.choice("0123456") + board[cell + 1 :]
+        board = board[:cell] + rng.choice("0123456x") + board[cell + 1 :]
     new = " ".join([board, *drop])
     if way == "insert":
         lines.insert(at, new)
@@ -86,68 +101,90 @@ def mutate(rng: random.Random, header: dict[str, Any], lines: list[str]) -> str:
 
 
 def mutate_header(rng: random.Random, header: dict[str, Any]) -> str:
-    name = rng.choice(("goal", "drops", "claim", "limits", "starts", "shape"))
-    cells = 1
-    for size in header["shape"].split("x"):
-        cells *= int(size)
+    cells = prod(int(size) for size in header["shape"].split("x"))
+    boards = ["".join(rng.choice("00123x") for _ in range(cells)) for _ in range(rng.randint(1, 2))]
     choices: dict[str, list[Any]] = {
-        "goal": [8, 16, 32],
+        "goal": [None, 8, 16, 32],
         "drops": [[2], [4], [2, 4]],
         "claim": ["forced", "not forced"],
         "limits": [None, [rng.choice((4, 8, 16)) for _ in range(cells)]],
-        "starts": [
-            [],
-            ["".join(rng.choice("00123") for _ in range(cells)) for _ in range(rng.randint(1, 2))],
-        ],
+        "starts": [[], boards],
+        "goal_sum": [rng.randrange(4, 60)],
+        "x": [0, 1, 2, rng.randrange(cells)],
+        "horizon": [rng.randrange(4, 80), 2 * rng.randrange(2, 40)],
+        "masks": [[], ["".join(rng.choice("..x") for _ in range(cells))]],
+        "patterns": [[], ["".join(rng.choice("*****0234x") for _ in range(cells))]],
+        "afterstates": [[], boards],
         "shape": ["2x2", "1x4", "4x1", "2x3", "3x2", "1x2x2", "2x1x2", "1x6"],
     }
+    name = rng.choice([*header, *choices])  # names that the header has are drawn twice as often
+    if name in NAMES[7:] and name in header and rng.random() < 0.3:
+        del header[name]
+        return f"without {name}"
+    if name == "boards":
+        name = "claim"
     header[name] = rng.choice(choices[name])
     return f"{name} = {header[name]}"
 
 
 def is_true(header: dict[str, Any]) -> bool | None:
     """Whether what a header claims is so, by the plain rules; None if that takes too long."""
-    shape = tuple(int(size) for size in header["shape"].split("x"))
-    drops, limits = header["drops"], header["limits"]
-    four = {(2,): Fraction(0), (4,): Fraction(1), (2, 4): Fraction(1, 10)}[tuple(drops)]
+    limits, horizon = header["limits"], header.get("horizon")
+    four = {(2,): Fraction(0), (4,): Fraction(1), (2, 4): Fraction(1, 10)}[tuple(header["drops"])]
     rules = Rules(
-        shape, header["goal"], four, "empty", None if limits is None else tuple(limits), most=60_000
-    )
-    boards = [tuple(2 ** DIGITS.index(e) if e != "0" else 0 for e in start) for start in header["starts"]]
+        tuple(int(size) for size in header["shape"].split("x")), header["goal"], four, "empty",
+        None if limits is None else tuple(limits),
+        patterns=tuple(tuple(map(wanted, pattern)) for pattern in header.get("patterns", ())),
+        goal_sum=header.get("goal_sum"), horizon=horizon, most=60_000,
+        masks=tuple({cells_of_x(mask) for mask in header.get("masks", ())}),
+    )  # fmt: skip
+    starts = [board_of(start) for start in header["starts"]]
+    afters = [board_of(after) for after in header.get("afterstates", ())]
+    if not starts and not afters:
+        afters = [(0,) * rules.cells]
     try:
-        if not boards:
-            won = [bool(rules.value[1])]
-        else:
-            won = [bool(state_of(rules, board)) for board in boards]
+        won = [rules.has_sum(start) or bool(rules.state(start)[1]) for start in starts]
+        won += [bool(rules.after(after)[1]) for after in afters]
     except TooLargeError:
         return None
     return all(won) if header["claim"] == "forced" else not any(won)
 
 
-def state_of(rules: Rules, board: Board) -> Fraction:
-    return rules.state(board)[1]
+def board_of(text: str) -> Board:
+    """The tiles of a board that is written with one sign for each cell."""
+    return tuple(X if sign == "x" else 2 ** DIGITS.index(sign) if sign != "0" else 0 for sign in text)
+
+
+def cells_of_x(mask: str) -> frozenset[int]:
+    """The cells of a mask."""
+    return frozenset(cell for cell, sign in enumerate(mask) if sign == "x")
+
+
+def wanted(sign: str) -> int | None:
+    """A cell of a pattern."""
+    return None if sign == "*" else board_of(sign)[0]
 
 
 def attack(case: Case) -> None:
     """Some changed certificates of one game."""
-    number = case.rng.randrange(len(GAMES))
+    lines_of_game, whole, boards = sound(case.rng, case.folder)
     path = case.folder / "p.cert"
-    for _ in range(MUTANTS):
-        header, boards = sound(number)
-        header, lines = json.loads(json.dumps(header)), list(boards)
-        history = "; ".join(mutate(case.rng, header, lines) for _ in range(case.rng.choice((1, 1, 1, 2, 4))))
+    for mutant in range(MUTANTS):
+        header, lines = json.loads(json.dumps(whole)), list(boards)
+        changes = case.rng.choice((1, 1, 1, 2, 4)) if mutant else 0  # the first is as it was
+        history = "; ".join(mutate(case.rng, header, lines) for _ in range(changes))
         if case.rng.random() < 0.8:
             header["boards"] = len(lines)
         if case.rng.random() < 0.5:  # in the order of their sums again
-            lines.sort(key=lambda line: sum(2 ** DIGITS.index(e) for e in line.split(" ")[0] if e != "0"))
+            lines.sort(key=lambda line: sum(tile for tile in board_of(line.split(" ")[0]) if tile > 0))
         path.write_bytes(signed(header, lines))
-        shown = (
-            f"the certificate of Game{GAMES[number]!r}: {history}; signed again, header {json.dumps(header)}"
-        )
+        shown = f"{lines_of_game}; its certificate: {history}; signed again, header {json.dumps(header)}"
         case.done["certificates"] += 1
+        case.done["of formations"] += any(name in whole for name in NAMES[7:])
         try:
             claimed = check_certificate(path)
-        except RefusedError:
+        except RefusedError as error:
+            case.expect(bool(mutant), "check: a sound certificate is refused", str(error), shown)
             continue
         except Exception as error:
             case.fail(f"check: {type(error).__name__}", str(error), shown)

@@ -25,12 +25,12 @@ from tilebase.cli.options import (
     WorkOption,
     make_game,
     parse_bytes,
-    title_of,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.formations import title_of
 from tilebase.game.game import Game
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def count(
     columns = _columns(by)
     chosen = choose_format(form, output)
     if bound:
-        _bound(question, title_of(question, game), columns, chosen, output)
+        _bound(question, title_of(question), columns, chosen, output)
         return 0
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
@@ -105,7 +105,7 @@ def count(
                 threads=threads, up_to=up_to, anyway=anyway, cluster=cluster, progress=progress,
                 work=costs.append,
             )  # fmt: skip
-        rows = list(result.rows(columns)) if columns else _totals(title_of(question, game), result.totals)
+        rows = list(result.rows(columns)) if columns else _totals(title_of(question), result.totals)
         write_rows(rows, result.as_dict(), chosen, output)
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:

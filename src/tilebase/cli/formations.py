@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -27,7 +27,7 @@ MASKS_BESIDE = 6
 def formations(
     name: Annotated[str | None, Parameter(help="Show this one in detail; a name, or FILE.toml.")] = None,
     *,
-    goal: Annotated[int | None, Parameter(help="List boards, positions and sizes for this goal.")] = None,
+    goal: Annotated[int | None, Parameter(help="Boards, positions and sizes for this goal only.")] = None,
     fit: Annotated[
         tuple[str, str, str] | None,
         Parameter(
@@ -52,14 +52,16 @@ def formations(
 
     tilebase formations --goal 512
 
+    tilebase formations 442 --goal 512
+
     tilebase formations --fit 16GiB 50GB 2h
     """
     chosen, used = choose_format(form, output), check_threads(threads)
-    if sum(one is not None for one in (name, goal, fit)) > 1:
-        raise UsageError("a name, --goal and --fit contradict each other: ask one of them")
+    if fit is not None and (name is not None or goal is not None):
+        raise UsageError("--fit chooses formations and goals itself: leave the name and --goal out")
     if name is not None:
         one = formation(name)
-        sizes = _sizes([one], None)
+        sizes = _sizes([one], goal)
         if chosen == "table":
             write_text(_described(one) + table_text(_rows(sizes, used, "goal")), output)
             return 0
@@ -78,12 +80,14 @@ def formations(
     return 0
 
 
-def _sizes(listed: Iterable[Formation], goal: int | None) -> list[TableSize]:
+def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
     from tilebase.counting.formation_sizes import size_of_table, sizes_of
 
     if goal is None:
         return [size for one in listed for size in sizes_of(one)]
     able = [one for one in listed if one.least_goal <= goal <= one.largest_goal]
+    if not able and len(listed) == 1:
+        listed[0].game(goal)  # raises `GameError`, which says what goals it makes
     if not able:
         raise UsageError(f"no formation makes {goal}: choose a goal as 128, 256 or 512")
     return [size_of_table(one, goal) for one in able]

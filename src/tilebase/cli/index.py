@@ -14,9 +14,9 @@ from tilebase.cli.options import (
     OutputOption,
     ShapeOrGoal,
     make_game,
-    title_of,
 )
 from tilebase.cli.output import choose_format, write_rows
+from tilebase.game.formations import title_of
 
 TYPES = {"bit": 0.125, "uint16, float16": 2, "uint32, float32": 4, "uint64, float64": 8}
 """Bytes per value, by type; a Boolean value takes one byte in memory."""
@@ -61,7 +61,7 @@ def sizes(
         if chosen == "table" and output is None:
             print(_layers_line(boards, memory))
     else:
-        write_rows(_totals(title_of(question, game), boards, memory), document, chosen, output)
+        write_rows(_totals(title_of(question), boards, memory), document, chosen, output)
     return 0
 
 

@@ -17,6 +17,7 @@ from tilebase.cli.options import (
     ThreadsOption,
     WorkOption,
     make_game,
+    needed_goal,
     parse_bytes,
 )
 from tilebase.cli.output import signature, write_document
@@ -27,7 +28,7 @@ from tilebase.errors import UsageError
 
 def lemma(
     shape: ShapeArgument,
-    goal: Annotated[int, Parameter(help="The tile that the pattern should lead to.")],
+    goal: Annotated[int | None, Parameter(help="The tile that the pattern should lead to.")] = None,
     *,
     game: GameOptions = DEFAULT_GAME,
     fillings: Annotated[
@@ -59,6 +60,7 @@ def lemma(
     """
     if form not in ("text", "json"):
         raise UsageError(f"format {form!r} does not exist: choose one of text, json")
+    goal = needed_goal(goal, game, "a pattern is checked on a whole board, and a formation says what wins")
     question = make_game(shape, goal, replace(game, pattern=game.pattern or "lemma1"))
     filled = question if fillings is None else question.changed(limits=fillings)
     name = f"lemma-{question.shape_text}-{question.digest}-{filled.digest}-{within or 'any'}"

@@ -20,6 +20,7 @@ from tilebase.cli.options import (
     StartOption,
     ThreadsOption,
     make_game,
+    needed_goal,
     parse_bytes,
     parse_seconds,
 )
@@ -39,7 +40,7 @@ limits = App(name="limits", help="Which limits to play within.")
 @limits.command
 def search(
     shape: ShapeArgument,
-    goal: Annotated[int, Parameter(help="The tile that wins.")],
+    goal: Annotated[int | None, Parameter(help="The tile that wins.")] = None,
     *,
     game: GameOptions = DEFAULT_GAME,
     budget: Annotated[str, Parameter(help="Boards within the limits at most: 1e6, 50M.")] = "1M",
@@ -59,6 +60,7 @@ def search(
 
     tilebase limits search 3x3 64 --pattern lemma1 --start empty --budget 1e6
     """
+    goal = needed_goal(goal, game, "limits are for whole boards, and a formation is solved without them")
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)
     boards = parse_count(budget)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.usage import is_shape
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.notation import four_of
+from tilebase.runtime.documents import shown
 
 SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
 ShapeArgument = Annotated[str, Parameter(help=SHAPE_HELP)]
@@ -212,20 +215,36 @@ def _game_in_formation(
     )  # fmt: skip
 
 
-def title_of(game: Game, options: GameOptions) -> str:
-    """A short name of a game for the head of a table: a formation by its name."""
-    if options.formation is None:
-        return str(game)
-    words = [f"formation {Path(options.formation).stem}"]
-    if options.goal_sum is not None:
-        words.append(f"to the sum {options.goal_sum}")
-    else:
-        least = min((e for pattern in game.patterns for e in pattern if e), default=game.goal_exponent or 0)
-        words.append(f"to {2**least}{' or more' * options.at_least}")
-    words += [f"four {game.four}"] * (options.four != DEFAULT_GAME.four)
-    if options.horizon is not None or options.steps is not None:
-        words.append(f"until the sum {game.horizon}")
-    return ", ".join(words)
+def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
+    """The game, a shape and a goal or the goal of a formation, that a command solves first.
+
+    None if the words name tables.  Raises `UsageError`.
+    """
+    first = words[0] if words else ""
+    if options.formation is not None:
+        if len(words) > 1:
+            raise UsageError(f"with a formation, give the goal alone, not {shown(' '.join(words), 80)}")
+        return make_game(first, None, options)
+    rules = options != DEFAULT_GAME
+    if not is_shape(first):
+        if rules:
+            wrong = f"{shown(first, 40)} is not a shape" if first else "no shape is named"
+            raise UsageError(f"{wrong}, and a table has its own rules: leave goal and rules out")
+        return None
+    if len(words) == 1 and not rules and Path(first).exists():
+        return None
+    if len(words) > 2 or (len(words) == 2 and not re.fullmatch(r"\d{1,9}", words[1])):
+        raise UsageError(f"behind the shape {first} comes its goal, as {first} 512, and nothing else")
+    return make_game(first, int(words[1]) if len(words) == 2 else None, options)
+
+
+def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
+    """The goal of a command that takes no formation; `why` says so.  Raises `UsageError`."""
+    if options.formation is not None:
+        raise UsageError(f"{why}: leave --formation {options.formation} out")
+    if goal is None:
+        raise UsageError("a GOAL is missing: name the tile behind the shape, as 3x3 64")
+    return goal
 
 
 def parse_cells(text: str) -> list[int]:

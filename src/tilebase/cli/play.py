@@ -6,7 +6,6 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +18,12 @@ from tilebase.cli.options import (
     QuietOption,
     SolvedOptions,
     ThreadsOption,
-    make_game,
     parse_bytes,
+    solved_first,
 )
-from tilebase.cli.usage import goal_hint, is_shape
+from tilebase.cli.usage import goal_hint
 from tilebase.errors import UsageError
+from tilebase.game.formations import title_of
 
 if TYPE_CHECKING:
     from tilebase.cli.seat import Seat
@@ -35,8 +35,8 @@ def play(
     table: Annotated[
         str,
         Parameter(
-            help="Folder, zip file or URL of a table; or the shape of a game that is solved first, as 3x3. "
-            "With --formation: the goal."
+            help="Folder, zip file or URL of a table; a folder of tables, with --start; or the shape of a "
+            "game that is solved first, as 3x3. With --formation: the goal."
         ),
     ],
     goal: Annotated[int | None, Parameter(help="With a shape: the tile that wins.")] = None,
@@ -84,6 +84,8 @@ def play(
 
     tilebase play 3x3-512/ --auto --delay 0 --seed 1
 
+    `tilebase play tables/ --start "0,2,4,0/0,8,16,2/2,4,512,1024/1024,2048,4096,8192"`
+
     tilebase play 3x3 32 --adversary
     """
     if not 0 <= delay <= 3600:
@@ -95,11 +97,19 @@ def play(
         )
     if auto and train:
         raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
-    question = _question(table, goal, game, objective)
+    question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
+    if question is None and goal is not None:
+        raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
+    if question is not None and goal is None and game == DEFAULT_SOLVED and objective is None:
+        raise UsageError(goal_hint(table))
     if question is not None and objective is None:
         can_win = question.can_win
         objective = ("guaranteed" if adversary or be_adversary else "win") if can_win else "score"
-    opening = _opened(table) if question is None else _solved(question, objective, memory, threads, quiet)
+    opening = (
+        _opened(table, start, objective)
+        if question is None
+        else _solved(question, objective, memory, threads, quiet)
+    )
     with opening as opened:
         from tilebase.cli.seat import Seat
 
@@ -143,25 +153,22 @@ def _converse_by_keys(seat: Seat, *, values: bool, train: bool, delay: float) ->
             sys.stdout.write(live.closing())
 
 
-def _question(table: str, goal: int | None, options: SolvedOptions, objective: str | None) -> Game | None:
-    """The game to solve first; None if the argument names a table."""
-    given = any(getattr(options, field.name) != field.default for field in fields(options))
-    if goal is None and not given and ("://" in table or Path(table).exists() or not is_shape(table)):
-        return None
-    if goal is None and not given and objective is None:
-        raise UsageError(goal_hint(table))
-    if options.formation is None and not is_shape(table):
-        raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
-    chosen = {field.name: getattr(options, field.name) for field in fields(options)}
-    return make_game(table, goal, GameOptions(**chosen))
-
-
 @contextmanager
-def _opened(table: str) -> Iterator[Table]:
+def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Table]:
+    """A table; of a folder of tables the one that fits the board to begin with, the best if several do."""
+    from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_table
 
-    with open_table(table) as opened:
-        yield opened
+    if not (Path(name).is_dir() and holds_tables(Path(name))):
+        with open_table(name) as opened:
+            yield opened
+        return
+    if start is None:
+        raise UsageError(f"{name} holds tables in subfolders: name one of them, or the board with --start")
+    with open_tables(name) as tables:
+        found = tables.probe(start, objective).answers[0]
+        print(f"{name}: playing in {found.name}, {title_of(found.game)}", file=sys.stderr)
+        yield tables.tables[found.name]
 
 
 @contextmanager
@@ -171,7 +178,7 @@ def _solved(
     """The table of a game that is solved first.  It is deleted at the end."""
     from tilebase.cli.progress import counting_progress
     from tilebase.cli.startup import prepare_kernels
-    from tilebase.files.work_folders import work_folder
+    from tilebase.files.work_folders import table_folder
     from tilebase.objectives.objective import parse_objectives
     from tilebase.tables.probe import open_table
 
@@ -179,8 +186,7 @@ def _solved(
     prepare_kernels()
     from tilebase.questions.solve import solve
 
-    name = "-".join(["play", game.shape_text, game.digest, *(one.label for one in objectives)])
-    with work_folder(None, name) as work:
+    with table_folder(None, game, objectives) as work:
         with counting_progress(quiet=quiet) as progress:
             solve(
                 game, objectives, table=work.path, memory=parse_bytes(memory), threads=threads,

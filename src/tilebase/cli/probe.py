@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.output import write_document, write_text
 from tilebase.errors import UsageError
+from tilebase.game.formations import title_of
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Value
@@ -108,7 +109,7 @@ def _ask_table(table: Table, board: str, objective: str | None) -> tuple[dict[st
 
 
 def _start_text(table: Table, value: Value) -> str:
-    return f"start of {table.game}: {value}\n"
+    return f"start of {title_of(table.game)}: {value}\n"
 
 
 def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
@@ -140,7 +141,8 @@ def _look_up(
             f"{winning.location.name} is a winning set and has no objectives: leave {objective} out"
         )
     if board is None:
-        return winning.value, f"start of {winning.game}: {winning.manifest.meaning}: {winning.value}\n"
+        start = f"start of {title_of(winning.game)}: {winning.manifest.meaning}: {winning.value}\n"
+        return winning.value, start
     answer = winning.probe(board)
     return answer, describe(answer)
 
@@ -153,7 +155,7 @@ def describe(answer: Answer | RealAnswer | WinningAnswer) -> str:
 def _describe_folder(found: FolderAnswer) -> str:
     """The results of several tables as text: the board once, then each table by its name and game."""
     parts = [f"{found.answers[0].answer.board.unicode()}\n"]
-    parts += [f"{one.name}: {one.game}\n{_describe_values(one.answer)}" for one in found.answers]
+    parts += [f"{one.name}: {title_of(one.game)}\n{_describe_values(one.answer)}" for one in found.answers]
     if found.others:
         many = "1 other table does" if len(found.others) == 1 else f"{len(found.others)} other tables do"
         parts.append(f"{many} not fit: {', '.join(found.others)}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import webbrowser
 from pathlib import Path
@@ -15,8 +14,8 @@ from tilebase.cli.options import (
     GameOptions,
     MemoryOption,
     ThreadsOption,
-    make_game,
     parse_bytes,
+    solved_first,
 )
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.cli.startup import prepare_kernels
@@ -64,12 +63,9 @@ def serve(
     from tilebase.web.app import is_loopback
     from tilebase.web.app import serve as run
 
-    shape, goal, tables = split_words(what, game)
-    question = None if shape is None else make_game(shape, goal, game)
-    if question is None and (game != DEFAULT_GAME or table is not None):
-        raise UsageError(
-            "the rules of a game and --output are for a game that is solved first: name its shape"
-        )
+    question = solved_first(what, game)
+    if question is None and table is not None:
+        raise UsageError("--output is for the table of a game that is solved first: name its shape and goal")
     if question is not None:
         prepare_kernels()
 
@@ -81,35 +77,16 @@ def serve(
             webbrowser.open(address)
 
     run(
-        tables, game=question, objective=objective, name=_name(shape, goal, game), folder=table,
+        () if question is not None else what, game=question, objective=objective,
+        name=None if question is None else _name(what, game), folder=table,
         memory=parse_bytes(memory), threads=threads, host=host, port=port, rate=rate, told=told,
     )  # fmt: skip
     return 0
 
 
-def split_words(words: tuple[str, ...], game: GameOptions) -> tuple[str | None, int | None, tuple[str, ...]]:
-    """The shape and the goal of a game to solve, if the words name one, and otherwise the tables.
-
-    With a formation, the goal is the only word, and stands where the shape does, as `make_game` takes it.
-    """
-    if game.formation is not None:
-        if len(words) > 1:
-            raise UsageError(f"with a formation, give the goal alone, not {' '.join(words)[:80]}")
-        return (words[0] if words else ""), None, ()
-    first = words[0] if words else ""
-    if not re.fullmatch(r"\d{1,3}(x\d{1,3}){1,2}", first) or Path(first).exists():
-        return None, None, words
-    if len(words) > 2 or (len(words) == 2 and not words[1].isdecimal()):
-        raise UsageError(f"behind the shape {first} comes its goal, as {first} 512, and nothing else")
-    return first, int(words[1]) if len(words) == 2 else None, ()
-
-
-def _name(shape: str | None, goal: int | None, game: GameOptions) -> str | None:
-    if shape is None:
-        return None
-    if game.formation is not None:
-        return f"{Path(game.formation).stem}-{shape}" if shape else Path(game.formation).stem
-    return shape if goal is None else f"{shape}-{goal}"
+def _name(words: tuple[str, ...], game: GameOptions) -> str:
+    """How the page names a game that is solved first: ``3x3-512``, ``442-512``."""
+    return "-".join([*([] if game.formation is None else [Path(game.formation).stem]), *words])
 
 
 def _warning(host: str, rate: float) -> str:

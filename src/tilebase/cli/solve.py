@@ -23,12 +23,12 @@ from tilebase.cli.options import (
     ThreadsOption,
     make_game,
     parse_bytes,
-    title_of,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
+from tilebase.game.formations import title_of
 from tilebase.objectives.objective import MEANINGS, parse_objectives
 from tilebase.objectives.values import number_text
 
@@ -137,7 +137,7 @@ def solve(
         elif chosen in ("csv", "parquet"):
             rows = _values(solution)
         else:
-            title = title_of(question, game)
+            title = title_of(question)
             rows = _totals(solution, title)
             if above is not None and solution.complete:
                 rows.insert(1, _kept(table, title, above))

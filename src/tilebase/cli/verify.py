@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import ClusterOption, QuietOption
 from tilebase.cli.progress import share_progress
-from tilebase.errors import UsageError
+from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.runtime.documents import shown
 
 
@@ -21,7 +21,9 @@ def verify(
     location: Annotated[
         str,
         Parameter(
-            name="PATH", help="A table (folder, zip file or URL), the folder of a run, a layer or value file."
+            name="PATH",
+            help="A table (folder, zip file or URL), a folder of tables, the folder of a run, or a layer or "
+            "value file.",
         ),
     ],
     *,
@@ -44,7 +46,7 @@ def verify(
 ) -> int:
     """Read every byte and check every checksum; of a table derive values again by the plain rules.
 
-    Exits with 1 if anything is wrong.
+    In a folder that holds tables in subfolders, each of them. Exits with 1 if anything is wrong.
 
     tilebase verify run/
 
@@ -61,11 +63,12 @@ def verify(
             "workers derive all values of a table again: give --all, too, or leave --cluster out"
         )
     from tilebase.files.source import mode_of
+    from tilebase.tables.folders import holds_tables, subfolders
 
     path = Path(location)
     is_table = "://" in location or path.suffix == ".zip" or (path / "manifest.json").exists()
     if (listed or against is not None) and not is_table:
-        raise UsageError(f"{location} is not a table: --list and --against are for tables")
+        raise UsageError(f"{location} is not a table: --list and --against are for one table")
     checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
     if listed or against is not None:
         return _verify_sums(location, listed, against, quiet, **checking)
@@ -75,10 +78,24 @@ def verify(
     folder = stat.S_ISDIR(mode_of(path))
     if folder and mode_of(path / "run.json") and not mode_of(path / "manifest.json"):
         return _verify_run(path)
+    if folder and holds_tables(path):
+        return max([_verify_one(one, problem, quiet, checking) for one, problem in subfolders(path)])
     if folder or path.suffix == ".zip":
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(path, progress, **checking)
     return _verify_file(path)
+
+
+def _verify_one(path: Path, problem: str, quiet: bool, checking: dict[str, Any]) -> int:
+    """Verify one table of many, unless there is a problem: a table that cannot be checked is a line, too."""
+    try:
+        if problem:
+            raise StorageError(problem)
+        with share_progress("layers", quiet=quiet) as progress:
+            return _verify_table(path, progress, **checking)
+    except TilebaseError as error:
+        print(f"{path}: {error}")
+        return 1
 
 
 def _verify_run(path: Path) -> int:

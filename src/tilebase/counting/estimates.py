@@ -33,6 +33,7 @@ from pathlib import Path
 
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.errors import ResourceError, UsageError
+from tilebase.game.formations import title_of
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
@@ -142,7 +143,7 @@ class Estimate:
     def sentence(self) -> str:
         """Size, time and disk."""
         disk = f", {byte_text(int(self.disk))} of disk" if self.disk >= 1e9 else ""
-        return f"{self.task} {self.game}: {self.size}, {self.time}{disk}"
+        return f"{self.task} {title_of(self.game)}: {self.size}, {self.time}{disk}"
 
 
 def duration(seconds: float, digits: int = 2) -> str:
@@ -293,7 +294,9 @@ def check(
         ]
         for other in map(estimate, _smaller_goals(game)):
             if other.seconds <= DAY and _too_much(other, memory, path) is None:
-                ways.insert(0, f"a smaller goal ({other.game} takes about {duration(other.seconds)})")
+                ways.insert(
+                    0, f"a smaller goal ({title_of(other.game)} takes about {duration(other.seconds)})"
+                )
                 break
         raise ResourceError(
             f"{found.sentence}: {wrong}; ask for {', '.join(ways)}, or begin it all the same with --anyway "

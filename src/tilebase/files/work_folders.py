@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain, count
 from pathlib import Path
@@ -19,6 +19,9 @@ from typing import Any
 
 from tilebase.errors import MissingLayerError, StorageError, WrongGameError
 from tilebase.files.run import BEFORE_MANIFEST, DECIDED, DELETED, KNOWN, delete_run, read_manifest
+from tilebase.game.formations import title_of
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 from tilebase.runtime.paths import runs_folder
 from tilebase.runtime.storage import FileLock, is_locked, storage_errors
 
@@ -57,6 +60,14 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
         yield WorkFolder(path, named=False)
     finally:
         lock.release(delete=True)
+
+
+def table_folder(
+    named: Path | None, game: Game, objectives: Iterable[Objective]
+) -> AbstractContextManager[WorkFolder]:
+    """The `work_folder` for the table of a game that is solved first, then played or served."""
+    labels = [one.label for one in objectives]
+    return work_folder(named, "-".join(["table", game.shape_text, game.digest, *labels]))
 
 
 def _take(base: Path, name: str) -> tuple[Path, FileLock]:
@@ -182,7 +193,7 @@ def _question(path: Path) -> str:
     if not (path / "run.json").exists():
         return "nothing yet"
     question = read_manifest(path)[0]
-    game = question.game
+    game = title_of(question.game)
     labels = sorted(entry.name for entry in (path / "values").glob("*"))
     if labels:
         return f"{game}: values of {', '.join(labels)}"

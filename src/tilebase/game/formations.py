@@ -230,6 +230,16 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         larger = [goal << n for n in range(15) if goal << n <= 1 << max(found.tops)]
         return found.changed(pattern=self._pattern(larger)) if at_least else found
 
+    def makes(self, game: Game, horizon: int | None) -> bool:
+        """Whether `game`, with this horizon or else that of the formation, gives the same game."""
+        goal, at_least = _goal_of(game)
+        try:
+            return game == self.game(
+                goal, four=game.four, horizon=horizon, goal_sum=game.goal_sum, at_least=at_least
+            )
+        except GameError:
+            return False
+
     def _play(self, **rules: Any) -> Game:
         """The game with the x, masks and starts of the formation.  Raises `GameError`."""
         return Game(
@@ -271,6 +281,12 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         )
 
 
+def _goal_of(game: Game) -> tuple[int | None, bool]:
+    """The tile that wins, on some cells or on all, and whether larger tiles win there, too."""
+    tiles = {e for pattern in game.patterns for e in pattern if e}
+    return (1 << min(tiles), len(tiles) > 1) if tiles else (game.goal, False)
+
+
 # -- the catalogue ---------------------------------------------------------------------------------
 
 
@@ -292,6 +308,38 @@ def _listed(row: dict[str, str]) -> Formation:
         row["goal_cells"], tuple(row["starts"].split("|")), int(row["extra"]),
         fixed=row["category"] == "variant",
     )  # fmt: skip
+
+
+def formation_of(game: Game) -> Formation | None:
+    """The formation of the catalogue whose `Formation.game` gives this game; None if there is none.
+
+    >>> formation_of(formation("ll").game(512)), formation_of(Game("3x3", 512))
+    (<Formation LL: ..../..oo/.oxx/.oxx>, None)
+    """
+    same_start = [one for one in formations() if game.start == f"after {'|'.join(one.starts)}"]
+    return next((one for one in same_start if one.makes(game, game.horizon)), None)
+
+
+def title_of(game: Game) -> str:
+    """A game in short, for people: its formation and what differs from it, or else all rules.
+
+    >>> title_of(formation("l3").game(64, four=0)), title_of(Game("3x3", 64))
+    ('formation L3, to 64, four 0', '3x3, to 64')
+    """
+    found = formation_of(game)
+    if found is None:
+        return str(game)
+    goal, at_least = _goal_of(game)
+    words = [f"formation {found.name}"]
+    if goal is not None:
+        words.append(f"to {goal}{' or more' * at_least}")
+    if game.goal_sum is not None:
+        words.append(f"to the sum {game.goal_sum}")
+    if game.four != Fraction(1, 10):
+        words.append(f"four {game.four}")
+    if not found.makes(game, None):
+        words.append(f"until the sum {game.horizon}")
+    return ", ".join(words)
 
 
 def formation(name_or_path: str | Path) -> Formation:

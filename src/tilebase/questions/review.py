@@ -16,6 +16,7 @@ from tilebase.tables.folders import TableFolder
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.probe import Table
 from tilebase.tables.real_boards import RealAnswer, RealSlide, probe_any
+from tilebase.tables.winning import Unknown, WinningAnswer
 
 MOST_DROPS = 10
 """How many of the largest losses a review names."""
@@ -229,12 +230,15 @@ def read_written(game: Game, board: str) -> Cells:
     return tuple(X if game.is_x(e) else e for e in Board.read(game, board).cells)
 
 
-def find_loss(answer: Answer | RealAnswer, direction: str) -> float | None:
-    """The best value minus that of a slide, as `review` says; None if it is not known."""
+def find_loss(answer: Answer | RealAnswer | WinningAnswer, direction: str) -> float | None:
+    """The best value minus that of a slide, as `review` says; None if it is not known.
+
+    It is not known of a slide that merges two large tiles, which no slide of the table's game does.
+    """
     slide = next((one for one in answer.slides if one.direction == direction), None)
     if slide is None or (isinstance(slide, RealSlide) and slide.merges_large):
         return None
-    if isinstance(answer.value, Below):
+    if isinstance(answer.value, Below) or isinstance(slide.value, Unknown):
         return None
     if direction in answer.best:
         return 0.0

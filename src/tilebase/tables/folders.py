@@ -213,7 +213,7 @@ def open_tables(path: Path | str) -> TableFolder:
         raise MissingLayerError(f"{folder} is no folder: name one that holds tables in subfolders")
     tables: dict[str, Table] = {}
     unreadable: dict[str, str] = {}
-    for subfolder, problem in _subfolders(folder):
+    for subfolder, problem in subfolders(folder):
         name = subfolder.relative_to(folder).as_posix()
         if problem:
             unreadable[name] = problem
@@ -229,15 +229,15 @@ def open_tables(path: Path | str) -> TableFolder:
 
 def holds_tables(path: Path) -> bool:
     """Whether a folder is no table itself, and has one in a subfolder."""
-    return not (path / "manifest.json").exists() and any(not problem for _, problem in _subfolders(path))
+    return not (path / "manifest.json").exists() and any(not problem for _, problem in subfolders(path))
 
 
 def table_folders(path: Path) -> list[Path]:
     """The subfolders of a folder that hold tables, up to three levels deep, in alphabetical order."""
-    return [subfolder for subfolder, problem in _subfolders(path) if not problem]
+    return [subfolder for subfolder, problem in subfolders(path) if not problem]
 
 
-def _subfolders(folder: Path) -> Iterator[tuple[Path, str]]:
+def subfolders(folder: Path) -> Iterator[tuple[Path, str]]:
     """The subfolders with a manifest, and an empty text; or one that cannot be read, and why."""
     waiting, seen = [(folder, 0)], 0
     while waiting:

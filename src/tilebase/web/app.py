@@ -33,7 +33,7 @@ from tilebase.errors import (
     TilebaseError,
     UsageError,
 )
-from tilebase.files.work_folders import work_folder
+from tilebase.files.work_folders import table_folder
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.progress import Progress
@@ -388,8 +388,7 @@ def serve(
             return
         objectives = parse_objectives(objective) if isinstance(objective, str) else objective
         chosen = (objectives,) if isinstance(objectives, Objective) else tuple(objectives)
-        query = "-".join(["serve", game.shape_text, game.digest, *(one.label for one in chosen)])
-        with work_folder(None if folder is None else Path(folder), query) as work:
+        with table_folder(None if folder is None else Path(folder), game, chosen) as work:
             solver = partial(_solve, game, chosen, work.path, memory, threads)
             entry = collection.solve(name or f"{game.shape_text}-{game.goal or 'play'}", game, solver)
             try:

@@ -7,16 +7,18 @@ A board is written as text (``2,0/4,8``) and as ``cells``: one word for each cel
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, Literal
 
 from tilebase.errors import BoardError, MissingBoardError, UsageError
 from tilebase.game.board import Board
+from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import exponent_of, split_cells
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Found, Unit, loss_text, sort_key, value_document
+from tilebase.questions.review import find_loss
 from tilebase.runtime.progress import Progress, describe
 from tilebase.tables.answers import Answer
 from tilebase.tables.certificates import Certificate, CertifiedSlide
@@ -47,7 +49,7 @@ def served(entry: Entry) -> Document:
         "name": entry.name,
         "kind": entry.kind,
         "state": entry.state,
-        "game": "" if entry.game is None else str(entry.game),
+        "game": "" if entry.game is None else title_of(entry.game),
         "shape": "" if entry.game is None else entry.game.shape_text,
         "progress": None if entry.progress is None else progress_document(entry.progress),
         "problem": entry.problem or None,
@@ -66,7 +68,8 @@ def game_document(name: str, opened: Opened) -> Document:
         "name": name,
         "kind": kind_of(opened),
         "state": "ready",
-        "game": str(game),
+        "game": title_of(game),
+        "rules": str(game),
         "identity": game.identity,
         "plain": _is_plain(game),
         "shape": list(game.shape),
@@ -224,19 +227,24 @@ def position(name: str, opened: Opened, text: str, label: str | None) -> Documen
     If the table does not hold it, the slides are listed without values, and ``problem`` says why.
     Raises the errors of `read_board`, `CorruptError`, and `UsageError` for an unknown objective.
     """
+    return _position(name, opened, text, label)[0]
+
+
+def _position(name: str, opened: Opened, text: str, label: str | None) -> tuple[Document, Found | None]:
+    """A `position`, and its value as the table knows it."""
     board = read_board(opened, text)
     if isinstance(opened, Certificate):
-        return _certified(name, opened, _own(board))
+        return _certified(name, opened, _own(board)), None
     unit: Unit = "yes-no"
     if isinstance(opened, Table):
         unit = opened.objective(label).unit
     if isinstance(board, Board) and board.won:
-        return _plain(name, board, WON, None)
+        return _plain(name, board, WON, None), None
     try:
         answer = _ask(opened, board, label)
     except MissingBoardError as error:
-        return _plain(name, board, PLAY, str(error))
-    return _answered(name, board, answer, unit)
+        return _plain(name, board, PLAY, str(error)), None
+    return _answered(name, board, answer, unit), answer.value
 
 
 def _ask(
@@ -292,7 +300,7 @@ def _answered(
 
 def _slide_of(answer: Answer | RealAnswer | WinningAnswer, slide: Any, unit: Unit) -> Document:
     best = slide.direction in answer.best
-    loss = 0.0 if best else _loss(answer.value, slide.value)
+    loss = find_loss(answer, slide.direction)
     after: Board | RealBoard = slide.after
     if slide.wins:
         ends = WON
@@ -302,15 +310,6 @@ def _slide_of(answer: Answer | RealAnswer | WinningAnswer, slide: Any, unit: Uni
         ends = "" if slide.spawns() else ENDED
     merges = getattr(slide, "merges_large", False)
     return _slide(slide.direction, after, slide.value, unit, loss, best=best, ends=ends, merges=merges)
-
-
-def _loss(best: Any, value: Any) -> float | None:
-    """What a slide loses; None if one of the values is not known as a number."""
-    try:
-        lost = sort_key(best) - sort_key(value)
-    except TypeError:  # a winning set that does not say who wins after this slide
-        return None
-    return lost if 0 <= lost < float("inf") else None
 
 
 def _slide(
@@ -381,11 +380,11 @@ def spawns(name: str, opened: Opened, text: str, label: str | None) -> Document:
     """
     board = read_board(opened, text)
     found = list(_spawned(opened, board))
-    documents = [position(name, opened, after.text, label) for _, _, _, after in found]
+    after_spawn = [_position(name, opened, after.text, label) for _, _, _, after in found]
     if isinstance(opened, Certificate) and not opened.forced:
         chosen = {opened.spawn(_own(board)).text}
     else:
-        chosen = _worst(documents)
+        chosen = _worst({document["board"]: value for document, value in after_spawn})
     return {
         **board_document(board),
         "spawns": [
@@ -400,30 +399,16 @@ def spawns(name: str, opened: Opened, text: str, label: str | None) -> Document:
                 "state": document["state"],
                 "worst": after.text in chosen,
             }
-            for (cell, exponent, p, after), document in zip(found, documents, strict=True)
+            for (cell, exponent, p, after), (document, _) in zip(found, after_spawn, strict=True)
         ],
     }
 
 
-def _worst(documents: list[Document]) -> set[str]:
+def _worst(values: Mapping[str, Found | None]) -> set[str]:
     """The boards whose values are least; none if no value is known."""
-    known = {
-        document["board"]: _number(document["value"])
-        for document in documents
-        if document["value"] is not None
-    }
-    least = min((number for number in known.values() if number is not None), default=None)
-    return {text for text, number in known.items() if number is not None and number == least}
-
-
-def _number(value: Document) -> float | None:
-    """A value as JSON, as a number; None if it is not known."""
-    if value["kind"] == "interval":
-        return sum(value["floats"]) / 2
-    if value["kind"] == "below":
-        return float("-inf")
-    number = value.get("value", value.get("float"))
-    return None if number is None else float(number)
+    known = {text: sort_key(value) for text, value in values.items() if value is not None}
+    least = min(known.values(), default=None)
+    return {text for text, number in known.items() if number == least}
 
 
 def _spawned(

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from tilebase._version import __version__
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
+from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import NONE, WON
@@ -327,8 +328,9 @@ def _header(
 
 
 def title(game: Game) -> str:
-    """The title of the page: ``2048 on 3x3, to 512``."""
-    return f"2048 on {game}"
+    """The title of the page: ``2048 on 3x3, to 512``, or ``2048 in formation 442, to 512``."""
+    text = title_of(game)
+    return f"2048 on {game}" if text == str(game) else f"2048 in {text}"
 
 
 def _rules(game: Game) -> dict[str, Any]:

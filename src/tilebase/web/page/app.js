@@ -109,14 +109,15 @@ function useView(view) {
   return loaded.view === view ? loaded : {};
 }
 
-/** The heading.  A game with many rules is named by the first of them; the others can be opened. */
+/** The heading.  A game with many rules is named by its formation, or by the first rules; all can be opened. */
 function Title({ view, info }) {
-  const { game, formation } = info;
-  const [name, ...rules] = game.split(", ");
-  if (game.length < 60) return html`<h1>${view} <span>${game}</span></h1>`;
+  const { game, rules, formation } = info;
+  const [name, first] = game.split(", ");
+  const short = game.length < 60 ? game : `${name}, ${formation ? "with large tiles" : `${first}, …`}`;
+  if (rules === short) return html`<h1>${view} <span>${short}</span></h1>`;
   return html`<div>
-    <h1>${view} <span>${name}, ${formation ? "with large tiles" : `${rules[0]}, …`}</span></h1>
-    <details class="rules"><summary>All rules</summary><p>${game}</p></details>
+    <h1>${view} <span>${short}</span></h1>
+    <details class="rules"><summary>All rules</summary><p>${rules}</p></details>
   </div>`;
 }
 

@@ -22,6 +22,7 @@ export class Game {
     this.mode = "random";
     this.seed = newSeed();
     this.entries = [];
+    this.turn = 0; // counts the games that were begun
     this.clear();
   }
 
@@ -74,10 +75,12 @@ export class Game {
 
   // -- positions ------------------------------------------------------------------------------
 
-  /** Begin with a board in any notation.  What the server says is the board; throws its `Problem`. */
-  async begin(board) {
-    const { table } = this;
-    const answer = await get("probe", { table, board, objective: this.objective });
+  /** Begin with a board in any notation, unless another game is begun meanwhile.  What the server says is the board; throws its `Problem`. */
+  async begin(board, seed = this.seed) {
+    const turn = ++this.turn;
+    const answer = await get("probe", { table: this.table, board, objective: this.objective });
+    if (turn !== this.turn) return;
+    this.seed = seed;
     this.put([entryOf(answer.cells, answer)]);
   }
 
@@ -87,12 +90,13 @@ export class Game {
 
   /** Begin with a start of the game, or with a position chosen as `options` say (see /api/start). */
   async restart(seed, options = {}) {
-    this.seed = seed;
+    const turn = ++this.turn;
     const found = await get("start", { table: this.table, seed, by: "start", objective: this.objective, ...options });
-    await this.begin(found.board);
+    if (turn === this.turn) await this.begin(found.board, seed);
   }
 
   put(entries, at = 0) {
+    this.turn += 1;
     this.clear();
     this.entries = entries;
     this.at = at;

@@ -218,19 +218,19 @@ function Values({ game, digits, setDigits, unit, onSlide }) {
 
 /** The next spawn, seed, set-up, link, saved games. */
 function Tools({ game, onEdit }) {
-  const [seed, setSeed] = useState("");
+  const [typed, setTyped] = useState({ text: "", before: null }); // what is typed counts until the game has another seed
+  const seed = typed.before === game.seed ? typed.text : String(game.seed);
   const restart = (event) => {
     event.preventDefault();
     const number = Number(seed === "" ? game.seed : seed);
     if (Number.isSafeInteger(number) && number >= 0) game.attempt(() => game.restart(number));
   };
-  useEffect(() => setSeed(String(game.seed)), [game.seed]);
   return html`<section class="card tools" aria-label="Game">
     <${Choice} name="mode" label="Next spawn" value=${game.mode} options=${MODES} onChange=${(mode) => game.setMode(mode)} />
     <form onSubmit=${restart}>
       <label class="field" title="The same seed and the same slides give the same game.">
         <span>Seed</span>
-        <input inputmode="numeric" pattern="[0-9]*" size="8" maxlength="9" value=${seed} onInput=${(event) => setSeed(event.target.value)} />
+        <input inputmode="numeric" pattern="[0-9]*" size="8" maxlength="9" value=${seed} onInput=${(event) => setTyped({ text: event.target.value, before: game.seed })} />
       </label>
       <button class="button"><${Icon} name="again" /><span>Restart</span></button>
     </form>

@@ -39,8 +39,8 @@ function useJudged(game) {
 function judge(entry) {
   const { answer } = entry;
   const made = Game.made(entry);
-  if (!answer.best.length || (made.loss === null && !made.best)) return null;
-  return { slide: made.direction, loss: made.loss || 0, text: made.loss_text, best: made.best, bests: answer.best, cells: answer.cells, board: answer.board };
+  if (!answer.best.length || made.loss === null) return null;
+  return { slide: made.direction, loss: made.loss, text: made.loss_text, best: made.best, bests: answer.best, cells: answer.cells, board: answer.board };
 }
 
 const WAYS = [

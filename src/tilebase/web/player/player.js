@@ -25,6 +25,9 @@ function come(share) {
   return `about 1 in ${count(Math.round(games / unit) * unit)} comes`;
 }
 
+/** A size: ``640 kB``, ``12 MB``. */
+const sizeText = (bytes) => (bytes < 2e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e6))} MB`);
+
 /** A coarse probability, with as many digits as it has. */
 function roughly(value) {
   if (value === 0 || value === 1) return `${100 * value} %`;
@@ -91,6 +94,15 @@ function useAdvice(policy, rules, entry, turn) {
   return advice.entry === entry ? advice : {};
 }
 
+/** The percent of the policy that are here, while a host that sends no parts of files sends all of it; else null. */
+function useLoading({ file }) {
+  const [percent, setPercent] = useState(null);
+  useEffect(() => {
+    file.tell = (share) => setPercent(share === null ? null : Math.floor(100 * share));
+  }, [file]);
+  return percent;
+}
+
 /** Slide by itself while `on`, and say why it stops. */
 function useAutoplay(on, stop, speed, game, advice) {
   useEffect(() => {
@@ -143,10 +155,16 @@ function unknownWords(thinned) {
 }
 
 /** The headline: the best slide, its value if there is one, or why there is none. */
-function Advice({ header, advice, end, stopped, again }) {
+function Advice({ header, advice, percent, end, stopped, again }) {
   if (end) return html`<div class=${`notice end ${end}`} role="note"><p>${ENDS[end]}</p></div>`;
   if (advice.problem) return html`<${Notice} again=${again}>${advice.problem}<//>`;
   if (advice.found === null) return html`<div class="notice" role="note"><p>${stopped}${unknownWords(header.thinned)}</p></div>`;
+  if (!advice.found && percent !== null) {
+    return html`<div class="loading">
+      <p>Loading the policy once, since this host sends no parts of files: ${percent} % of ${sizeText(header.policy.bytes)}</p>
+      <progress max="100" value=${percent} aria-label="Loading the policy"></progress>
+    </div>`;
+  }
   const { direction, value } = advice.found || {};
   const rough = value !== null && value !== undefined;
   return html`<div class=${`headline${advice.found ? "" : " stale"}`}>
@@ -211,6 +229,7 @@ function Player({ policy }) {
   rules.current ||= new Rules(header.rules);
   const game = useGame(rules.current, Math.random);
   const [turn, setTurn] = useState(0);
+  const percent = useLoading(policy);
   const advice = useAdvice(policy, rules.current, game.now, turn);
   const [auto, setAuto] = useState(false);
   const [stopped, setStopped] = useState("");
@@ -252,7 +271,7 @@ function Player({ policy }) {
     </div>
     <div class="side">
       <section class="card" aria-label="Best slide">
-        <div class="advice"><${Advice} header=${header} advice=${advice} end=${now.end} stopped=${stopped} again=${() => setTurn(turn + 1)} /></div>
+        <div class="advice"><${Advice} header=${header} advice=${advice} percent=${percent} end=${now.end} stopped=${stopped} again=${() => setTurn(turn + 1)} /></div>
         <${Slides} directions=${directions} slides=${game.slides} best=${advice.found?.direction} onSlide=${slide} />
         <p class="quiet">Move ${count(game.at)}, sum ${count(rules.current.sum(now.cells))}</p>
       </section>

@@ -56,6 +56,7 @@ class RangedFile {
   constructor(name, size) {
     this.name = name;
     this.size = size;
+    this.tell = () => {}; // called with the share of the whole file that is here, and with null at the end
   }
 
   /** The bytes from `begin` up to `end`. */
@@ -75,12 +76,32 @@ class RangedFile {
 
   async #ask(begin, end) {
     const response = await ask(this.name, { headers: { Range: `bytes=${begin}-${end - 1}` } });
-    const bytes = await bytesOf(response, this.name);
-    const partial = response.status === 206;
-    if (bytes.length !== (partial ? end - begin : this.size)) throw damaged(this.name);
-    if (partial) return bytes;
-    this.#whole = bytes;
-    return bytes.subarray(begin, end);
+    if (response.status === 206) {
+      const bytes = await bytesOf(response, this.name);
+      if (bytes.length !== end - begin) throw damaged(this.name);
+      return bytes;
+    }
+    this.#whole = await this.#all(response).finally(() => this.tell(null));
+    return this.#whole.subarray(begin, end);
+  }
+
+  /** The whole file, piece by piece. */
+  async #all(response) {
+    const bytes = new Uint8Array(this.size);
+    const pieces = response.body.getReader();
+    let at = 0;
+    for (;;) {
+      const { done, value } = await pieces.read().catch(() => {
+        throw new PolicyError(`${this.name} cannot be read: the connection to the host failed.`);
+      });
+      if (done) break;
+      if (at + value.length > this.size) throw damaged(this.name);
+      bytes.set(value, at);
+      at += value.length;
+      this.tell(at / this.size);
+    }
+    if (at !== this.size) throw damaged(this.name);
+    return bytes;
   }
 }
 
