@@ -63,6 +63,8 @@ class Plan:
         Read and written in all.
     words:
         What Boolean values take as bits; None if the values are not kept as bits.
+    parts:
+        Batches that a layer is cut into at least, so that all workers have work.
     """
 
     boards: int
@@ -75,6 +77,7 @@ class Plan:
     disk_bytes: int
     moved_bytes: int
     words: Words | None = None
+    parts: int = 1
 
     @classmethod
     def of(cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, **options: Any) -> Plan:
@@ -188,7 +191,10 @@ class Plan:
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """The batches of a layer.  Raises `ResourceError` if one does not fit."""
         boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
-        return Cut(index, total, boards=boards, value_bytes=self.value_bytes, memory=self.memory)
+        return Cut(
+            index.by_halves, index.game, total, boards=boards, value_bytes=self.value_bytes,
+            memory=self.memory, parts=self.parts,
+        )  # fmt: skip
 
     def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: int) -> None:
         """Raise `ResourceError` if the disk has no space for the files, of which some bytes are there."""
