@@ -268,7 +268,7 @@ class DensePass:
     def _layer(self, total: int) -> None:
         self._layers.release_above(total + 4)
         with self._values.layer(total) as values:
-            self._layers.solve(total, values.add, partial(self._report, total))
+            self._layers.solve(total, values, partial(self._report, total))
             summary = values.finish()
         starts = self._read_starts(total)
         if layers.discounts_states(self.game, self.objective):

@@ -26,6 +26,7 @@ from tilebase.dense.stores import (
     states_path,
 )
 from tilebase.dense.tables import DenseLayer
+from tilebase.dense.values import LayerValues
 from tilebase.runtime.storage import part_path
 
 Array = npt.NDArray[Any]
@@ -50,10 +51,10 @@ class Workspace(Protocol):
     def save(self, total: int) -> str:
         """Make sure that the states of a sum are in a file that lasts; return its checksum."""
 
-    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum from those above it.
 
-        `keep` gets the afterstates in the order of ranks, `tell` the share of the work that is done.
+        `kept` gets the afterstates in the order of ranks, `tell` the share of the work that is done.
         """
 
     def value(self, total: int, rank: int) -> Any:
@@ -153,7 +154,7 @@ class InMemory(_States[L, L]):
     def _file(self, path: Path, layer: L, work: DenseWork) -> LayerFile:
         return LayerFile(path, len(layer.data), self._executor.dtype, work)
 
-    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, each step in one piece."""
         executor, exponents = self._executor, spawned(self._index.game, total)
         afters = executor.layer(Source("afterstates", total))
@@ -163,7 +164,7 @@ class InMemory(_States[L, L]):
             if piece.step is Step.FOLD:
                 above = [self.layer(source.total) for source in piece.reads]
                 executor.do(piece, above, afters, self._work, tell)
-                keep(afters)
+                kept.add(afters)
             else:
                 executor.do(piece, [afters], states, self._work, tell)
 
@@ -214,43 +215,25 @@ class InFiles(_States[D, DiskStore]):
     def _store(self, total: int, path: Path) -> DiskStore:
         return DiskStore(path, self._index.layer(total), self._executor.dtype, self._work)
 
-    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, piece by piece."""
         afters = self._store(total, part_path(self._folder / f"{total:06d}.afterstates"))
         states = self._store(total, part_path(states_path(self._folder, total)))
         cut = self._plan.cut(self._index, total)
         with released_on_error(afters, states):
-            batch = _Batch(self._executor, afters, keep)
-
-            def do(piece: Piece, tell: Tell) -> None:
-                if piece.step is Step.FOLD:
-                    self._fold(piece, batch, tell)
-                else:
-                    self._slide(piece, batch, states, tell)
-
-            do_pieces(cut.pieces(), do, tell)
+            batches = Batches(self._executor, self._read, (afters, states, states), kept.add, self._work)
+            do_pieces(cut.pieces(), batches.do, tell)
             afters.release()
             states.rename(states_path(self._folder, total))
         self._states[total] = states
-        self._work.batches = max(self._work.batches, cut.batches)
+        self._count(total, cut.batches)
+
+    def _count(self, total: int, batches: int) -> None:
+        """Note what a layer cost."""
+        self._work.batches = max(self._work.batches, batches)
         moved = (0, *(2**e for e in spawned(self._index.game, total)))
-        self._work.least += states.dtype.itemsize * sum(self._sizes.get(total + more, 0) for more in moved)
-
-    def _fold(self, piece: Piece, batch: _Batch[D], tell: Tell) -> None:
-        batch.begin(piece)
-        above = [self._read(source) for source in piece.reads]
-        part = self._executor.layer(piece.writes)
-        self._executor.do(piece, above, part, self._work, tell)
-        batch.take(part)
-
-    def _slide(self, piece: Piece, batch: _Batch[D], states: DiskStore, tell: Tell) -> None:
-        afters = batch.read(piece.reads[0])
-        if piece.step is Step.ROWS:
-            part = self._executor.layer(piece.writes)
-        else:
-            part = states.read(self._executor, piece.writes)
-        self._executor.do(piece, [afters], part, self._work, tell)
-        states.write(part)
+        size = self._executor.dtype.itemsize
+        self._work.least += size * sum(self._sizes.get(total + more, 0) for more in moved)
 
     def _read(self, source: Source) -> D:
         if source.total in self._states:
@@ -273,35 +256,67 @@ class InFiles(_States[D, DiskStore]):
             self._states.pop(old).release()
 
 
-class _Batch(Generic[D]):
-    """The afterstates of one batch in memory, and those of all batches in a file."""
+class Batches(Generic[D]):
+    """Works the pieces of one layer whose values are in files; one batch of afterstates is in memory.
 
-    def __init__(self, executor: Executor[D], file: DiskStore, keep: Callable[[Layer], None]) -> None:
-        self._executor, self._file, self._keep = executor, file, keep
+    ``read(source)`` gives the states of a layer above.  `files` are those of the afterstates, of the states
+    after the step rows, and of the states: the last two may be the same.  `keep` gets each batch of
+    afterstates that was folded.
+    """
+
+    def __init__(
+        self,
+        executor: Executor[D],
+        read: Callable[[Source], D],
+        files: tuple[DiskStore, DiskStore, DiskStore],
+        keep: Callable[[Layer], None],
+        work: DenseWork,
+    ) -> None:
+        self._executor, self._read, self._keep, self._work = executor, read, keep, work
+        self._afters, self._rows, self._states = files
         self._blocks: Blocks | None = None
         self._layer: D | None = None
         self._written = True
 
-    def begin(self, piece: Piece) -> None:
+    def do(self, piece: Piece, tell: Tell) -> None:
+        """Do a piece.  Those of a batch follow each other."""
+        if piece.step is Step.FOLD:
+            self._fold(piece, tell)
+        else:
+            self._slide(piece, tell)
+
+    def _fold(self, piece: Piece, tell: Tell) -> None:
+        self._begin(piece)
+        above = [self._read(source) for source in piece.reads]
+        part = self._executor.layer(piece.writes)
+        self._executor.do(piece, above, part, self._work, tell)
+        assert self._layer is not None
+        self._layer.take(part)
+
+    def _slide(self, piece: Piece, tell: Tell) -> None:
+        afters = self._afterstates(piece.reads[0])
+        if piece.step is Step.ROWS:
+            part = self._executor.layer(piece.writes)
+        else:
+            part = self._rows.read(self._executor, piece.writes)
+        self._executor.do(piece, [afters], part, self._work, tell)
+        (self._rows if piece.step is Step.ROWS else self._states).write(part)
+
+    def _begin(self, piece: Piece) -> None:
         """Take memory for the batch of a piece, unless that batch is in memory."""
         if self._blocks != piece.batch:
             self._layer = None  # before memory for the next is asked for
             self._layer = self._executor.layer(Source("afterstates", piece.total, piece.batch))
             self._blocks, self._written = piece.batch, False
 
-    def take(self, part: D) -> None:
-        """Take what was folded."""
-        assert self._layer is not None
-        self._layer.take(part)
-
-    def read(self, source: Source) -> D:
+    def _afterstates(self, source: Source) -> D:
         """The afterstates of a batch; those that were folded are written and kept first."""
         if self._layer is not None and not self._written:
-            self._file.write(self._layer)
+            self._afters.write(self._layer)
             self._keep(self._layer)
             self._written = True
         if self._blocks != source.blocks or self._layer is None:
             self._layer = None  # before memory for the next is asked for
-            self._layer = self._file.read(self._executor, source)
+            self._layer = self._afters.read(self._executor, source)
             self._blocks = source.blocks
         return self._layer
