@@ -16,6 +16,7 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     DEFAULT_FORCED,
     AnywayOption,
+    ClusterOption,
     ForcedOptions,
     FormatOption,
     LimitsOption,
@@ -77,6 +78,7 @@ def decide(
     work: WorkOption = None,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
     anyway: AnywayOption = False,
@@ -107,7 +109,7 @@ def decide(
         with counting_progress(quiet=quiet) as progress:
             answer = ask(
                 question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
-                anyway=anyway, progress=progress, **options,
+                anyway=anyway, cluster=cluster, progress=progress, **options,
             )  # fmt: skip
         _print_answer(answer, chosen, output, certificate)
         if answer.forced is None:

@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from tilebase.cli.options import (
     DEFAULT_GAME,
     AnywayOption,
+    ClusterOption,
     GameOptions,
     GoalArgument,
     MemoryOption,
@@ -60,6 +61,7 @@ def prove(
     work: WorkOption = None,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
     stats: StatsOption = False,
     anyway: AnywayOption = False,
     quiet: QuietOption = False,
@@ -88,7 +90,7 @@ def prove(
             found = engine.prove(
                 question, direction=direction, dtype=dtype, precision=precision, space=space,
                 folder=folder.path, memory=parse_bytes(memory), threads=threads, executor=executor,
-                anyway=anyway, progress=progress, work=_print_work if stats else None,
+                anyway=anyway, cluster=cluster, progress=progress, work=_print_work if stats else None,
             )  # fmt: skip
         print(found.statement, signature())
         if record is not None:

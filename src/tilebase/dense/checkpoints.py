@@ -102,6 +102,13 @@ class Checkpoints:
         self.journal.append(checkpoint.line, durable=True)
         self.clean(checkpoint.saved)
 
+    def complete(self) -> None:
+        """The pass is finished: the journal keeps the layers, and no states are needed."""
+        finished, checkpoint = self.read()
+        if checkpoint is not None:
+            self.rewrite(finished, None)
+        self.clean()
+
     def clean(self, keep: Iterable[int] = ()) -> None:
         """Delete the states of other sums."""
         kept = {states_path(self.folder, total) for total in keep}

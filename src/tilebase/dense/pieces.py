@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -160,7 +161,9 @@ class Cut:
         by_top, by_left = self._sizes.sum(axis=1), self._sizes.sum(axis=0)
         self.tops = self._ranges(sums.tops, by_top, most, size // parts)
         self.lefts = self._ranges(sums.lefts, by_left, most, size // parts)
-        self._lefts_of = {top: self._within_top(top) for top in self.tops}
+        self._lefts_of = cache(self._within_top)
+        for top in self.tops:  # does each fit?
+            self._lefts_of(top)
 
     @property
     def batches(self) -> int:
@@ -177,7 +180,7 @@ class Cut:
     def of_top(self, top: Range) -> Iterator[Piece]:
         """The pieces of one batch for fold and rows."""
         for step in (Step.FOLD, Step.ROWS):
-            for left in self._lefts_of[top]:
+            for left in self._lefts_of(top):
                 yield self._piece(step, Blocks(tops=top), Blocks(top, left))
 
     def of_left(self, left: Range) -> Iterator[Piece]:

@@ -65,6 +65,8 @@ class Plan:
         What Boolean values take as bits; None if the values are not kept as bits.
     parts:
         Batches that a layer is cut into at least, so that all workers have work.
+    at_once:
+        Batches that are in memory at the same time.
     """
 
     boards: int
@@ -78,6 +80,7 @@ class Plan:
     moved_bytes: int
     words: Words | None = None
     parts: int = 1
+    at_once: int = 1
 
     @classmethod
     def of(cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, **options: Any) -> Plan:
@@ -142,11 +145,14 @@ class Plan:
         lowest: int = 0,
         highest: int | None = None,
         bits: bool = True,
+        files: bool = False,
+        at_once: int = 1,
     ) -> Plan:
         """The plan, without checking that batches fit, which takes seconds for many blocks.
 
         Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
-        Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
+        Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  With
+        `files` layers go through files even if they fit, `at_once` batches at the same time.  Raises
         `ResourceError` if the tables do not fit.
         """
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
@@ -166,11 +172,11 @@ class Plan:
             )
         together = size * max(layers_together(sizes).values())
         whole = together + tables + OVERHEAD
-        batched = whole > memory
+        batched = files or whole > memory
         boards = sum(sizes.values())
         return cls(
             boards, max(sizes.values()), size, tables, whole, memory, batched,
-            together if batched else 0, 8 * size * boards if batched else 0,
+            together if batched else 0, 8 * size * boards if batched else 0, at_once=at_once,
         )  # fmt: skip
 
     @classmethod
@@ -190,7 +196,7 @@ class Plan:
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """The batches of a layer.  Raises `ResourceError` if one does not fit."""
-        boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
+        boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes) // self.at_once
         return Cut(
             index.by_halves, index.game, total, boards=boards, value_bytes=self.value_bytes,
             memory=self.memory, parts=self.parts,

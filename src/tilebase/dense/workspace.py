@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy.typing as npt
 
@@ -60,8 +60,8 @@ class Workspace(Protocol):
     def value(self, total: int, rank: int) -> Any:
         """What one state is worth."""
 
-    def change(self, total: int, how: Callable[[Array], Array]) -> None:
-        """Replace the values of all states of a sum by the results of a function."""
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
 
     def release_above(self, total: int) -> None:
         """Release the layers of larger sums."""
@@ -85,10 +85,18 @@ def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
     tell(done + part * share)
 
 
+class StateRules(NamedTuple):
+    """What a workspace knows of an objective: ``above(sum)`` and ``discounted(values)``."""
+
+    above: Callable[[int], Any]
+    discounted: Callable[[Array], Array]
+
+
 class _States(Generic[L, S]):
     """What both workspaces are made of: an executor, and the states of the last layers by sum.
 
-    States of a sum above the highest layer have the value ``above(sum)``.
+    States of a sum above the highest layer have the value ``above(sum)``; ``discounted(values)`` are states
+    times the discount.
     """
 
     def __init__(
@@ -96,11 +104,12 @@ class _States(Generic[L, S]):
         executor: Executor[L],
         index: PerfectIndex,
         folder: Path,
-        above: Callable[[int], Any],
+        rules: StateRules,
         work: DenseWork,
     ) -> None:
         self._executor, self._index, self._folder = executor, index, folder
-        self._above, self._work = above, work
+        self._above, self._discounted = rules
+        self._work = work
         self._sizes = index.sizes()
         self._states: dict[int, S] = {}
 
@@ -175,10 +184,10 @@ class InMemory(_States[L, L]):
         """What one state is worth."""
         return self._states[total].value(rank)
 
-    def change(self, total: int, how: Callable[[Array], Array]) -> None:
-        """Replace the values of all states of a sum."""
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
         values = self._states[total].data
-        change(values, how)
+        change(values, self._discounted)
         self._states[total].load(values)
 
     def release_above(self, total: int) -> None:
@@ -196,10 +205,10 @@ class InFiles(_States[D, DiskStore]):
         index: PerfectIndex,
         plan: Plan,
         folder: Path,
-        above: Callable[[int], Any],
+        rules: StateRules,
         work: DenseWork,
     ) -> None:
-        super().__init__(executor, index, folder, above, work)
+        super().__init__(executor, index, folder, rules, work)
         self._plan = plan
 
     def load(self, total: int, crc: str) -> None:
@@ -221,6 +230,8 @@ class InFiles(_States[D, DiskStore]):
         states = self._store(total, part_path(states_path(self._folder, total)))
         cut = self._plan.cut(self._index, total)
         with released_on_error(afters, states):
+            afters.create()
+            states.create()
             batches = Batches(self._executor, self._read, (afters, states, states), kept.add, self._work)
             do_pieces(cut.pieces(), batches.do, tell)
             afters.release()
@@ -246,9 +257,9 @@ class InFiles(_States[D, DiskStore]):
         """What one state is worth."""
         return self._states[total].value(rank)
 
-    def change(self, total: int, how: Callable[[Array], Array]) -> None:
-        """Replace the values of all states of a sum."""
-        self._states[total].change(how)
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
+        self._states[total].change(self._discounted)
 
     def release_above(self, total: int) -> None:
         """Delete the files of larger sums."""

@@ -120,6 +120,13 @@ class DenseWork:
         """How much longer the busiest thread worked than the mean, as a share."""
         return self.span / self.busy - 1 if self.busy else 0.0
 
+    def include(self, other: DenseWork) -> None:
+        """Add what some pieces cost, in CPU seconds of their workers."""
+        for step, seconds in other.seconds.items():
+            self.seconds[step] = self.seconds.get(step, 0.0) + seconds
+        self.busy, self.span = self.busy + other.busy, self.span + other.span
+        self.read, self.written = self.read + other.read, self.written + other.written
+
     def add(self, step: str, since: float) -> None:
         """Charge the time since `since` to a step."""
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - since
