@@ -180,8 +180,8 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch):
     assert len(layers) == len(set(layers)) + 2
 
 
-def test_a_checkpoint_of_bits_is_none_of_bytes(tmp_path, monkeypatch):
-    """With less memory the same command works with bytes, and begins anew."""
+def test_a_checkpoint_of_bits_goes_on_as_bytes_and_back(tmp_path, monkeypatch):
+    """With less memory the same command works with bytes; it goes on all the same."""
     expected = solved(tmp_path / "whole", LIMITED)
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
@@ -190,15 +190,17 @@ def test_a_checkpoint_of_bits_is_none_of_bytes(tmp_path, monkeypatch):
     def run(worth: float) -> tuple[object, Summaries]:
         monkeypatch.setattr(plans, "WORTH_BITS", worth)
         with DensePass(tmp_path / "cut", LIMITED, Objective("guaranteed"), memory=1 << 32, threads=2) as one:
+            assert one.layout == ("bits" if worth else "values")
             found = one.run()
             return one.start(), found
 
     for worth in (1e9, 0.0):
         with pytest.raises(RuntimeError):
             run(worth)
+    assert {path.suffix for path in (tmp_path / "cut").iterdir()} == {".states", ".jsonl"}
     assert run(1e9) == expected
-    first, second, third = layers[:20], layers[20:40], layers[40:]
-    assert first[0] == second[0] == third[0]
+    assert len(layers) == len(set(layers)) + 2  # those that were begun when the pass was stopped
+    assert [path.name for path in (tmp_path / "cut").iterdir()] == ["layers.jsonl"]
 
 
 def test_force_takes_the_pass_where_it_is_faster(monkeypatch):

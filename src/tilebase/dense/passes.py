@@ -44,6 +44,7 @@ from tilebase.dense.executors.cuda import Cuda, device_memory
 from tilebase.dense.executors.protocol import DenseWork, Executor
 from tilebase.dense.executors.threads import Threads
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layouts import convert
 from tilebase.dense.plan import Plan
 from tilebase.dense.shared import Shared, Workers
 from tilebase.dense.tables import DenseLayer, DenseRules, Law
@@ -154,7 +155,7 @@ class DensePass:
                 summaries=summaries, files=self.keep,
             )  # fmt: skip
         since = time.perf_counter()
-        rules = DenseRules(self.index, self._pool, merge=self.objective.meaning.merge)
+        self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.meaning.merge)
         self.work.add("tables", since)
         if executor == "cuda":
             return self._with_values(Cuda(rules, self.law, self.objective))
@@ -262,8 +263,8 @@ class DensePass:
         if not self._values.have(finished):
             finished, last = {}, None
         if any(total not in finished for total in totals):
-            taken = self._take_up(last)
-            below = min(taken, default=max(totals) + 1)
+            last = self._take_up(last)
+            below = min(last.saved if last else (), default=max(totals) + 1)
             finished = {total: line for total, line in finished.items() if total >= below}
         with self._checkpoints.understood():
             self._take(finished)
@@ -272,13 +273,19 @@ class DensePass:
         self._checkpoints.rewrite(finished, last)
         return [total for total in totals if total not in finished]
 
-    def _take_up(self, last: Checkpoint | None) -> list[int]:
-        """Load the states of a checkpoint, if its files are there and its layout is this executor's."""
-        if last is None or last.layout != self.layout or not self._checkpoints.has_files(last):
-            return []
+    def _take_up(self, last: Checkpoint | None) -> Checkpoint | None:
+        """Load the states of a checkpoint, if its files are there."""
+        if last is None or not self._checkpoints.has_files(last):
+            return None
+        if last.layout != self.layout:
+            saved = {
+                total: convert(self._tables, self.folder, total, crc, last.layout)
+                for total, crc in last.saved.items()
+            }
+            last = Checkpoint(saved, self.layout)
         for total, crc in last.saved.items():
             self._layers.load(total, crc)
-        return list(last.saved)
+        return last
 
     def _take(self, finished: Lines) -> None:
         """Take up finished layers."""

@@ -23,13 +23,15 @@ from tilebase.runtime.storage import publish, storage_errors
 
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
+LAYOUTS = {"values": "states", "bits": "bits"}
+"""The ends of the names of the files that have states, by the layout of their executor."""
 READ_BYTES = 1 << 26
 """Bytes of a file that are checked at once."""
 
 
-def states_path(folder: Path, total: int) -> Path:
-    """Where a pass keeps the states of a sum."""
-    return folder / f"{total:06d}.states"
+def states_path(folder: Path, total: int, layout: str = "values") -> Path:
+    """Where a pass keeps the states of a sum, in the layout of its executor."""
+    return folder / f"{total:06d}.{LAYOUTS[layout]}"
 
 
 def checksum_of(values: Array) -> str:

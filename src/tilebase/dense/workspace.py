@@ -146,14 +146,14 @@ class InMemory(_States[L, L]):
     def load(self, total: int, crc: str) -> None:
         """Take up a checkpoint."""
         layer = self._executor.layer(Source("states", total))
-        file = self._file(states_path(self._folder, total), layer, self._work)
+        file = self._file(states_path(self._folder, total, self.layout), layer, self._work)
         file.check(crc)
         layer.load(file.read_all())
         self._states[total] = layer
 
     def save(self, total: int) -> str:
         """Write the states of a sum to a file."""
-        layer, path = self._states[total], states_path(self._folder, total)
+        layer, path = self._states[total], states_path(self._folder, total, self.layout)
         file = self._file(part_path(path), layer, DenseWork())
         with released_on_error(file):
             file.write_all(layer.data)

@@ -60,7 +60,7 @@ class Executor(Protocol[L]):
     def layout(self) -> str:
         """How `Layer.data` is ordered: "values" by rank, "bits" as matrices of bits.
 
-        A checkpoint of one layout cannot be taken up with the other.
+        A checkpoint of one layout is converted for the other (`dense.layouts`).
         """
 
     @property
