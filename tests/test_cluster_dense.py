@@ -8,7 +8,6 @@ import signal
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -25,6 +24,8 @@ from tilebase.cluster.opening import attached
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
+from tilebase.dense.pieces import Cut
+from tilebase.dense.plan import Plan
 from tilebase.dense.stores import joined_checksum
 from tilebase.errors import ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
@@ -114,8 +115,13 @@ def expected(tmp_path: Path, objectives: str = "lower:uint32") -> Tree:
 
 
 def test_the_command_solves_proves_and_forces_with_workers(
-    tmp_path: Path, workers: Workers, shared_sums: list[int], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    workers: Workers,
+    shared_sums: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setattr(shared, "SHARED_BOARDS", 18_700)  # four layers
     want = expected(tmp_path, "win,lower:uint32,guaranteed")
     cluster = ["--cluster", workers.executor.address, "-q"]
     said, shared_by = [], []
@@ -232,25 +238,29 @@ def test_a_worker_that_was_given_up_brings_no_file_back(tmp_path: Path, threads:
     assert tree(tmp_path) == before
 
 
-def test_a_worker_with_little_memory_cuts_its_batches(
+def test_a_worker_with_little_memory_does_fewer_batches_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And one with too little is refused before anything is begun."""
+    """And cuts them; one with too little is refused before anything is begun."""
     (one,) = parse_objectives("lower")
-    index = PerfectIndex(SMALL)
-    need = shared._plan_of(ThreadExecutor(1, 4 << 30), index, one, 0)
-    pieces, real = list[int](), shared.Cut.of_top
-    monkeypatch.setattr(shared.Cut, "of_top", lambda *a: counted(pieces, list(real(*a))))
-    largest = 8 * max(index.sizes().values())
-    tight = ThreadExecutor(1, OVERHEAD + need.table_bytes + 2 * largest)
-    expected = prove(SMALL, space="all")
-    assert replace(prove(SMALL, space="all", cluster=tight), seconds=0, bytes_moved=0) == replace(
-        expected, seconds=0, bytes_moved=0
-    )
+    index, plans = PerfectIndex(SMALL), list[Plan]()
+    ample = shared.worker_plan(index, one, 4 << 30, 4)
+    for spare in range(1 << 14, 1 << 20, 1 << 14):
+        with suppress(ResourceError):
+            plans.append(shared.worker_plan(index, one, ample.base + spare, 4))
+    assert {plan.at_once for plan in plans} == {1, 2, 4}
+    assert ample.at_once == 4
+    pieces, real = list[int](), Cut.of_top
+    monkeypatch.setattr(Cut, "of_top", lambda *a: counted(pieces, list(real(*a))))
+    expected = prove(SMALL, space="all").value
+    for at_once in (1, 2, 4):
+        tight = ThreadExecutor(4, next(plan.memory for plan in plans if plan.at_once == at_once))
+        assert prove(SMALL, space="all", cluster=tight).value == expected
+        tight.close()
     assert max(pieces) > 2
     with pytest.raises(ResourceError, match="in each worker process"):
         prove(SMALL, space="all", folder=tmp_path / "run", cluster=ThreadExecutor(1, OVERHEAD + 1000))
-    assert not [path for path in (tmp_path / "run").rglob("*") if path.is_file() and path.suffix == ".states"]
+    assert not list((tmp_path / "run").rglob("*.states"))
 
 
 def counted(counts: list[int], pieces: list[Any]) -> list[Any]:

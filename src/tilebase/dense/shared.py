@@ -23,10 +23,11 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
@@ -95,26 +96,37 @@ def discounted_path(folder: Path, total: int) -> Path:
 class DenseJob:
     """Does the steps of a dense pass in a worker process: a `cluster.pieces.Job`.
 
-    `plan` is for one worker process.  `summaries` and `files` say what is kept of afterstates.
+    `plan` is for one worker process with so many threads.  Batches take much memory: so many as the plan says
+    are in work at the same time, each by some of the threads.  `summaries` and `files` say what is kept of
+    afterstates.
     """
 
     def __init__(
-        self, folder: Path, game: Game, objective: Objective, plan: Plan, *, summaries: bool, files: bool
+        self,
+        folder: Path,
+        game: Game,
+        objective: Objective,
+        plan: Plan,
+        threads: int,
+        *,
+        summaries: bool,
+        files: bool,
     ) -> None:
-        self._folder, self._game, self._objective, self._plan = folder, game, objective, plan
+        self._folder, self._game, self._objective = folder, game, objective
+        self._plan, self._threads = plan, threads
         self._summaries, self._files = summaries, files
         self._lock = threading.Lock()
         self._tables: _Tables | None = None
 
     def __reduce__(self) -> Any:
-        parameters = (self._folder, self._game, self._objective, self._plan)
+        parameters = (self._folder, self._game, self._objective, self._plan, self._threads)
         return _dense_job, (*parameters, {"summaries": self._summaries, "files": self._files})
 
     def do(self, piece: Piece) -> Any:
         """Do a piece of any step: what the step finds, and the work."""
         with self._lock:
             if self._tables is None:
-                self._tables = _Tables(self._game, self._objective, self._plan)
+                self._tables = _Tables(self._game, self._objective, self._plan, self._threads)
         work, steps = DenseWork(), {"encode": self._encode, "discount": self._discount, "check": self._check}
         if piece.step in steps:
             return steps[piece.step](piece, self._tables, work), work
@@ -167,8 +179,10 @@ class DenseJob:
         return zlib.crc32(values.data), values.nbytes
 
 
-def _dense_job(folder: Path, game: Game, objective: Objective, plan: Plan, options: Any) -> DenseJob:
-    return DenseJob(folder, game, objective, plan, **options)
+def _dense_job(
+    folder: Path, game: Game, objective: Objective, plan: Plan, threads: int, options: Any
+) -> DenseJob:
+    return DenseJob(folder, game, objective, plan, threads, **options)
 
 
 def _silent(_: float) -> None:
@@ -182,26 +196,25 @@ def _keep_nothing(_: Any) -> None:
 class _Tables:
     """What a worker process has in memory for all pieces of a pass."""
 
-    def __init__(self, game: Game, objective: Objective, plan: Plan) -> None:
+    def __init__(self, game: Game, objective: Objective, plan: Plan, threads: int) -> None:
         self.index, self.law, self._plan = PerfectIndex(game), tables.make_law(game, objective), plan
-        self._pool = ThreadPoolExecutor(plan.at_once)
-        self._rules = DenseRules(self.index, self._pool, merge=objective.meaning.merge)
+        pool = ThreadPoolExecutor(threads)
+        rules = DenseRules(self.index, pool, merge=objective.meaning.merge)
+        self._free: SimpleQueue[Threads] = SimpleQueue()
+        for _ in range(plan.at_once):
+            self._free.put(Threads(rules, self.law, pool, threads // plan.at_once, largest=None))
         self._map = lru_cache(4)(self.index.layer)
         self._cut = lru_cache(1)(self._make_cut)
         self._lock = threading.Lock()
-        self._idle: list[Threads] = []
 
     @contextmanager
     def executor(self) -> Iterator[Threads]:
-        """One thread's executor."""
-        try:
-            found = self._idle.pop()
-        except IndexError:
-            found = Threads(self._rules, self.law, self._pool, 1, largest=None)
+        """Threads and memory for one batch, as soon as there are any."""
+        found = self._free.get()
         try:
             yield found
         finally:
-            self._idle.append(found)
+            self._free.put(found)
 
     def store(self, path: Path, total: int, work: DenseWork) -> DiskStore:
         """A layer of this sum in a file."""
@@ -344,10 +357,11 @@ class Workers:
         files: bool,
     ) -> None:
         self._executor, self.files = executor, files
-        self._plan = _plan_of(executor, index, objective, lowest)
+        self._plan = worker_plan(index, objective, executor.memory, executor.threads_each, lowest=lowest)
         self._job = DenseJob(
-            folder.resolve(), index.game, objective, self._plan, summaries=summaries, files=files
-        )
+            folder.resolve(), index.game, objective, self._plan, executor.threads_each, summaries=summaries,
+            files=files,
+        )  # fmt: skip
 
     def map(self, pieces: Sequence[Piece]) -> Iterator[tuple[Any, DenseWork]]:
         """What pieces find and what they cost, in order.  Raises what a worker raises."""
@@ -355,9 +369,9 @@ class Workers:
             yield from results
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
-        """The batches of a layer: enough for all threads."""
-        parts = max(1, min(PIECES * self._executor.threads, index.sizes()[total] // LEAST_BOARDS))
-        return replace(self._plan, parts=parts).cut(index, total)
+        """The batches of a layer: enough for all workers."""
+        at_once = self._executor.threads * self._plan.at_once // self._executor.threads_each
+        return cut_for(self._plan, index, total, at_once)
 
     def ranges(self, size: int, piece: Callable[[int, int], Piece]) -> list[Piece]:
         """Pieces of whole chunks, small enough for memory."""
@@ -367,16 +381,26 @@ class Workers:
         return [piece(at, min(at + width, size)) for at in range(0, size, width)]
 
 
-def _plan_of(executor: Executor, index: PerfectIndex, objective: Objective, lowest: int) -> Plan:
-    """The plan of a worker process.  Raises `ResourceError`."""
-    try:
-        return Plan.of(
-            index, objective, executor.memory, executor.threads_each, lowest=lowest, bits=False, files=True,
-            at_once=executor.threads_each,
-        )  # fmt: skip
-    except ResourceError as error:
-        raise ResourceError(
-            f"all boards of {index.game} need more than {byte_text(executor.memory)} of memory in each "
-            "worker process, even in batches: start fewer workers on a machine, or choose a smaller type of "
-            "value"
-        ) from error
+def cut_for(plan: Plan, index: PerfectIndex, total: int, at_once: int) -> Cut:
+    """The batches of a layer if all workers together do so many at the same time."""
+    parts = max(1, min(PIECES * at_once, int(index.by_halves.boards(total).sum()) // LEAST_BOARDS))
+    return replace(plan, parts=parts).cut(index, total)
+
+
+def worker_plan(
+    index: PerfectIndex, objective: Objective, memory: int, threads: int, *, lowest: int = 0
+) -> Plan:
+    """The plan of a worker process: as many batches at the same time as fit.  Raises `ResourceError`."""
+    at_once = threads
+    with suppress(ResourceError):  # the tables do not fit
+        while at_once:
+            plan = Plan.outline(
+                index, objective, memory, threads, lowest=lowest, bits=False, files=True, at_once=at_once
+            )
+            if plan.can_be_cut(index, memory, lowest):
+                return plan
+            at_once //= 2
+    raise ResourceError(
+        f"all boards of {index.game} need more than {byte_text(memory)} of memory in each worker process, "
+        "even in batches: start fewer workers on a machine, or choose a smaller type of value"
+    )
