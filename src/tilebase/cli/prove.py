@@ -15,6 +15,7 @@ from tilebase.cli.options import (
     GameOptions,
     GoalArgument,
     MemoryOption,
+    PlanOption,
     QuietOption,
     ShapeOrGoal,
     StatsOption,
@@ -23,7 +24,7 @@ from tilebase.cli.options import (
     make_game,
     parse_bytes,
 )
-from tilebase.cli.output import signature, write_document
+from tilebase.cli.output import signature, write_document, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives.objective import Objective
@@ -62,6 +63,7 @@ def prove(
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
     cluster: ClusterOption = None,
+    plan: PlanOption = False,
     stats: StatsOption = False,
     anyway: AnywayOption = False,
     quiet: QuietOption = False,
@@ -77,6 +79,13 @@ def prove(
     tilebase prove 3x3 1024 --direction upper
     """
     question = make_game(shape, goal, game)
+    if plan:
+        from tilebase.dense import scale
+
+        chosen = space or ("reachable" if question.limits is None else "all")
+        rows = scale.plan(question, [Objective(direction, dtype)], chosen, summaries=False)
+        write_rows(rows, rows, "table", None)
+        return 0
     label = Objective(direction, dtype).label
     name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{label}"
     if record is not None:

@@ -234,8 +234,6 @@ class Machine:
         Bytes per second from and to its disks.
     measured:
         Whether the rate was measured.
-    count:
-        How many share the work, by blocks of boards.
     """
 
     name: str
@@ -244,17 +242,15 @@ class Machine:
     rate: float | None
     disk_rate: float
     measured: bool
-    count: int = 1
 
 
 def machines(memory: int | None = None) -> tuple[Machine, ...]:
-    """This machine, one H200, and a cluster of sixteen servers."""
+    """This machine, and one H200; `dense.scale` is for several machines."""
     threads = len(os.sched_getaffinity(0))
     here = available_memory() * 3 // 4 if memory is None else memory
     return (
         Machine(f"this machine, {threads} threads", here, threads, None, DISK_RATE, True),
         Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
-        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96, None, 6e9, False, 16),
     )
 
 
@@ -262,17 +258,14 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
     """What a machine would need: a row of a table."""
     row: dict[str, Any] = {"machine": machine.name}
     try:
-        plan = Plan.of(
-            index, objective, machine.memory * machine.count, machine.threads * machine.count,
-            bits=machine.rate is None,
-        )  # fmt: skip
+        plan = Plan.of(index, objective, machine.memory, machine.threads, bits=machine.rate is None)
     except ResourceError as error:
         return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
-    work = plan.boards / ((machine.rate or plan.rate * machine.threads) * machine.count)
-    moved = plan.moved_bytes / (machine.disk_rate * machine.count)
+    work = plan.boards / (machine.rate or plan.rate * machine.threads)
+    moved = plan.moved_bytes / machine.disk_rate
     seconds = max(work, moved)
     return row | {
-        "memory": byte_text(min(plan.whole_bytes, machine.memory * machine.count)),
+        "memory": byte_text(min(plan.whole_bytes, machine.memory)),
         "disk": byte_text(plan.disk_bytes),
         "moved": byte_text(plan.moved_bytes),
         "time": duration(seconds, 3) + ("" if machine.measured else " (estimated rate)"),
@@ -295,7 +288,7 @@ def rows(game: Game, objective: Objective, memory: int | None = None) -> list[di
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
     sizes = boards_by_sum(game)
     together = objective.value_bytes * max(layers_together(sizes).values())
-    rate = (machine.rate or THREAD_RATE * machine.threads) * machine.count
+    rate = machine.rate or THREAD_RATE * machine.threads
     return {
         "machine": machine.name,
         "memory": f"{byte_text(together)}, or batches",
