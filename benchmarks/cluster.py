@@ -6,7 +6,7 @@
 Goals: 5 ms for a piece, so that 100,000 pieces take five minutes where a core is free for the scheduler, and
 20 MiB by which the scheduler grows after the first thousand.  Then 4x4 to 32 is counted up to sum 74: the
 ratio of the CPU seconds with two local workers to those of two threads is the constant `COUNT` of
-`counting.scale`.  A bound of 3x4 over all 607 million boards gives `SHARED_SECONDS` of `dense.scale`: the
+`counting.scale`.  A bound of 3x4 over all 207 million boards gives `SHARED_SECONDS` of `dense.scale`: the
 CPU seconds per board that two workers take more than two threads whose layers are in memory.  The start of
 the workers is not counted.
 """
@@ -31,7 +31,7 @@ from tilebase.dense.index import PerfectIndex
 PIECE_GOAL, MEMORY_GOAL = 5e-3, 20 << 20
 PIECES, ALL_PIECES, FIRST = 10_000, 100_000, 1000
 UP_TO = 74
-LIMITS = "32,32,32,16/32,32,16,16/16,16,16,16"
+LIMITS = "32,32,32,16/32,16,16,16/8,8,8,8"
 
 
 def scheduler_bytes(executor: DaskExecutor) -> int:
@@ -100,7 +100,7 @@ def proved(executor: DaskExecutor) -> None:
     game = Game("3x4", 64, limits=LIMITS, start="empty")
     pids = list(executor._client.run(os.getpid).values())
     boards = sum(PerfectIndex(game).sizes().values())
-    shared.SHARED_BOARDS, shared.LEAST_BOARDS = 1 << 20, 1 << 17
+    shared.SHARED_BOARDS, shared.LEAST_BOARDS = 1 << 20, 1 << 18
 
     def prove_with(cluster: DaskExecutor | None) -> None:
         prove(game, dtype="uint32", space="all", threads=2, cluster=cluster)

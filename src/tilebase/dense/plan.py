@@ -152,7 +152,8 @@ class Plan:
 
         Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
         Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  With
-        `files` layers go through files even if they fit, `at_once` batches at the same time.  Raises
+        `files` layers go through files even if they fit, `at_once` batches at the same time, and the states
+        after rows have a file of their own (`dense.shared`).  Raises
         `ResourceError` if the tables do not fit.
         """
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
@@ -176,7 +177,7 @@ class Plan:
         boards = sum(sizes.values())
         return cls(
             boards, max(sizes.values()), size, tables, whole, memory, batched,
-            together if batched else 0, 8 * size * boards if batched else 0, at_once=at_once,
+            together + size * max(sizes.values()) * files if batched else 0, 8 * size * boards if batched else 0, at_once=at_once,
         )  # fmt: skip
 
     @classmethod
