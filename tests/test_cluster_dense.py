@@ -36,6 +36,7 @@ from tilebase.questions.force import force
 from tilebase.questions.prove import prove
 from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD
+from tilebase.tables.verify import verify_table
 
 SMALL = Game("2x4", 32, start="empty")
 MOVING = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
@@ -191,7 +192,7 @@ def test_a_run_goes_on_with_and_without_workers(
         ("check", StorageError),
     ],
 )
-def test_a_step_that_fails_leaves_no_file(
+def test_after_a_step_that_failed_the_run_goes_on(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     threads: ThreadExecutor,
@@ -208,11 +209,14 @@ def test_a_step_that_fails_leaves_no_file(
         return found
 
     monkeypatch.setattr(shared.DenseJob, "do", fail)
+    options: dict[str, Any] = {"discount": "0.9", "space": "all"}
     with pytest.raises(error):
-        solve(SMALL, "lower:uint16", discount="0.9", space="all", table=tmp_path, cluster=threads)
+        solve(SMALL, "lower:uint16", table=tmp_path / "table", cluster=threads, **options)
     assert not list(tmp_path.rglob(".*"))
     assert begun[-1] == step
-    assert list(tmp_path.rglob("*.states"))
+    alone = solve(SMALL, "lower:uint16", folder=tmp_path / "alone", **options)
+    assert solve(SMALL, "lower:uint16", table=tmp_path / "table", **options) == alone
+    assert verify_table(tmp_path / "table", sample=50).wrong == ()
 
 
 def test_a_worker_that_was_given_up_brings_no_file_back(tmp_path: Path, threads: ThreadExecutor) -> None:
