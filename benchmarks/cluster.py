@@ -6,9 +6,9 @@
 Goals: 5 ms for a piece, so that 100,000 pieces take five minutes where a core is free for the scheduler, and
 20 MiB by which the scheduler grows after the first thousand.  Then 4x4 to 32 is counted up to sum 74: the
 ratio of the CPU seconds with two local workers to those of two threads is the constant `COUNT` of
-`counting.scale`.  A bound of 3x4 over all 207 million boards gives `SHARED_SECONDS` of `dense.scale`: the
-CPU seconds per board that two workers take more than two threads whose layers are in memory.  The start of
-the workers is not counted.
+`counting.scale`.  A bound of 3x4 over all 207 million boards gives `SHARED_SECONDS` of `dense.scale`:
+the CPU seconds per board that its pieces take more than a pass in memory, with one thread of this process.
+The start of the workers is not counted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 
 from tilebase import Game, count, prove
 from tilebase.cluster.dask import DaskExecutor
+from tilebase.cluster.executors import ThreadExecutor
 from tilebase.cluster.opening import attached, executor_of
 from tilebase.cluster.pieces import IdleJob, Piece
 from tilebase.dense import shared
@@ -95,25 +96,26 @@ def counted(executor: DaskExecutor) -> None:
     )
 
 
-def proved(executor: DaskExecutor) -> None:
-    """Prove a bound over all boards with two threads and with two workers, one after the other."""
+def proved() -> None:
+    """Prove a bound over all boards in memory, and in the pieces of workers, one after the other."""
     game = Game("3x4", 64, limits=LIMITS, start="empty")
-    pids = list(executor._client.run(os.getpid).values())
     boards = sum(PerfectIndex(game).sizes().values())
     shared.SHARED_BOARDS, shared.LEAST_BOARDS = 1 << 20, 1 << 18
+    pieces = ThreadExecutor(1, 4 << 30)
 
-    def prove_with(cluster: DaskExecutor | None) -> None:
-        prove(game, dtype="uint32", space="all", threads=2, cluster=cluster)
+    def alone() -> None:
+        prove(game, dtype="uint32", space="all", threads=1)
 
-    prove_with(executor)  # workers import and compile
-    times = [
-        (cpu_seconds(lambda: prove_with(None), []), cpu_seconds(lambda: prove_with(executor), pids))
-        for _ in range(2)
-    ]
+    def cut() -> None:
+        prove(game, dtype="uint32", space="all", threads=1, cluster=pieces)
+
+    alone()  # compiles
+    times = [(cpu_seconds(alone, []), cpu_seconds(cut, [])) for _ in range(2)]
+    pieces.close()
     one, two = (min(column) for column in zip(*times, strict=True))
     print(
-        f"prove 3x4 64 within limits, {boards:,} boards: {one:.1f} CPU s with threads, {two:.1f} with "
-        f"workers, {1e9 * (two - one) / boards:.1f} ns per board more"
+        f"prove 3x4 64 within limits, {boards:,} boards: {one:.1f} CPU s in memory, {two:.1f} in pieces, "
+        f"{1e9 * (two - one) / boards:.1f} ns per board more"
     )
 
 
@@ -124,7 +126,7 @@ def main(*, every: bool) -> int:
         with tempfile.TemporaryDirectory() as folder:
             reached = idle_pieces(executor, Path(folder), ALL_PIECES if every else PIECES)
         counted(executor)
-        proved(executor)
+        proved()
     finally:
         executor.close()
     return 0 if reached else 1

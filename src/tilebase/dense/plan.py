@@ -174,10 +174,11 @@ class Plan:
         together = size * max(layers_together(sizes).values())
         whole = together + tables + OVERHEAD
         batched = files or whole > memory
-        boards = sum(sizes.values())
+        boards, largest = sum(sizes.values()), max(sizes.values())
+        disk = together + (size * largest if files else 0)
         return cls(
-            boards, max(sizes.values()), size, tables, whole, memory, batched,
-            together + size * max(sizes.values()) * files if batched else 0, 8 * size * boards if batched else 0, at_once=at_once,
+            boards, largest, size, tables, whole, memory, batched, disk if batched else 0,
+            8 * size * boards if batched else 0, at_once=at_once,
         )  # fmt: skip
 
     @classmethod
