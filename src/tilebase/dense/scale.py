@@ -36,7 +36,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.pieces import Blocks, Cut, Step
 from tilebase.dense.plan import NO_BOUND, Plan
 from tilebase.dense.tables import check_index, discounts_states
-from tilebase.errors import ResourceError
+from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -206,6 +206,8 @@ def plan(
 
     Raises `UsageError` or `ResourceError` if there cannot be such a pass.
     """
+    if space not in ("reachable", "all", "auto"):
+        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto")
     for one in objectives:
         one.check(game)
     if space != "all":

@@ -6,8 +6,8 @@ The implementers are
     bits.Bits           Boolean values, 64 boards at a time, on all threads
     cuda.Cuda           values on a CUDA device, one thread per board
 
-Workers on other machines use `threads.Threads` (`dense.shared`): a `Piece` is a plain value that names what is
-read and written.
+Workers on other machines use `threads.Threads` (`dense.shared`): a `Piece` is a plain value that names what
+is read and written.
 """
 
 from __future__ import annotations
