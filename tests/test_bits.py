@@ -31,6 +31,7 @@ from tilebase.questions import force as forcing
 from tilebase.runtime.resources import OVERHEAD
 
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
+SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 Summaries = dict[int, LayerSummary | None]
 
 
@@ -69,7 +70,7 @@ def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> 
             pattern="8,*,*/*,*,*/*,8,*",
             horizon=46,
         ),
-        Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26),
+        SEVERAL,
         Game("3x3", 8, masks=".xx/.../...|.../x../x..", start="after 0,x,x/0,0,0/0,2,0", horizon=20),
         Game("2x3x2", 16, limits="8,8,8,4,4,4/8,8,8,4,4,4", start="empty"),
     ],
@@ -180,25 +181,28 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch):
     assert len(layers) == len(set(layers)) + 2
 
 
-def test_a_checkpoint_of_bits_is_none_of_bytes(tmp_path, monkeypatch):
-    """With less memory the same command works with bytes, and begins anew."""
-    expected = solved(tmp_path / "whole", LIMITED)
+@pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40)), (SEVERAL, (4, 8))])
+def test_a_checkpoint_of_bits_goes_on_as_bytes_and_back(tmp_path, monkeypatch, game, stops):
+    """With less memory the same command works with bytes; it goes on all the same."""
+    expected = solved(tmp_path / "whole", game)
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", 0.0)
-    layers = stop_at(monkeypatch, (20, 40), RuntimeError)
+    layers = stop_at(monkeypatch, stops, RuntimeError)
 
     def run(worth: float) -> tuple[object, Summaries]:
         monkeypatch.setattr(plans, "WORTH_BITS", worth)
-        with DensePass(tmp_path / "cut", LIMITED, Objective("guaranteed"), memory=1 << 32, threads=2) as one:
+        with DensePass(tmp_path / "cut", game, Objective("guaranteed"), memory=1 << 32, threads=2) as one:
+            assert one.layout == ("bits" if worth else "values")
             found = one.run()
             return one.start(), found
 
     for worth in (1e9, 0.0):
         with pytest.raises(RuntimeError):
             run(worth)
+    assert {path.suffix for path in (tmp_path / "cut").iterdir()} == {".states", ".jsonl"}
     assert run(1e9) == expected
-    first, second, third = layers[:20], layers[20:40], layers[40:]
-    assert first[0] == second[0] == third[0]
+    assert len(layers) == len(set(layers)) + 2  # those that were begun when the pass was stopped
+    assert [path.name for path in (tmp_path / "cut").iterdir()] == ["layers.jsonl"]
 
 
 def test_force_takes_the_pass_where_it_is_faster(monkeypatch):

@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,10 +21,10 @@ import pytest
 pytest.importorskip("distributed")
 
 import tilebase.cluster.dask as over_dask
+from clustering import Tree, Workers, start_workers, tree, when_layer_begins
 from tilebase import _version
 from tilebase.cli import main
 from tilebase.cluster import local
-from tilebase.cluster.dask import DaskExecutor
 from tilebase.cluster.executors import Executor, ThreadExecutor
 from tilebase.cluster.opening import attached, executor_of, open_cluster
 from tilebase.cluster.pieces import IdleJob, Piece, written
@@ -42,7 +41,6 @@ from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.forward import Work
 from tilebase.sparse.maps import Layouts
 
-Tree = dict[str, bytes]
 SMALL = Game("3x3", 64)
 
 
@@ -54,33 +52,6 @@ def _share_small_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_forward, "LEAST_RANKS", 1)
     monkeypatch.setattr(shared_forward, "LEAST_CHUNKS", 1)
     monkeypatch.setattr(shared_forward, "PIECES", 2)
-
-
-@dataclass
-class Workers:
-    """Two worker processes, and what tests do to them."""
-
-    executor: DaskExecutor
-    end: Callable[[], None]
-
-    @property
-    def pids(self) -> dict[str, int]:
-        """The process of each worker, by its address."""
-        found: dict[str, int] = self.executor._client.run(os.getpid, on_error="ignore")
-        return found
-
-    def tell(self, code: str) -> None:
-        """Let one worker execute Python."""
-        self.executor._client.run(exec, code, {}, workers=[next(iter(self.pids))])
-
-
-def start_workers(silent: float = local.SILENT_SECONDS) -> Workers:
-    address, end = local.start(2, silent)
-    try:
-        return Workers(DaskExecutor(address), end)
-    except BaseException:
-        end()
-        raise
 
 
 @pytest.fixture(scope="module")
@@ -96,15 +67,6 @@ def threads() -> Iterator[ThreadExecutor]:
     found = ThreadExecutor(2, 4 << 30)
     yield found
     found.close()
-
-
-def tree(folder: Path) -> Tree:
-    """All files below a folder, but not the lock."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "lock"
-    }
 
 
 def noting(real: Callable[..., Any], sums: list[int]) -> Callable[..., Any]:
@@ -234,22 +196,6 @@ def test_workers_verify_all_values(
 
 
 # -- what happens to workers ---------------------------------------------------------------------
-
-
-def when_layer_begins(
-    monkeypatch: pytest.MonkeyPatch, wanted: Callable[[int], bool], act: Callable[[], None]
-) -> None:
-    """Let something happen while the layers of some sums are solved by workers."""
-    real = DaskExecutor.map
-
-    def begin(self: DaskExecutor, job: Any, pieces: Any) -> Any:
-        pieces = list(pieces)
-        for number, result in enumerate(real(self, job, pieces)):
-            if not number and wanted(pieces[0].total):
-                act()
-            yield result
-
-    monkeypatch.setattr(DaskExecutor, "map", begin)
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(100, marks=pytest.mark.slow)])

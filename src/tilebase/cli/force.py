@@ -16,12 +16,14 @@ from cyclopts import App, Parameter
 from tilebase.cli.options import (
     DEFAULT_FORCED,
     AnywayOption,
+    ClusterOption,
     ForcedOptions,
     FormatOption,
     LimitsOption,
     MemoryOption,
     OutputOption,
     PatternOption,
+    PlanOption,
     QuietOption,
     ShapeArgument,
     ShapeOrGoal,
@@ -42,6 +44,7 @@ from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.notation import four_of
+from tilebase.objectives.objective import Objective
 
 if TYPE_CHECKING:
     from tilebase.files.work_folders import WorkFolder
@@ -77,6 +80,8 @@ def decide(
     work: WorkOption = None,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
+    plan: PlanOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     anyway: AnywayOption = False,
@@ -99,6 +104,14 @@ def decide(
     chosen = choose_format(form, output)
     if certificate is not None and output is not None and certificate.absolute() == output.absolute():
         raise UsageError(f"{output} cannot be both the certificate and the answer: name two files")
+    if plan:
+        from tilebase.dense import scale
+
+        if engine not in ("dense", "reachable"):
+            raise UsageError("--plan is for the passes: choose the engine dense or reachable")
+        rows = scale.plan(question, [Objective("guaranteed")], "all" if engine == "dense" else engine)
+        write_rows(rows, rows, chosen, output)
+        return 0
     options = _common(budget, memory, threads)
     prepare_kernels()
     from tilebase.questions.force import force as ask
@@ -107,7 +120,7 @@ def decide(
         with counting_progress(quiet=quiet) as progress:
             answer = ask(
                 question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
-                anyway=anyway, progress=progress, **options,
+                anyway=anyway, cluster=cluster, progress=progress, **options,
             )  # fmt: skip
         _print_answer(answer, chosen, output, certificate)
         if answer.forced is None:

@@ -11,9 +11,11 @@ from cyclopts import Parameter
 from tilebase.cli.options import (
     DEFAULT_GAME,
     AnywayOption,
+    ClusterOption,
     GameOptions,
     GoalArgument,
     MemoryOption,
+    PlanOption,
     QuietOption,
     ShapeOrGoal,
     StatsOption,
@@ -22,7 +24,7 @@ from tilebase.cli.options import (
     make_game,
     parse_bytes,
 )
-from tilebase.cli.output import signature, write_document
+from tilebase.cli.output import signature, write_document, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives.objective import Objective
@@ -60,6 +62,8 @@ def prove(
     work: WorkOption = None,
     memory: MemoryOption = None,
     threads: ThreadsOption = None,
+    cluster: ClusterOption = None,
+    plan: PlanOption = False,
     stats: StatsOption = False,
     anyway: AnywayOption = False,
     quiet: QuietOption = False,
@@ -75,6 +79,13 @@ def prove(
     tilebase prove 3x3 1024 --direction upper
     """
     question = make_game(shape, goal, game)
+    if plan:
+        from tilebase.dense import scale
+
+        chosen = space or ("reachable" if question.limits is None else "all")
+        rows = scale.plan(question, [Objective(direction, dtype)], chosen, summaries=False)
+        write_rows(rows, rows, "table", None)
+        return 0
     label = Objective(direction, dtype).label
     name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{label}"
     if record is not None:
@@ -88,7 +99,7 @@ def prove(
             found = engine.prove(
                 question, direction=direction, dtype=dtype, precision=precision, space=space,
                 folder=folder.path, memory=parse_bytes(memory), threads=threads, executor=executor,
-                anyway=anyway, progress=progress, work=_print_work if stats else None,
+                anyway=anyway, cluster=cluster, progress=progress, work=_print_work if stats else None,
             )  # fmt: skip
         print(found.statement, signature())
         if record is not None:

@@ -114,9 +114,9 @@ def solve(
     chosen = choose_format(form, save)
     objectives = parse_objectives(objective, discount)
     if plan:
-        from tilebase.counting import scale
+        from tilebase.dense import scale
 
-        rows = scale.plan(question, objectives)
+        rows = scale.plan(question, objectives, space or "reachable", keep=table is not None)
         write_rows(rows, rows, chosen, save)
         return 0
     within = space or ("auto" if question.masks else "reachable")

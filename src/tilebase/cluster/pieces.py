@@ -2,7 +2,9 @@
 
 A piece names the files that it reads and the file that it writes.  The file gets its name when it is
 complete, and the same piece always writes the same bytes.  So a piece of a lost worker is simply done
-again, even if the lost worker turns out to be only slow and writes the file a second time.
+again, even if the lost worker turns out to be only slow and writes the file a second time.  Pieces of a
+pass over all boards instead write ranges of files that are there already (`dense.shared`): again the same
+bytes.
 
 A *job* does the pieces of one pass.  It is sent to each worker process once and stays there: so it may keep
 in memory what several pieces need, as the values of the layers above.

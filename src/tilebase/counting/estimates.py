@@ -232,7 +232,7 @@ def passing(
         bits = one.dtype == "bit" and not value_bytes and not keep and together // 6 + OVERHEAD < memory
         size = value_bytes or max(1.0, one.value_bytes)
         batched = not bits and size * together + OVERHEAD > memory
-        work = boards / (threads * (BITS_RATE if bits else _values_rate(game)))
+        work = boards / (threads * (BITS_RATE if bits else values_rate(game)))
         seconds += max(work, 8 * size * boards / DISK_RATE if batched else 0.0)
         disk = max(disk, size * together if batched else 0.0)
     if keep:
@@ -240,7 +240,7 @@ def passing(
     return Estimate(task, game, boards, boards, "boards", seconds, threads, OVERHEAD, disk)
 
 
-def _values_rate(game: Game) -> float:
+def values_rate(game: Game) -> float:
     """Boards per second and thread of a pass over all boards, without bits."""
     return (THREAD_RATE, MASKED_RATE, SEVERAL_RATE)[min(len(game.masks), 2)]
 

@@ -7,13 +7,13 @@ deleted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilebase.dense.stores import states_path
+from tilebase.dense.stores import LAYOUTS, states_path
 from tilebase.errors import CorruptError
 from tilebase.files.run import Journal
 from tilebase.game.game import Game
@@ -42,7 +42,10 @@ class Checkpoint:
     def parse(cls, line: Mapping[str, Any]) -> Checkpoint:
         """From its line in the journal, which anybody may have written."""
         saved = {int(total): text(crc, "a checksum") for total, crc in line["saved"].items()}
-        return cls(saved, line.get("layout", "values"))
+        layout = line.get("layout", "values")
+        if layout not in LAYOUTS:
+            raise CorruptError(f"its layout {layout!r} does not exist")
+        return cls(saved, layout)
 
     @property
     def line(self) -> dict[str, Any]:
@@ -87,7 +90,10 @@ class Checkpoints:
 
     def has_files(self, checkpoint: Checkpoint) -> bool:
         """Whether the files of a checkpoint are there."""
-        return all(states_path(self.folder, total).exists() for total in checkpoint.saved)
+        return all(path.exists() for path in self._files(checkpoint))
+
+    def _files(self, checkpoint: Checkpoint) -> set[Path]:
+        return {states_path(self.folder, total, checkpoint.layout) for total in checkpoint.saved}
 
     def rewrite(self, finished: Lines, checkpoint: Checkpoint | None) -> None:
         """Let the journal have these lines only."""
@@ -100,11 +106,17 @@ class Checkpoints:
     def declare(self, checkpoint: Checkpoint) -> None:
         """Let a pass go on from these states, whose files last, and delete older ones."""
         self.journal.append(checkpoint.line, durable=True)
-        self.clean(checkpoint.saved)
+        self._clean(self._files(checkpoint))
 
-    def clean(self, keep: Iterable[int] = ()) -> None:
-        """Delete the states of other sums."""
-        kept = {states_path(self.folder, total) for total in keep}
-        for old in self.folder.glob("*.states"):
-            if old not in kept:
+    def complete(self) -> None:
+        """The pass is finished: the journal keeps the layers, and no states are needed."""
+        finished, checkpoint = self.read()
+        if checkpoint is not None:
+            self.rewrite(finished, None)
+        self._clean(set())
+
+    def _clean(self, keep: set[Path]) -> None:
+        """Delete other states."""
+        for ending in LAYOUTS.values():
+            for old in set(self.folder.glob(f"*.{ending}")) - keep:
                 old.unlink()

@@ -46,7 +46,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from operator import index
 from typing import Any
@@ -323,6 +323,11 @@ class PerfectIndex:
         sizes *= self._boards
         return sizes
 
+    @cached_property
+    def by_halves(self) -> BlockSums:
+        """The boards of layers by the sums of two halves."""
+        return BlockSums(self)
+
     def rank(self, board: Sequence[int]) -> int:
         """The rank of a board among those of its sum.
 
@@ -365,6 +370,31 @@ class PerfectIndex:
     def boards(self, total: int) -> Iterator[Cells]:
         """The boards of a sum in the order of their ranks."""
         return (self.unrank(total, rank) for rank in range(self.layer(total).size))
+
+
+class BlockSums:
+    """The boards of layers by the sums of the top half and of the left half.
+
+    Attributes
+    ----------
+    tops, lefts:
+        int64[...]: the sums that the top half and the left half can have, ascending.
+    """
+
+    def __init__(self, index: PerfectIndex) -> None:
+        self._index = index
+        self.tops, at_top = np.unique(index.top, return_inverse=True)
+        self.lefts, at_left = np.unique(index.left, return_inverse=True)
+        # Of each block in the order of ranks: the entry of a table that it counts for.
+        self._entries = (at_top * len(self.lefts) + at_left).astype(np.int32)
+        self.boards = lru_cache(maxsize=4)(self._boards)
+
+    def _boards(self, total: int) -> Array:
+        """int64[top, left]: the boards of a sum."""
+        size = len(self.tops) * len(self.lefts)
+        counts = np.bincount(self._entries, weights=self._index.block_sizes(total), minlength=size)
+        found: Array = counts.astype(np.int64).reshape(len(self.tops), len(self.lefts))
+        return found
 
 
 def _added(first: Array, second: Array) -> Array:

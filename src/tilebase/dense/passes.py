@@ -36,6 +36,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
+from tilebase.cluster.executors import Executor as ClusterExecutor
 from tilebase.dense import tables as layers
 from tilebase.dense.checkpoints import Checkpoint, Checkpoints, Lines
 from tilebase.dense.executors.bits import Bits
@@ -43,10 +44,12 @@ from tilebase.dense.executors.cuda import Cuda, device_memory
 from tilebase.dense.executors.protocol import DenseWork, Executor
 from tilebase.dense.executors.threads import Threads
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.layouts import convert
 from tilebase.dense.plan import Plan
+from tilebase.dense.shared import Shared, Workers
 from tilebase.dense.tables import DenseLayer, DenseRules, Law
 from tilebase.dense.values import KeptValues
-from tilebase.dense.workspace import InFiles, InMemory, Workspace
+from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
@@ -74,6 +77,8 @@ class DensePass:
     A query of another type brings its own `law`, stays within the sums from `lowest` to `highest`, above
     which nothing is worth anything, and has a `callback` called with the sum and the states of each layer:
     what it returns, plain JSON values, is in `seen`.  All layers must fit into memory then.
+
+    With `cluster`, its workers, to which the folder is attached, do the large layers (`dense.shared`).
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class DensePass:
         highest: int | None = None,
         down_to: int | None = None,
         callback: Callable[[int, DenseLayer], Any] | None = None,
+        cluster: ClusterExecutor | None = None,
     ) -> None:
         self.folder, self.game, self.objective = folder, game, objective
         self.memory, self.keep = memory, keep
@@ -106,10 +112,16 @@ class DensePass:
         self.work = DenseWork()
         if executor == "cuda":
             self.memory = min(memory, device_memory() or memory)
-        self._plan = Plan.of(
-            self.index, objective, self.memory, threads, value_bytes=self.law.dtype.itemsize,
-            lowest=self._last, highest=highest, bits=law is None and not keep and executor == "threads",
-        )  # fmt: skip
+        self._cluster = cluster
+        options: dict[str, Any] = {"value_bytes": self.law.dtype.itemsize, "lowest": self._last}
+        if cluster is None:
+            self._plan = Plan.of(
+                self.index, objective, self.memory, threads, highest=highest,
+                bits=law is None and not keep and executor == "threads", **options,
+            )  # fmt: skip
+        else:  # small layers fit into any memory that the tables fit into
+            options |= {"bits": False, "files": True}
+            self._plan = Plan.outline(self.index, objective, self.memory, threads, **options)
         if callback is not None and self._plan.batched:
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
@@ -117,7 +129,7 @@ class DensePass:
             )
         self._pool = ThreadPoolExecutor(threads)
         try:
-            self._layers = self._make_layers(executor, threads)
+            self._layers = self._make_layers(executor, threads, summaries=summaries)
         except BaseException:
             self._pool.shutdown()
             raise
@@ -134,27 +146,41 @@ class DensePass:
         self.starts: dict[Cells, Number] = {}
         self.seen: dict[int, Any] = {}
 
-    def _make_layers(self, executor: str, threads: int) -> Workspace:
+    def _make_layers(self, executor: str, threads: int, *, summaries: bool) -> Workspace:
         """The layers, in memory or in files, with the executor that works them."""
+        workers = None
+        if self._cluster is not None:
+            workers = Workers(
+                self._cluster, self.folder, self.index, self.objective, lowest=self._last,
+                summaries=summaries, files=self.keep,
+            )  # fmt: skip
         since = time.perf_counter()
-        rules = DenseRules(self.index, self._pool, merge=self.objective.meaning.merge)
+        self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.meaning.merge)
         self.work.add("tables", since)
         if executor == "cuda":
             return self._with_values(Cuda(rules, self.law, self.objective))
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, threads, self._plan.words)
-            return InMemory(bits, self.index, self.folder, self._above, self.work)
+            return InMemory(bits, self.index, self.folder, self._rules, self.work)
         largest = None if self._plan.batched else self._plan.largest
-        return self._with_values(Threads(rules, self.law, self._pool, threads, largest=largest))
+        here = Threads(rules, self.law, self._pool, threads, largest=largest)
+        if workers is not None:
+            return Shared(here, self.index, self._plan, self.folder, self._rules, self.work, workers)
+        return self._with_values(here)
 
     def _with_values(self, executor: Executor[D]) -> Workspace:
         if self._plan.batched:
-            return InFiles(executor, self.index, self._plan, self.folder, self._above, self.work)
-        return InMemory(executor, self.index, self.folder, self._above, self.work)
+            return InFiles(executor, self.index, self._plan, self.folder, self._rules, self.work)
+        return InMemory(executor, self.index, self.folder, self._rules, self.work)
 
-    def _above(self, total: int) -> Any:
-        """The value of the states of a sum that is not solved, without what slides add."""
-        return self.law.won if self.game.reached(total) and self.objective.is_win else self.law.none
+    @property
+    def _rules(self) -> StateRules:
+        """What the layers need to know of the objective."""
+        game, objective, law = self.game, self.objective, self.law
+        return StateRules(
+            partial(layers.value_above, game, objective, law),
+            partial(layers.discounted, objective, most=law.won),
+        )
 
     def _identity(self) -> dict[str, Any]:
         """The query that the journal belongs to; the folder's name identifies a special `law`."""
@@ -221,7 +247,7 @@ class DensePass:
             self._keep_for_later(last)
             raise
         if self.complete:
-            self._checkpoints.clean()
+            self._checkpoints.complete()
         else:
             self._keep_for_later(last)
         return self.found
@@ -237,8 +263,8 @@ class DensePass:
         if not self._values.have(finished):
             finished, last = {}, None
         if any(total not in finished for total in totals):
-            taken = self._take_up(last)
-            below = min(taken, default=max(totals) + 1)
+            last = self._take_up(last)
+            below = min(last.saved if last else (), default=max(totals) + 1)
             finished = {total: line for total, line in finished.items() if total >= below}
         with self._checkpoints.understood():
             self._take(finished)
@@ -247,13 +273,19 @@ class DensePass:
         self._checkpoints.rewrite(finished, last)
         return [total for total in totals if total not in finished]
 
-    def _take_up(self, last: Checkpoint | None) -> list[int]:
-        """Load the states of a checkpoint, if its files are there and its layout is this executor's."""
-        if last is None or last.layout != self.layout or not self._checkpoints.has_files(last):
-            return []
+    def _take_up(self, last: Checkpoint | None) -> Checkpoint | None:
+        """Load the states of a checkpoint, if its files are there."""
+        if last is None or not self._checkpoints.has_files(last):
+            return None
+        if last.layout != self.layout:
+            saved = {
+                total: convert(self._tables, self.folder, total, crc, last.layout)
+                for total, crc in last.saved.items()
+            }
+            last = Checkpoint(saved, self.layout)
         for total, crc in last.saved.items():
             self._layers.load(total, crc)
-        return list(last.saved)
+        return last
 
     def _take(self, finished: Lines) -> None:
         """Take up finished layers."""
@@ -268,11 +300,11 @@ class DensePass:
     def _layer(self, total: int) -> None:
         self._layers.release_above(total + 4)
         with self._values.layer(total) as values:
-            self._layers.solve(total, values.add, partial(self._report, total))
+            self._layers.solve(total, values, partial(self._report, total))
             summary = values.finish()
         starts = self._read_starts(total)
         if layers.discounts_states(self.game, self.objective):
-            self._layers.change(total, lambda found: layers.discounted(self.objective, found, self.law.won))
+            self._layers.discount(total)
         self._had += self.sizes[total]
         self.work.boards += self.sizes[total]
         self._finish(total, summary, starts)

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.index import PerfectIndex
+from tilebase.dense.index import BlockSums, PerfectIndex
 from tilebase.errors import ResourceError
 from tilebase.game.game import Game
 
@@ -45,7 +46,8 @@ class Range(NamedTuple):
     end: int
 
 
-ALL = Range(0, 1 << 62)
+NO_LIMIT = 1 << 62
+ALL = Range(0, NO_LIMIT)
 
 
 class Blocks(NamedTuple):
@@ -134,7 +136,8 @@ def _piece(
 class Cut:
     """How a layer is cut into batches that fit into memory.
 
-    `boards` are as many as fit, each with one value.  Raises `ResourceError`, which says how many bytes of
+    `boards` are as many as fit, each with one value.  With `parts`, there are about so many batches at least,
+    if the layer has so many sums of a half.  Raises `ResourceError`, which says how many bytes of
     the `memory` are missing, if one batch or piece has more.
 
     Attributes
@@ -146,16 +149,21 @@ class Cut:
     """
 
     def __init__(
-        self, index: PerfectIndex, total: int, *, boards: int, value_bytes: float, memory: int
-    ) -> None:
-        self._index, self._total, self._boards = index, total, boards
+        self, sums: BlockSums, game: Game, total: int, *, boards: int, value_bytes: float, memory: int,
+        parts: int = 1,
+    ) -> None:  # fmt: skip
+        self._sums, self._total, self._boards = sums, total, boards
         self._value_bytes, self._memory = value_bytes, memory
-        self._sizes = index.block_sizes(total)
-        self._exponents = spawned(index.game, total)
-        self._above = [index.block_sizes(total + 2**e) for e in self._exponents]
-        self.tops = self._ranges(_by(index.top, self._sizes), boards // 2)
-        self.lefts = self._ranges(_by(index.left, self._sizes), boards // 2)
-        self._lefts_of = {top: self._within_top(top) for top in self.tops}
+        self._sizes = sums.boards(total)
+        self._exponents = spawned(game, total)
+        self._above = [sums.boards(total + 2**e) for e in self._exponents]
+        most, size = boards // 2, int(self._sizes.sum())
+        by_top, by_left = self._sizes.sum(axis=1), self._sizes.sum(axis=0)
+        self.tops = self._ranges(sums.tops, by_top, most, size // parts)
+        self.lefts = self._ranges(sums.lefts, by_left, most, size // parts)
+        self._lefts_of = cache(self._within_top)
+        for top in self.tops:  # does each fit?
+            self._lefts_of(top)
 
     @property
     def batches(self) -> int:
@@ -165,38 +173,69 @@ class Cut:
     def pieces(self) -> Iterator[Piece]:
         """All pieces of the layer, in the order in which they are to be done."""
         for top in self.tops:
-            for step in (Step.FOLD, Step.ROWS):
-                for left in self._lefts_of[top]:
-                    yield self._piece(step, Blocks(tops=top), Blocks(top, left))
+            yield from self.of_top(top)
         for left in self.lefts:
-            for top in self._within_left(left):
-                yield self._piece(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
+            yield from self.of_left(left)
+
+    def of_top(self, top: Range) -> Iterator[Piece]:
+        """The pieces of one batch for fold and rows."""
+        for step in (Step.FOLD, Step.ROWS):
+            for left in self._lefts_of(top):
+                yield self._piece(step, Blocks(tops=top), Blocks(top, left))
+
+    def of_left(self, left: Range) -> Iterator[Piece]:
+        """The pieces of one batch for columns."""
+        for top in self._within_left(left):
+            yield self._piece(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
+
+    def share(self, blocks: Blocks) -> float:
+        """The share of the layer's boards that some blocks have."""
+        return int(self._within(self._sizes, blocks).sum()) / max(int(self._sizes.sum()), 1)
+
+    def boards_above(self, piece: Piece) -> int:
+        """Boards of the layers above that a piece of fold reads."""
+        found = 0
+        for source in piece.reads:
+            rows, columns = self._with_spawn(source)
+            found += int(self._sums.boards(source.total)[rows][:, columns].sum())
+        return found
+
+    def _with_spawn(self, source: Source) -> tuple[Array, Array]:
+        """Which sums of the top half and of the left half the blocks of a source have."""
+        return tuple(  # type: ignore[return-value]
+            within(sums, bounds) | within(sums - source.spawn, bounds)
+            for sums, bounds in zip((self._sums.tops, self._sums.lefts), source.blocks, strict=True)
+        )
+
+    def _within(self, sizes: Array, blocks: Blocks) -> Array:
+        rows, columns = within(self._sums.tops, blocks.tops), within(self._sums.lefts, blocks.lefts)
+        found: Array = sizes[rows][:, columns]
+        return found
 
     def _piece(self, step: Step, batch: Blocks, blocks: Blocks) -> Piece:
-        mask = within(self._index.top, blocks.tops) & within(self._index.left, blocks.lefts)
-        share = SHARES[step] * float(self._sizes[mask].sum()) / int(self._sizes.sum())
-        return _piece(step, self._exponents, self._total, batch, blocks, share)
+        return _piece(step, self._exponents, self._total, batch, blocks, SHARES[step] * self.share(blocks))
 
     def _within_top(self, top: Range) -> list[Range]:
         """The pieces of a batch for fold and rows: ranges of the left half's sum."""
-        index = self._index
-        rows = within(index.top, top)
+        tops, lefts = self._sums.tops, self._sums.lefts
+        rows = within(tops, top)
         # In memory: a piece of afterstates and later of states, and the near part of each layer above.
-        need = 2 * _by(index.left, np.where(rows, self._sizes, 0))
+        need = 2 * self._sizes[rows].sum(axis=0)
         for e, sizes in zip(self._exponents, self._above, strict=True):
             step = 1 << (e - 1)
-            near = _by(index.left, np.where(rows | within(index.top - step, top), sizes, 0))
-            need = need + near
-            need[:-step] += near[step:]
-        return self._ranges(need, self._boards - self._boards // 2)
+            near = sizes[rows | within(tops - step, top)].sum(axis=0)
+            after = np.searchsorted(lefts, lefts + step)
+            after[after == len(lefts)] = 0  # these sums do not exist, and neither do others
+            need = need + near + np.where(lefts[after] == lefts + step, near[after], 0)
+        return self._ranges(lefts, need, self._boards - self._boards // 2)
 
     def _within_left(self, left: Range) -> list[Range]:
         """The pieces of a batch for columns: ranges of the top half's sum."""
-        columns = within(self._index.left, left)
-        need = _by(self._index.top, np.where(columns, self._sizes, 0))
-        return self._ranges(need, self._boards - self._boards // 2)
+        need = self._sizes[:, within(self._sums.lefts, left)].sum(axis=1)
+        return self._ranges(self._sums.tops, need, self._boards - self._boards // 2)
 
-    def _ranges(self, need: Array, boards: int) -> list[Range]:
+    def _ranges(self, sums: Array, need: Array, boards: int, wanted: int = NO_LIMIT) -> list[Range]:
+        """Ranges of sums that need at most so many boards, and about as many as wanted."""
         most = int(need.max(initial=0))
         if most > boards:
             short = 2 * int((most - boards) * self._value_bytes)
@@ -205,21 +244,17 @@ class Cut:
                 f"{self._memory / 2**30:.3g} GiB: give more memory, a smaller type of value, or lower "
                 "limits"
             )
+        boards = min(boards, max(most, wanted))
         ranges, begin, gathered = [], 0, 0
-        for units, some in enumerate(need.tolist()):
+        for units, some in zip(sums.tolist(), need.tolist(), strict=True):
             if gathered + some > boards:
                 ranges.append(Range(begin, units))
                 begin, gathered = units, 0
             gathered += some
-        return [*ranges, Range(begin, len(need))]
+        return [*ranges, Range(begin, int(sums[-1]) + 1)]
 
 
 def within(sums: Array, bounds: Range) -> Array:
     """Which sums lie in a range."""
     inside: Array = (sums >= bounds.begin) & (sums < bounds.end)
     return inside
-
-
-def _by(sums: Array, sizes: Array) -> Array:
-    """Boards by the sum of a half in units of 2."""
-    return np.bincount(sums, weights=sizes).astype(np.int64)

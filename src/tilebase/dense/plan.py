@@ -63,6 +63,10 @@ class Plan:
         Read and written in all.
     words:
         What Boolean values take as bits; None if the values are not kept as bits.
+    parts:
+        Batches that a layer is cut into at least, so that all workers have work.
+    at_once:
+        Batches that are in memory at the same time.
     """
 
     boards: int
@@ -75,6 +79,8 @@ class Plan:
     disk_bytes: int
     moved_bytes: int
     words: Words | None = None
+    parts: int = 1
+    at_once: int = 1
 
     @classmethod
     def of(cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, **options: Any) -> Plan:
@@ -139,11 +145,15 @@ class Plan:
         lowest: int = 0,
         highest: int | None = None,
         bits: bool = True,
+        files: bool = False,
+        at_once: int = 1,
     ) -> Plan:
         """The plan, without checking that batches fit, which takes seconds for many blocks.
 
         Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
-        Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  Raises
+        Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  With
+        `files` layers go through files even if they fit, `at_once` batches at the same time, and the states
+        after rows have a file of their own (`dense.shared`).  Raises
         `ResourceError` if the tables do not fit.
         """
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
@@ -163,11 +173,12 @@ class Plan:
             )
         together = size * max(layers_together(sizes).values())
         whole = together + tables + OVERHEAD
-        batched = whole > memory
-        boards = sum(sizes.values())
+        batched = files or whole > memory
+        boards, largest = sum(sizes.values()), max(sizes.values())
+        disk = together + (size * largest if files else 0)
         return cls(
-            boards, max(sizes.values()), size, tables, whole, memory, batched,
-            together if batched else 0, 8 * size * boards if batched else 0,
+            boards, largest, size, tables, whole, memory, batched, disk if batched else 0,
+            8 * size * boards if batched else 0, at_once=at_once,
         )  # fmt: skip
 
     @classmethod
@@ -187,8 +198,11 @@ class Plan:
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """The batches of a layer.  Raises `ResourceError` if one does not fit."""
-        boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes)
-        return Cut(index, total, boards=boards, value_bytes=self.value_bytes, memory=self.memory)
+        boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes) // self.at_once
+        return Cut(
+            index.by_halves, index.game, total, boards=boards, value_bytes=self.value_bytes,
+            memory=self.memory, parts=self.parts,
+        )  # fmt: skip
 
     def check_disk(self, folder: Path, index: PerfectIndex, keep: bool, there: int) -> None:
         """Raise `ResourceError` if the disk has no space for the files, of which some bytes are there."""
@@ -222,8 +236,6 @@ class Machine:
         Bytes per second from and to its disks.
     measured:
         Whether the rate was measured.
-    count:
-        How many share the work, by blocks of boards.
     """
 
     name: str
@@ -232,17 +244,15 @@ class Machine:
     rate: float | None
     disk_rate: float
     measured: bool
-    count: int = 1
 
 
 def machines(memory: int | None = None) -> tuple[Machine, ...]:
-    """This machine, one H200, and a cluster of sixteen servers."""
+    """This machine, and one H200; `dense.scale` is for several machines."""
     threads = len(os.sched_getaffinity(0))
     here = available_memory() * 3 // 4 if memory is None else memory
     return (
         Machine(f"this machine, {threads} threads", here, threads, None, DISK_RATE, True),
         Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
-        Machine("16 servers of 96 threads and 512 GB", 480 << 30, 96, None, 6e9, False, 16),
     )
 
 
@@ -250,17 +260,14 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
     """What a machine would need: a row of a table."""
     row: dict[str, Any] = {"machine": machine.name}
     try:
-        plan = Plan.of(
-            index, objective, machine.memory * machine.count, machine.threads * machine.count,
-            bits=machine.rate is None,
-        )  # fmt: skip
+        plan = Plan.of(index, objective, machine.memory, machine.threads, bits=machine.rate is None)
     except ResourceError as error:
         return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
-    work = plan.boards / ((machine.rate or plan.rate * machine.threads) * machine.count)
-    moved = plan.moved_bytes / (machine.disk_rate * machine.count)
+    work = plan.boards / (machine.rate or plan.rate * machine.threads)
+    moved = plan.moved_bytes / machine.disk_rate
     seconds = max(work, moved)
     return row | {
-        "memory": byte_text(min(plan.whole_bytes, machine.memory * machine.count)),
+        "memory": byte_text(min(plan.whole_bytes, machine.memory)),
         "disk": byte_text(plan.disk_bytes),
         "moved": byte_text(plan.moved_bytes),
         "time": duration(seconds, 3) + ("" if machine.measured else " (estimated rate)"),
@@ -283,7 +290,7 @@ def rows(game: Game, objective: Objective, memory: int | None = None) -> list[di
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
     sizes = boards_by_sum(game)
     together = objective.value_bytes * max(layers_together(sizes).values())
-    rate = (machine.rate or THREAD_RATE * machine.threads) * machine.count
+    rate = machine.rate or THREAD_RATE * machine.threads
     return {
         "machine": machine.name,
         "memory": f"{byte_text(together)}, or batches",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -23,13 +23,15 @@ from tilebase.runtime.storage import publish, storage_errors
 
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
+LAYOUTS = {"values": "states", "bits": "bits"}
+"""The ends of the names of the files that have states, by the layout of their executor."""
 READ_BYTES = 1 << 26
 """Bytes of a file that are checked at once."""
 
 
-def states_path(folder: Path, total: int) -> Path:
-    """Where a pass keeps the states of a sum."""
-    return folder / f"{total:06d}.states"
+def states_path(folder: Path, total: int, layout: str = "values") -> Path:
+    """Where a pass keeps the states of a sum, in the layout of its executor."""
+    return folder / f"{total:06d}.{LAYOUTS[layout]}"
 
 
 def checksum_of(values: Array) -> str:
@@ -41,6 +43,37 @@ def change(values: Array, how: Callable[[Array], Array]) -> None:
     """Replace values by what a function makes of them, chunk by chunk."""
     for at in range(0, len(values), CHUNK_KEYS):
         values[at : at + CHUNK_KEYS] = how(values[at : at + CHUNK_KEYS])
+
+
+def joined_checksum(parts: Iterable[tuple[int, int]]) -> int:
+    """The CRC-32 of byte strings one after the other, from the CRC-32 and the length of each.
+
+    A CRC is the remainder of a polynomial over two elements; its product with x**8 stands for one more byte.
+    The highest bit of a number here is the coefficient of x**0.
+
+    >>> joined_checksum([(zlib.crc32(b"20"), 2), (zlib.crc32(b"48"), 2)]) == zlib.crc32(b"2048")
+    True
+    """
+    found = 0
+    for crc, length in parts:
+        shift, power, bytes_left = 1 << 31, 1 << 23, length  # 1; x**8, later its squares
+        while bytes_left:
+            if bytes_left & 1:
+                shift = _product(shift, power)
+            power = _product(power, power)
+            bytes_left >>= 1
+        found = _product(found, shift) ^ crc
+    return found
+
+
+def _product(a: int, b: int) -> int:
+    """The product of two polynomials modulo that of CRC-32."""
+    found = 0
+    for bit in range(31, -1, -1):
+        if a >> bit & 1:
+            found ^= b
+        b = b >> 1 ^ (0xEDB88320 if b & 1 else 0)
+    return found
 
 
 class LayerFile:
@@ -108,17 +141,37 @@ class DiskStore(LayerFile):
         self.work.add("disk", since)
         return here
 
+    def create(self) -> None:
+        """Make the file in its full size, for `write` to fill."""
+        with storage_errors(self.path), self.path.open("wb") as file:
+            file.truncate(self.size * self.dtype.itemsize)
+
     def write(self, layer: DenseLayer) -> None:
-        """Write the values of some blocks where they belong."""
+        """Write the values of some blocks where they belong.  The file must be there."""
         since = time.perf_counter()
         values, size = layer.data, self.dtype.itemsize
-        mode = "r+b" if self.path.exists() else "w+b"
-        with storage_errors(self.path), self.path.open(mode, buffering=0) as file:
+        with storage_errors(self.path), self.path.open("r+b", buffering=0) as file:
             for local, there, count in runs(layer.map, self.map):
                 file.seek(there * size)
                 _write(file, values[local : local + count])
         self.work.written += values.nbytes
         self.work.add("disk", since)
+
+    def read_ranks(self, begin: int, end: int) -> Array:
+        """The values of the ranks from `begin` up to but not including `end`."""
+        values = np.empty(end - begin, dtype=self.dtype)
+        with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
+            file.seek(begin * self.dtype.itemsize)
+            _read_into(file, values)
+        self.work.read += values.nbytes
+        return values
+
+    def write_ranks(self, begin: int, values: Array) -> None:
+        """Write the values of the ranks from `begin` on.  The file must be there."""
+        with storage_errors(self.path), self.path.open("r+b", buffering=0) as file:
+            file.seek(begin * self.dtype.itemsize)
+            _write(file, values)
+        self.work.written += values.nbytes
 
     def value(self, rank: int) -> Any:
         """The value of one board."""

@@ -463,6 +463,11 @@ def discounted(objective: Objective, values: Array, most: int) -> Array:
     return kept
 
 
+def value_above(game: Game, objective: Objective, law: Law, total: int) -> Any:
+    """The value of the states of a sum that is not solved, without what slides add."""
+    return law.won if game.reached(total) and objective.is_win else law.none
+
+
 class Memory:
     """The memory of layers that are released, for those to come.
 

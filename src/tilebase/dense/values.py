@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,15 @@ import numpy.typing as npt
 
 from tilebase.dense.executors.protocol import DenseWork, Layer
 from tilebase.dense.tables import summaries
-from tilebase.files.format import CHUNK_KEYS, VALUE_HEADER, LayerWriter, ValueFile, compress, encode_values
+from tilebase.files.format import (
+    CHUNK_KEYS,
+    VALUE_HEADER,
+    Chunk,
+    LayerWriter,
+    ValueFile,
+    compress,
+    encode_values,
+)
 from tilebase.files.run import sound_checksum
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -22,6 +30,11 @@ from tilebase.objectives.results import LayerSummary, Piece
 from tilebase.runtime.threads import in_order, map_in_threads
 
 Array = npt.NDArray[Any]
+
+
+def encoded(objective: Objective, at: int, values: Array) -> Chunk:
+    """A chunk of a value file: the afterstates from rank `at` on."""
+    return compress(at, len(values), encode_values(values, objective.is_boolean))
 
 
 @dataclass
@@ -99,6 +112,11 @@ class LayerValues:
         self._at = 0
         self._writer = LayerWriter(kept.path(total), VALUE_HEADER) if kept.files else None
 
+    @property
+    def wanted(self) -> bool:
+        """Whether the afterstates are summed up or written."""
+        return self._kept.summaries or self._kept.files
+
     def __enter__(self) -> Self:
         return self
 
@@ -108,7 +126,7 @@ class LayerValues:
 
     def add(self, layer: Layer) -> None:
         """The next afterstates, in order."""
-        if not self._kept.summaries and self._writer is None:
+        if not self.wanted:
             return
         piece = layer.summary()
         if piece is not None:
@@ -127,6 +145,13 @@ class LayerValues:
         if whole < len(values):
             self._rest = values[whole:].copy()
 
+    def take(self, pieces: Iterable[Piece], chunks: Iterable[Chunk]) -> None:
+        """The next afterstates, summed up and encoded by others, in whole chunks but for the last."""
+        self._pieces += pieces
+        for chunk in chunks:
+            assert self._writer is not None
+            self._writer.add(chunk)
+
     def _take(self, values: Array) -> None:
         """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""
         if self._kept.summaries:
@@ -136,11 +161,10 @@ class LayerValues:
 
     def _write(self, values: Array, writer: LayerWriter) -> None:
         since = time.perf_counter()
-        bits = self._kept.objective.is_boolean
+        objective = self._kept.objective
 
-        def encode(at: int) -> Any:
-            piece = values[at : at + CHUNK_KEYS]
-            return compress(self._at + at, len(piece), encode_values(piece, bits))
+        def encode(at: int) -> Chunk:
+            return encoded(objective, self._at + at, values[at : at + CHUNK_KEYS])
 
         jobs = (self._kept.pool.submit(encode, at) for at in range(0, len(values), CHUNK_KEYS))
         for chunk in in_order(jobs, ahead=16):

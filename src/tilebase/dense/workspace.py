@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy.typing as npt
 
@@ -26,6 +26,7 @@ from tilebase.dense.stores import (
     states_path,
 )
 from tilebase.dense.tables import DenseLayer
+from tilebase.dense.values import LayerValues
 from tilebase.runtime.storage import part_path
 
 Array = npt.NDArray[Any]
@@ -50,17 +51,17 @@ class Workspace(Protocol):
     def save(self, total: int) -> str:
         """Make sure that the states of a sum are in a file that lasts; return its checksum."""
 
-    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum from those above it.
 
-        `keep` gets the afterstates in the order of ranks, `tell` the share of the work that is done.
+        `kept` gets the afterstates in the order of ranks, `tell` the share of the work that is done.
         """
 
     def value(self, total: int, rank: int) -> Any:
         """What one state is worth."""
 
-    def change(self, total: int, how: Callable[[Array], Array]) -> None:
-        """Replace the values of all states of a sum by the results of a function."""
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
 
     def release_above(self, total: int) -> None:
         """Release the layers of larger sums."""
@@ -84,10 +85,18 @@ def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
     tell(done + part * share)
 
 
+class StateRules(NamedTuple):
+    """What a workspace knows of an objective: ``above(sum)`` and ``discounted(values)``."""
+
+    above: Callable[[int], Any]
+    discounted: Callable[[Array], Array]
+
+
 class _States(Generic[L, S]):
     """What both workspaces are made of: an executor, and the states of the last layers by sum.
 
-    States of a sum above the highest layer have the value ``above(sum)``.
+    States of a sum above the highest layer have the value ``above(sum)``; ``discounted(values)`` are states
+    times the discount.
     """
 
     def __init__(
@@ -95,11 +104,12 @@ class _States(Generic[L, S]):
         executor: Executor[L],
         index: PerfectIndex,
         folder: Path,
-        above: Callable[[int], Any],
+        rules: StateRules,
         work: DenseWork,
     ) -> None:
         self._executor, self._index, self._folder = executor, index, folder
-        self._above, self._work = above, work
+        self._above, self._discounted = rules
+        self._work = work
         self._sizes = index.sizes()
         self._states: dict[int, S] = {}
 
@@ -136,14 +146,14 @@ class InMemory(_States[L, L]):
     def load(self, total: int, crc: str) -> None:
         """Take up a checkpoint."""
         layer = self._executor.layer(Source("states", total))
-        file = self._file(states_path(self._folder, total), layer, self._work)
+        file = self._file(states_path(self._folder, total, self.layout), layer, self._work)
         file.check(crc)
         layer.load(file.read_all())
         self._states[total] = layer
 
     def save(self, total: int) -> str:
         """Write the states of a sum to a file."""
-        layer, path = self._states[total], states_path(self._folder, total)
+        layer, path = self._states[total], states_path(self._folder, total, self.layout)
         file = self._file(part_path(path), layer, DenseWork())
         with released_on_error(file):
             file.write_all(layer.data)
@@ -153,7 +163,7 @@ class InMemory(_States[L, L]):
     def _file(self, path: Path, layer: L, work: DenseWork) -> LayerFile:
         return LayerFile(path, len(layer.data), self._executor.dtype, work)
 
-    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, each step in one piece."""
         executor, exponents = self._executor, spawned(self._index.game, total)
         afters = executor.layer(Source("afterstates", total))
@@ -163,7 +173,7 @@ class InMemory(_States[L, L]):
             if piece.step is Step.FOLD:
                 above = [self.layer(source.total) for source in piece.reads]
                 executor.do(piece, above, afters, self._work, tell)
-                keep(afters)
+                kept.add(afters)
             else:
                 executor.do(piece, [afters], states, self._work, tell)
 
@@ -174,10 +184,10 @@ class InMemory(_States[L, L]):
         """What one state is worth."""
         return self._states[total].value(rank)
 
-    def change(self, total: int, how: Callable[[Array], Array]) -> None:
-        """Replace the values of all states of a sum."""
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
         values = self._states[total].data
-        change(values, how)
+        change(values, self._discounted)
         self._states[total].load(values)
 
     def release_above(self, total: int) -> None:
@@ -195,10 +205,10 @@ class InFiles(_States[D, DiskStore]):
         index: PerfectIndex,
         plan: Plan,
         folder: Path,
-        above: Callable[[int], Any],
+        rules: StateRules,
         work: DenseWork,
     ) -> None:
-        super().__init__(executor, index, folder, above, work)
+        super().__init__(executor, index, folder, rules, work)
         self._plan = plan
 
     def load(self, total: int, crc: str) -> None:
@@ -214,43 +224,27 @@ class InFiles(_States[D, DiskStore]):
     def _store(self, total: int, path: Path) -> DiskStore:
         return DiskStore(path, self._index.layer(total), self._executor.dtype, self._work)
 
-    def solve(self, total: int, keep: Callable[[Layer], None], tell: Tell) -> None:
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, piece by piece."""
         afters = self._store(total, part_path(self._folder / f"{total:06d}.afterstates"))
         states = self._store(total, part_path(states_path(self._folder, total)))
         cut = self._plan.cut(self._index, total)
         with released_on_error(afters, states):
-            batch = _Batch(self._executor, afters, keep)
-
-            def do(piece: Piece, tell: Tell) -> None:
-                if piece.step is Step.FOLD:
-                    self._fold(piece, batch, tell)
-                else:
-                    self._slide(piece, batch, states, tell)
-
-            do_pieces(cut.pieces(), do, tell)
+            afters.create()
+            states.create()
+            batches = Batches(self._executor, self._read, (afters, states, states), kept.add, self._work)
+            do_pieces(cut.pieces(), batches.do, tell)
             afters.release()
             states.rename(states_path(self._folder, total))
         self._states[total] = states
-        self._work.batches = max(self._work.batches, cut.batches)
+        self._count(total, cut.batches)
+
+    def _count(self, total: int, batches: int) -> None:
+        """Note what a layer cost."""
+        self._work.batches = max(self._work.batches, batches)
         moved = (0, *(2**e for e in spawned(self._index.game, total)))
-        self._work.least += states.dtype.itemsize * sum(self._sizes.get(total + more, 0) for more in moved)
-
-    def _fold(self, piece: Piece, batch: _Batch[D], tell: Tell) -> None:
-        batch.begin(piece)
-        above = [self._read(source) for source in piece.reads]
-        part = self._executor.layer(piece.writes)
-        self._executor.do(piece, above, part, self._work, tell)
-        batch.take(part)
-
-    def _slide(self, piece: Piece, batch: _Batch[D], states: DiskStore, tell: Tell) -> None:
-        afters = batch.read(piece.reads[0])
-        if piece.step is Step.ROWS:
-            part = self._executor.layer(piece.writes)
-        else:
-            part = states.read(self._executor, piece.writes)
-        self._executor.do(piece, [afters], part, self._work, tell)
-        states.write(part)
+        size = self._executor.dtype.itemsize
+        self._work.least += size * sum(self._sizes.get(total + more, 0) for more in moved)
 
     def _read(self, source: Source) -> D:
         if source.total in self._states:
@@ -263,9 +257,9 @@ class InFiles(_States[D, DiskStore]):
         """What one state is worth."""
         return self._states[total].value(rank)
 
-    def change(self, total: int, how: Callable[[Array], Array]) -> None:
-        """Replace the values of all states of a sum."""
-        self._states[total].change(how)
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
+        self._states[total].change(self._discounted)
 
     def release_above(self, total: int) -> None:
         """Delete the files of larger sums."""
@@ -273,35 +267,67 @@ class InFiles(_States[D, DiskStore]):
             self._states.pop(old).release()
 
 
-class _Batch(Generic[D]):
-    """The afterstates of one batch in memory, and those of all batches in a file."""
+class Batches(Generic[D]):
+    """Works the pieces of one layer whose values are in files; one batch of afterstates is in memory.
 
-    def __init__(self, executor: Executor[D], file: DiskStore, keep: Callable[[Layer], None]) -> None:
-        self._executor, self._file, self._keep = executor, file, keep
+    ``read(source)`` gives the states of a layer above.  `files` are those of the afterstates, of the states
+    after the step rows, and of the states: the last two may be the same.  `keep` gets each batch of
+    afterstates that was folded.
+    """
+
+    def __init__(
+        self,
+        executor: Executor[D],
+        read: Callable[[Source], D],
+        files: tuple[DiskStore, DiskStore, DiskStore],
+        keep: Callable[[Layer], None],
+        work: DenseWork,
+    ) -> None:
+        self._executor, self._read, self._keep, self._work = executor, read, keep, work
+        self._afters, self._rows, self._states = files
         self._blocks: Blocks | None = None
         self._layer: D | None = None
         self._written = True
 
-    def begin(self, piece: Piece) -> None:
+    def do(self, piece: Piece, tell: Tell) -> None:
+        """Do a piece.  Those of a batch follow each other."""
+        if piece.step is Step.FOLD:
+            self._fold(piece, tell)
+        else:
+            self._slide(piece, tell)
+
+    def _fold(self, piece: Piece, tell: Tell) -> None:
+        self._begin(piece)
+        above = [self._read(source) for source in piece.reads]
+        part = self._executor.layer(piece.writes)
+        self._executor.do(piece, above, part, self._work, tell)
+        assert self._layer is not None
+        self._layer.take(part)
+
+    def _slide(self, piece: Piece, tell: Tell) -> None:
+        afters = self._afterstates(piece.reads[0])
+        if piece.step is Step.ROWS:
+            part = self._executor.layer(piece.writes)
+        else:
+            part = self._rows.read(self._executor, piece.writes)
+        self._executor.do(piece, [afters], part, self._work, tell)
+        (self._rows if piece.step is Step.ROWS else self._states).write(part)
+
+    def _begin(self, piece: Piece) -> None:
         """Take memory for the batch of a piece, unless that batch is in memory."""
         if self._blocks != piece.batch:
             self._layer = None  # before memory for the next is asked for
             self._layer = self._executor.layer(Source("afterstates", piece.total, piece.batch))
             self._blocks, self._written = piece.batch, False
 
-    def take(self, part: D) -> None:
-        """Take what was folded."""
-        assert self._layer is not None
-        self._layer.take(part)
-
-    def read(self, source: Source) -> D:
+    def _afterstates(self, source: Source) -> D:
         """The afterstates of a batch; those that were folded are written and kept first."""
         if self._layer is not None and not self._written:
-            self._file.write(self._layer)
+            self._afters.write(self._layer)
             self._keep(self._layer)
             self._written = True
         if self._blocks != source.blocks or self._layer is None:
             self._layer = None  # before memory for the next is asked for
-            self._layer = self._file.read(self._executor, source)
+            self._layer = self._afters.read(self._executor, source)
             self._blocks = source.blocks
         return self._layer

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import __version__
+from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import LOG, WEEK
 from tilebase.dense.index import PerfectIndex
@@ -147,6 +148,7 @@ def force(
     seconds: float = math.inf,
     certificate: Path | str | None = None,
     anyway: bool = False,
+    cluster: str | Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Forced:
     """Decide whether the player can force the goal against every spawn.
@@ -174,6 +176,9 @@ def force(
     anyway:
         Begin the pass named as `engine` even if it is expected to take more than a week.  The time of a
         search cannot be estimated: it continues for `seconds`.
+    cluster:
+        Workers that do the large layers of a pass, as in `solve`, for the engines ``"dense"`` and
+        ``"reachable"``.
     progress:
         Called with a `Progress` several times a second.
 
@@ -183,6 +188,8 @@ def force(
         If the game has no goal, the engine does not exist, or certificates do not support the game.
     ResourceError, StorageError, CorruptError, WrongGameError
         If it does not fit into memory, or the folder cannot be used.
+    ClusterError, MissingExtraError
+        If workers cannot be reached or used, or Dask is not installed.
 
     >>> force(Game("2x2", 8, start="empty")).forced, force(Game("2x2", 16, start="empty")).forced
     (True, False)
@@ -192,6 +199,8 @@ def force(
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if engine is not None and engine not in ENGINES:
         raise UsageError(f"engine {engine!r} does not exist: choose one of {', '.join(ENGINES)}")
+    if cluster is not None and engine not in ("dense", "reachable"):
+        raise UsageError("workers share the layers of a pass: choose the engine dense or reachable")
     if certificate is not None:
         check_certifiable(game)
         if engine not in (None, "search", "symbolic"):
@@ -227,7 +236,7 @@ def force(
     space = "all" if chosen == "dense" else "reachable"
     found: Solution = solve(
         game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space,
-        anyway=anyway or engine is None, progress=progress,
+        anyway=anyway or engine is None, cluster=cluster, progress=progress,
     )  # fmt: skip
     assert isinstance(found.value, Exact)
     return Forced(game, found.value.value == 1, chosen, found.positions, time.perf_counter() - since)

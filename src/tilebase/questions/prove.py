@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from tilebase._version import __version__
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.opening import attached, open_cluster
 from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
@@ -145,6 +147,7 @@ def prove(
     threads: int | None = None,
     executor: str = "threads",
     anyway: bool = False,
+    cluster: str | Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[DenseWork], None] | None = None,
 ) -> ProvedBound:
@@ -171,6 +174,8 @@ def prove(
         ``"threads"`` or ``"cuda"``, for the space ``"all"``.
     anyway:
         Begin even if the estimate says that it takes more than a week, as in `solve`.
+    cluster:
+        Workers that do the large layers, as in `solve`.
     progress:
         Called with a `Progress` several times a second.
     work:
@@ -184,6 +189,8 @@ def prove(
         If it does not fit into memory or on disk; then nothing was begun.
     StorageError, CorruptError, WrongGameError
         If the folder cannot be used.
+    ClusterError, MissingExtraError
+        If workers cannot be reached or used, or Dask is not installed.
 
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
     355998190
@@ -197,6 +204,8 @@ def prove(
     chosen = space or ("all" if game.limits is not None else "reachable")
     if executor == "cuda" and chosen != "all":
         raise UsageError("cuda works on all boards within limits: choose the space all")
+    if executor == "cuda" and cluster is not None:
+        raise UsageError("workers of a cluster use no GPU: leave out the executor or the cluster")
     if work is not None and chosen != "all":
         raise UsageError(
             "steps are measured in the space all only: leave out the stats, or choose that space"
@@ -218,12 +227,18 @@ def prove(
             f"{objective.dtype} can lose up to {float(loss):.2g} by rounding, more than {precision:g}: "
             "choose a larger type"
         )
+    if isinstance(cluster, str):
+        with open_cluster(cluster, memory) as opened:
+            return prove(
+                game, direction=direction, dtype=dtype, space=chosen, folder=folder, memory=memory,
+                threads=threads, anyway=anyway, cluster=opened, progress=progress, work=work,
+            )  # fmt: skip
     if folder is None:
         with temporary_folder() as temporary:
             return prove(
                 game, direction=direction, dtype=dtype, space=chosen, folder=temporary / "run",
-                memory=memory, threads=threads, executor=executor, anyway=anyway, progress=progress,
-                work=work,
+                memory=memory, threads=threads, executor=executor, anyway=anyway, cluster=cluster,
+                progress=progress, work=work,
             )  # fmt: skip
     since = time.perf_counter()
     moved = 0
@@ -231,10 +246,10 @@ def prove(
         memory, threads = check_resources(memory, threads)
         path = Path(folder)
         if executor == "threads":  # the rate of a GPU is not known
-            check_solving(game, [objective], path, "all", False, memory, threads, None, None, anyway)
-        with RunFolder(path, Question(game)), DensePass(
+            check_solving(game, [objective], path, "all", False, memory, threads, None, None, anyway, cluster)
+        with RunFolder(path, Question(game)), attached(cluster, path), DensePass(
             path / "values" / objective.label, game, objective, memory=memory, threads=threads,
-            summaries=False, executor=executor, progress=progress,
+            summaries=False, executor=executor, cluster=cluster, progress=progress,
         ) as dense:  # fmt: skip
             dense.run()
         found = Fraction(dense.start())
@@ -244,7 +259,15 @@ def prove(
             work(dense.work)
     else:
         solved: Solution = solve(
-            game, objective, folder=folder, memory=memory, threads=threads, anyway=anyway, progress=progress
+            game,
+            objective,
+            folder=folder,
+            memory=memory,
+            threads=threads,
+            anyway=anyway,
+            space=chosen,
+            cluster=cluster,
+            progress=progress,
         )
         assert isinstance(solved.value, Lower | Upper)
         found, positions = solved.value.bound, solved.positions

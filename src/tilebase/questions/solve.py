@@ -160,7 +160,7 @@ def solve(
     )
     check_solving(game, objectives, path, space, keep, memory, threads, lean, down_to, anyway, cluster)
     if space == "all":
-        return _solve_all(game, objectives, path, keep, memory, threads, down_to, progress)
+        return _solve_all(game, objectives, path, keep, memory, threads, down_to, cluster, progress)
     with RunFolder(path, Question(game, keep="afterstates")) as run, attached(cluster, path):
         before = read_before(path, game, "reachable")
         stored = _stored(path, game, objectives) if pruning is None else pruning.stored()
@@ -293,6 +293,7 @@ def _solve_all(
     memory: int,
     threads: int,
     down_to: int | None,
+    cluster: Executor | None,
     progress: Callable[[Progress], None] | None,
 ) -> Solution:
     """Solve all boards within the limits, one objective after the other."""
@@ -303,7 +304,7 @@ def _solve_all(
     values: list[Value] = []
     by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
     files: dict[int, dict[str, str]] = {}
-    with RunFolder(path, Question(game, keep="counts")):
+    with RunFolder(path, Question(game, keep="counts")), attached(cluster, path):
         before = read_before(path, game, "all")
         # A new objective gets the layers that the table has; tables of older versions lack some.
         lowest = min(before.layers, default=0) if before is not None else 0
@@ -311,6 +312,7 @@ def _solve_all(
             with DensePass(
                 path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
                 progress=progress, index=index, down_to=down_to, lowest=lowest if keep else None,
+                cluster=cluster,
             ) as dense:  # fmt: skip
                 found = dense.run()
             least = 0 if down_to is None else down_to

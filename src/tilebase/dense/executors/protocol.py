@@ -6,7 +6,8 @@ The implementers are
     bits.Bits           Boolean values, 64 boards at a time, on all threads
     cuda.Cuda           values on a CUDA device, one thread per board
 
-and workers on other machines can be next: a `Piece` is a plain value that names what is read and written.
+Workers on other machines use `threads.Threads` (`dense.shared`): a `Piece` is a plain value that names what
+is read and written.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Executor(Protocol[L]):
     def layout(self) -> str:
         """How `Layer.data` is ordered: "values" by rank, "bits" as matrices of bits.
 
-        A checkpoint of one layout cannot be taken up with the other.
+        A checkpoint of one layout is converted for the other (`dense.layouts`).
         """
 
     @property
@@ -119,6 +120,13 @@ class DenseWork:
     def imbalance(self) -> float:
         """How much longer the busiest thread worked than the mean, as a share."""
         return self.span / self.busy - 1 if self.busy else 0.0
+
+    def include(self, other: DenseWork) -> None:
+        """Add what some pieces cost, in CPU seconds of their workers."""
+        for step, seconds in other.seconds.items():
+            self.seconds[step] = self.seconds.get(step, 0.0) + seconds
+        self.busy, self.span = self.busy + other.busy, self.span + other.span
+        self.read, self.written = self.read + other.read, self.written + other.written
 
     def add(self, step: str, since: float) -> None:
         """Charge the time since `since` to a step."""

@@ -1,0 +1,221 @@
+"""What a pass over all boards takes on many cores: a model of time, memory, bytes and files.
+
+The bytes are those of the batches into which each layer is cut (`dense.pieces`, `dense.shared`); of many
+layers some are cut, and the others are taken to be alike.  With n boards, and `above` those of the layers
+above that its batches read, a layer takes, in values,
+
+    above + 3 n    read: above for the fold, W and the states after rows for columns, states for the checksum
+    3 n            written: W, the states after rows, and the states
+    n              read once more to sum up or to encode W, if it is kept
+    2 n            read and written for a discount
+
+On one machine a single process does the pass with its threads.  It moves nothing if the layers fit into
+memory; else it needs no second reading of W.  The time of workers is the largest of
+
+    n / cores × (1 / rate + `SHARED_SECONDS`)      computing
+    the same for the largest batch of a step, by the threads that do one batch
+    bytes / (machines × `DISK_RATE`)               reading and writing
+
+plus `PIECE` for each piece and `STEP` for each step.  Layers of fewer than `SHARED_BOARDS` boards take the
+time of one machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tilebase.counting import scale as counting_scale
+from tilebase.counting.estimates import BITS_RATE, DISK_RATE, VALUE_SHARE, values_rate
+from tilebase.counting.scale import CORES, MACHINE_CORES, PIECE, STEP, Scale
+from tilebase.dense import shared
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.pieces import Blocks, Cut, Step
+from tilebase.dense.plan import NO_BOUND, Plan
+from tilebase.dense.tables import check_index, discounts_states
+from tilebase.errors import ResourceError, UsageError
+from tilebase.files.format import CHUNK_KEYS
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+
+MACHINE_MEMORY = 64 << 30
+"""Bytes of memory of a machine; where this is too little, so many times twice as much as is enough."""
+SHARED_SECONDS = 2.5e-8
+"""CPU seconds per board to read and write ranges of files and for checksums; measured with one thread."""
+SAMPLES = 12
+"""So many layers are cut; a layer between two of them reads per board what lies between."""
+FILES = 5
+"""The states of two layers above, and the afterstates, the states after rows and the states of one."""
+
+
+@dataclass(frozen=True)
+class _Cuts:
+    """What a layer that is cut takes.
+
+    Attributes
+    ----------
+    above:
+        Boards of the layers above that its batches read, per board.
+    largest:
+        The share of the largest batch of fold and rows, and of columns.
+    pieces:
+        Batches of both.
+    held:
+        The most values that are in memory for one batch.
+    """
+
+    above: float
+    largest: tuple[float, float]
+    pieces: int
+    held: float
+
+    @classmethod
+    def of(cls, cut: Cut, size: int) -> _Cuts:
+        """Of a layer of so many boards."""
+        above = held = 0.0
+        for top in cut.tops:
+            batch = size * cut.share(Blocks(tops=top))
+            for piece in cut.of_top(top):
+                if piece.step is Step.FOLD:
+                    read = cut.boards_above(piece)
+                    above += read
+                    held = max(held, batch + read + 2 * size * cut.share(piece.writes.blocks))
+        tops = max(cut.share(Blocks(tops=top)) for top in cut.tops)
+        lefts = max(cut.share(Blocks(lefts=left)) for left in cut.lefts)
+        return cls(above / size, (tops, lefts), len(cut.tops) + len(cut.lefts), held)
+
+
+def passing(
+    index: PerfectIndex,
+    objective: Objective,
+    cores: int,
+    *,
+    keep: bool = False,
+    summaries: bool = False,
+    memory: int = MACHINE_MEMORY,
+) -> Scale:
+    """What a pass takes on so many cores, in machines of 16 cores and so much memory, or more if needed.
+
+    `keep` and `summaries` say what is kept of afterstates.  Raises `ResourceError` if there are too many
+    boards.
+    """
+    threads, machines = MACHINE_CORES, -(-cores // MACHINE_CORES)
+    if machines == 1:
+        return _alone(index, objective, cores, keep, memory)
+    plan = _worker_plan(index, objective, memory, threads)
+    slots = machines * plan.at_once  # batches in work at the same time
+    sizes, cuts = index.sizes(), {}
+    large = {total: size for total, size in sizes.items() if size >= shared.SHARED_BOARDS}
+    for total in _sample(sorted(large)):
+        cuts[total] = _Cuts.of(shared.cut_for(plan, index, total, slots), sizes[total])
+    rate = values_rate(index.game)
+    value, again = plan.value_bytes, _again(index.game, objective)
+    seconds = read = written = 0.0
+    files = FILES
+    for total, size in sizes.items():
+        above = sum(sizes.get(total + 2**e, 0) for e in index.game.spawn_exponents) / size
+        if total not in large:
+            read += value * size * (above + 3 + again)
+            written += value * size * (3 + again)
+            seconds += size / (rate * (threads if size > 1 << 20 else 1)) + FILES * STEP / 10
+            continue
+        found = _between(cuts, total)
+        pieces = found.pieces + (1 + again + (keep or summaries)) * _ranges(size, cores)
+        here_read = value * size * (found.above + 3 + again + (keep or summaries))
+        here_written = value * size * (3 + again)
+        work = size * (1 / rate + SHARED_SECONDS)
+        tops, lefts = found.largest
+        slowest = (shared.FOLD_SHARE * tops + shared.COLUMNS_SHARE * lefts) * work * plan.at_once / threads
+        moving = (here_read + here_written) / (machines * DISK_RATE)
+        seconds += max(work / cores, slowest, moving) + pieces * PIECE + 4 * STEP
+        read, written = read + here_read, written + here_written
+        files = max(files, FILES + (_ranges(size, cores) + 1 if keep else 0))
+    stored = VALUE_SHARE * objective.value_bytes * sum(sizes.values()) if keep else 0.0
+    moved = VALUE_SHARE * objective.value_bytes * sum(large.values()) if keep else 0.0  # chunks on their way
+    held = max((found.held for found in cuts.values()), default=2.0 * max(sizes.values()))
+    needed = plan.base + value * plan.at_once * held
+    return Scale(cores, machines, seconds, needed, read + moved, written + moved + stored, files)
+
+
+def _alone(index: PerfectIndex, objective: Objective, cores: int, keep: bool, memory: int) -> Scale:
+    """One process with a thread for each core: in memory, or through files where this is too little."""
+    try:
+        plan = Plan.outline(index, objective, memory, cores, bits=not keep)
+    except ResourceError:  # the tables do not fit
+        plan = Plan.outline(index, objective, NO_BOUND, cores, bits=not keep)
+    sizes, boards = index.sizes(), sum(index.sizes().values())
+    rate = values_rate(index.game) if plan.words is None else BITS_RATE
+    stored = VALUE_SHARE * objective.value_bytes * boards if keep else 0.0
+    if not plan.batched:
+        return Scale(cores, 1, boards / (rate * cores), plan.whole_bytes, 0.0, stored, 1)
+    plan = _fitting(index, plan)
+    cuts = {s: _Cuts.of(plan.cut(index, s), sizes[s]) for s in _sample(sorted(sizes))}
+    value, again = plan.value_bytes, _again(index.game, objective)
+    read = value * sum(size * (_between(cuts, s).above + 3 + again) for s, size in sizes.items())
+    written = value * boards * (3 + again)
+    seconds = max(boards * (1 / rate + SHARED_SECONDS) / cores, (read + written) / DISK_RATE)
+    return Scale(cores, 1, seconds, min(plan.whole_bytes, plan.memory), read, written + stored, FILES - 1)
+
+
+def _fitting(index: PerfectIndex, plan: Plan) -> Plan:
+    """The plan with enough memory for batches."""
+    while not plan.can_be_cut(index, plan.memory, 0, largest=True):
+        plan = replace(plan, memory=2 * plan.memory)
+    return plan
+
+
+def _worker_plan(index: PerfectIndex, objective: Objective, memory: int, threads: int) -> Plan:
+    """The plan of a worker process in a machine with enough memory."""
+    while True:
+        try:
+            return shared.worker_plan(index, objective, memory, threads)
+        except ResourceError:
+            memory *= 2
+
+
+def _again(game: Game, objective: Objective) -> int:
+    """How often the states are read and written once more, for the discount."""
+    return int(discounts_states(game, objective))
+
+
+def _ranges(size: int, cores: int) -> int:
+    """Pieces of a step that works ranges of a layer."""
+    chunks = -(-size // CHUNK_KEYS)
+    return max(1, min(shared.PIECES * cores, size // shared.LEAST_BOARDS), -(-chunks // shared.MOST_CHUNKS))
+
+
+def _sample(totals: Sequence[int]) -> Iterator[int]:
+    """At most `SAMPLES` of some sums, the first and the last included."""
+    if totals:
+        at = np.linspace(0, len(totals) - 1, min(SAMPLES, len(totals))).round().astype(int)
+        yield from (totals[k] for k in at.tolist())
+
+
+def _between(cuts: dict[int, _Cuts], total: int) -> _Cuts:
+    """What a layer takes that was cut, or the nearest one that was."""
+    return cuts[min(cuts, key=lambda other: abs(other - total))]
+
+
+def plan(
+    game: Game, objectives: Sequence[Objective], space: str, *, keep: bool = False, summaries: bool = True
+) -> list[dict[str, Any]]:
+    """Rows for `CORES`: counting and solving the reachable boards, or a pass over all for each objective.
+
+    Raises `UsageError` or `ResourceError` if there cannot be such a pass.
+    """
+    if space not in ("reachable", "all", "auto"):
+        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto")
+    for one in objectives:
+        one.check(game)
+    if space != "all":
+        return counting_scale.plan(game, objectives)
+    index = PerfectIndex(game)
+    check_index(index)
+    return [
+        {"step": one.label} | passing(index, one, cores, keep=keep, summaries=summaries).row()
+        for cores in CORES
+        for one in objectives
+    ]

@@ -1,0 +1,406 @@
+"""The dense passes shared out: batches of a layer are done by workers.
+
+A layer is made in these steps, each of which is cut into pieces:
+
+    fold        some sums of the top half     -> their afterstates, and their states after slides along rows
+    columns     some sums of the left half    -> their states
+    encode      a range of afterstates        -> their summaries, and their chunks of the value file
+    discount    a range of states             -> the same times the discount, if the objective has one
+    check       a range of states             -> their checksum
+
+Afterstates, states after rows, states, and discounted states lie in four files of the full size, which the
+first process makes.  Each piece writes its own ranges of them.  No piece reads a file that a piece of the
+same step writes, so a piece that is done twice writes the same bytes twice.  A worker opens these files
+only if they are there: so one that was given up cannot bring back a file of a finished layer.
+
+The first process copies the chunks into the value file, in order: so the file is the one that it would have
+written alone.  It does small layers itself.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.pieces import Piece
+from tilebase.dense import tables
+from tilebase.dense.executors.protocol import DenseWork, Tell
+from tilebase.dense.executors.threads import Threads
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.pieces import Blocks, Cut, Range, Source
+from tilebase.dense.plan import Plan
+from tilebase.dense.stores import (
+    DiskStore,
+    change,
+    joined_checksum,
+    released_on_error,
+    states_path,
+)
+from tilebase.dense.tables import DenseLayer, DenseRules
+from tilebase.dense.values import LayerValues, encoded
+from tilebase.dense.workspace import Batches, InFiles, StateRules
+from tilebase.errors import ResourceError
+from tilebase.files.format import CHUNK_KEYS, Chunk
+from tilebase.files.parcels import ParcelFile, ParcelWriter
+from tilebase.game.game import Game
+from tilebase.objectives.encoding import summarise
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.results import Piece as PieceSummary
+from tilebase.objectives.values import byte_text
+from tilebase.runtime.storage import part_path
+
+Array = npt.NDArray[Any]
+
+SHARED_BOARDS = 1 << 25
+"""Layers of fewer boards are solved by the process that runs the pass: sharing them takes longer."""
+PIECES = 4
+"""Pieces of a step for each thread of the workers, so that all of them end at about the same time."""
+LEAST_BOARDS = 1 << 20
+"""Boards of a piece at least: fewer take less time than handing over a piece."""
+MOST_CHUNKS = 512
+"""Chunks of values that one piece reads at once, at most."""
+FOLD_SHARE, COLUMNS_SHARE = 0.75, 0.25
+"""The estimated share of these steps in the work of a layer."""
+
+
+class Files(NamedTuple):
+    """The files of a layer while it is made."""
+
+    afters: DiskStore
+    rows: DiskStore
+    states: DiskStore
+
+    @classmethod
+    def of(cls, folder: Path, total: int, store: Callable[[Path], DiskStore]) -> Files:
+        """Their stores, as ``store(path)`` makes them."""
+        names = ("afterstates", "rows", "columns")
+        return cls(*(store(part_path(folder / f"{total:06d}.{name}")) for name in names))
+
+
+def discounted_path(folder: Path, total: int) -> Path:
+    """Where the discounted states of a sum are written."""
+    return part_path(folder / f"{total:06d}.discounted")
+
+
+class DenseJob:
+    """Does the steps of a dense pass in a worker process: a `cluster.pieces.Job`.
+
+    `plan` is for one worker process with so many threads.  Batches take much memory: so many as the plan says
+    are in work at the same time, each by some of the threads.  `summaries` and `files` say what is kept of
+    afterstates.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        game: Game,
+        objective: Objective,
+        plan: Plan,
+        threads: int,
+        *,
+        summaries: bool,
+        files: bool,
+    ) -> None:
+        self._folder, self._game, self._objective = folder, game, objective
+        self._plan, self._threads = plan, threads
+        self._summaries, self._files = summaries, files
+        self._lock = threading.Lock()
+        self._tables: _Tables | None = None
+
+    def __reduce__(self) -> Any:
+        parameters = (self._folder, self._game, self._objective, self._plan, self._threads)
+        return _dense_job, (*parameters, {"summaries": self._summaries, "files": self._files})
+
+    def do(self, piece: Piece) -> Any:
+        """Do a piece of any step: what the step finds, and the work."""
+        with self._lock:
+            if self._tables is None:
+                self._tables = _Tables(self._game, self._objective, self._plan, self._threads)
+        work, steps = DenseWork(), {"encode": self._encode, "discount": self._discount, "check": self._check}
+        if piece.step in steps:
+            return steps[piece.step](piece, self._tables, work), work
+        with self._tables.executor() as executor:
+            batches = self._batches(piece, executor, self._tables, work)
+            cut, batch = self._tables.cut(piece.total), Range(piece.begin, piece.end)
+            for one in cut.of_top(batch) if piece.step == "fold" else cut.of_left(batch):
+                batches.do(one, _silent)
+        return None, work
+
+    def _batches(
+        self, piece: Piece, executor: Threads, here: _Tables, work: DenseWork
+    ) -> Batches[DenseLayer]:
+        def read(source: Source) -> DenseLayer:
+            path = states_path(self._folder, source.total)
+            if path.name in piece.reads:
+                return here.store(path, source.total, work).read(executor, source)
+            layer = executor.layer(source)  # no board has this sum
+            layer.fill(tables.value_above(self._game, self._objective, here.law, source.total))
+            return layer
+
+        files = Files.of(self._folder, piece.total, lambda path: here.store(path, piece.total, work))
+        return Batches(executor, read, files, _keep_nothing, work)
+
+    def _encode(self, piece: Piece, here: _Tables, work: DenseWork) -> list[PieceSummary]:
+        """The summaries of some afterstates; their chunks are written."""
+        files = Files.of(self._folder, piece.total, lambda path: here.store(path, piece.total, work))
+        values, objective = files.afters.read_ranks(piece.begin, piece.end), self._objective
+        if self._files:
+            with ParcelWriter(self._folder / piece.writes) as file:
+                for at in range(0, len(values), CHUNK_KEYS):
+                    chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
+                    file.add(chunk.frame)
+            work.written += file.nbytes
+        return summarise(objective, values, CHUNK_KEYS) if self._summaries else []
+
+    def _discount(self, piece: Piece, here: _Tables, work: DenseWork) -> None:
+        """Write states times the discount."""
+        values = here.store(states_path(self._folder, piece.total), piece.total, work).read_ranks(
+            piece.begin, piece.end
+        )
+        change(values, partial(tables.discounted, self._objective, most=here.law.won))
+        path = discounted_path(self._folder, piece.total)
+        here.store(path, piece.total, work).write_ranks(piece.begin, values)
+
+    def _check(self, piece: Piece, here: _Tables, work: DenseWork) -> tuple[int, int]:
+        """The checksum of some states, and their bytes."""
+        store = here.store(states_path(self._folder, piece.total), piece.total, work)
+        values = store.read_ranks(piece.begin, piece.end)
+        return zlib.crc32(values.data), values.nbytes
+
+
+def _dense_job(
+    folder: Path, game: Game, objective: Objective, plan: Plan, threads: int, options: Any
+) -> DenseJob:
+    return DenseJob(folder, game, objective, plan, threads, **options)
+
+
+def _silent(_: float) -> None:
+    """A worker tells nothing while it does a piece."""
+
+
+def _keep_nothing(_: Any) -> None:
+    """Batches of afterstates are encoded from their file, since they do not end where chunks do."""
+
+
+class _Tables:
+    """What a worker process has in memory for all pieces of a pass."""
+
+    def __init__(self, game: Game, objective: Objective, plan: Plan, threads: int) -> None:
+        self.index, self.law, self._plan = PerfectIndex(game), tables.make_law(game, objective), plan
+        pool = ThreadPoolExecutor(threads)
+        rules = DenseRules(self.index, pool, merge=objective.meaning.merge)
+        self._free: SimpleQueue[Threads] = SimpleQueue()
+        for _ in range(plan.at_once):
+            self._free.put(Threads(rules, self.law, pool, threads // plan.at_once, largest=None))
+        self._map = lru_cache(4)(self.index.layer)
+        self._cut = lru_cache(1)(self._make_cut)
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def executor(self) -> Iterator[Threads]:
+        """Threads and memory for one batch, as soon as there are any."""
+        found = self._free.get()
+        try:
+            yield found
+        finally:
+            self._free.put(found)
+
+    def store(self, path: Path, total: int, work: DenseWork) -> DiskStore:
+        """A layer of this sum in a file."""
+        with self._lock:  # one thread finds the blocks of a layer, and the others wait for it
+            return DiskStore(path, self._map(total), self.law.dtype, work)
+
+    def cut(self, total: int) -> Cut:
+        """How batches of a layer are cut into pieces."""
+        with self._lock:
+            return self._cut(total)
+
+    def _make_cut(self, total: int) -> Cut:
+        return self._plan.cut(self.index, total)
+
+
+class Shared(InFiles[DenseLayer]):
+    """Layers in files, of which workers do the large ones: a `workspace.Workspace`."""
+
+    def __init__(
+        self,
+        executor: Threads,
+        index: PerfectIndex,
+        plan: Plan,
+        folder: Path,
+        rules: StateRules,
+        work: DenseWork,
+        workers: Workers,
+    ) -> None:
+        super().__init__(executor, index, plan, folder, rules, work)
+        self._workers = workers
+
+    def save(self, total: int) -> str:
+        """The checksum, found by workers: the file is there."""
+        store = self._states[total]
+        if self._wants(total) and "checksum" not in store.__dict__:
+            parts = self._workers.ranges(store.size, self._piece("check", total))
+            store.checksum = f"{joined_checksum(self._results(parts)):08x}"
+        return store.checksum
+
+    def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
+        """Make the states of a sum, batch by batch."""
+        if not self._wants(total):
+            super().solve(total, kept, tell)
+            return
+        files = Files.of(self._folder, total, partial(self._store, total))
+        cut = self._workers.cut(self._index, total)
+        with released_on_error(*files):
+            for file in files:
+                file.create()
+            self._solve(total, cut, tell)
+            files.rows.release()
+            self._keep(total, files.afters.size, kept)
+            files.afters.release()
+            files.states.rename(states_path(self._folder, total))
+        self._states[total] = files.states
+        self._count(total, cut.batches)
+
+    def _solve(self, total: int, cut: Cut, tell: Tell) -> None:
+        """Do the pieces of the steps fold and columns."""
+        above = [states_path(self._folder, s).name for s in sorted(self._states) if s > total]
+        steps = (
+            ("fold", [(top, Blocks(tops=top)) for top in cut.tops], above, FOLD_SHARE),
+            ("columns", [(left, Blocks(lefts=left)) for left in cut.lefts], (), COLUMNS_SHARE),
+        )
+        done = 0.0
+        for step, ranges, reads, share in steps:
+            piece = self._piece(step, total, reads)
+            pieces = [piece(*bounds) for bounds, _ in ranges]
+            for (_, blocks), _ in zip(ranges, self._results(pieces), strict=True):
+                done += share * cut.share(blocks)
+                tell(done)
+
+    def _piece(self, step: str, total: int, reads: Sequence[str] = ()) -> Callable[[int, int], Piece]:
+        def piece(begin: int, end: int, name: str = "") -> Piece:
+            return Piece(step, total, begin, end, tuple(reads), name)
+
+        return piece
+
+    def _results(self, pieces: Sequence[Piece]) -> Iterator[Any]:
+        """What pieces find, in order; their work is counted."""
+        for found, work in self._workers.map(pieces):
+            self._work.include(work)
+            yield found
+
+    def _keep(self, total: int, size: int, kept: LayerValues) -> None:
+        """Keep what is wanted of the afterstates."""
+        if not kept.wanted:
+            return
+        pieces = self._workers.ranges(size, self._piece("encode", total))
+        names = [f".{total:06d}-{number:06d}.part" for number in range(len(pieces))]
+        pieces = [replace(piece, writes=name) for piece, name in zip(pieces, names, strict=True)]
+        try:
+            for piece, summaries in zip(pieces, self._results(pieces), strict=True):
+                path = self._folder / piece.writes
+                kept.take(summaries, self._chunks(piece, path) if self._workers.files else ())
+                path.unlink(missing_ok=True)
+        finally:
+            for piece in pieces:
+                (self._folder / piece.writes).unlink(missing_ok=True)
+
+    def _chunks(self, piece: Piece, path: Path) -> Iterator[Chunk]:
+        with ParcelFile(path) as file:
+            for number, first in enumerate(range(piece.begin, piece.end, CHUNK_KEYS)):
+                frame = file.read(number).tobytes()
+                self._work.read += len(frame)
+                yield Chunk(first, min(CHUNK_KEYS, piece.end - first), frame)
+
+    def discount(self, total: int) -> None:
+        """Multiply the states of a sum by the discount."""
+        if not self._wants(total):
+            super().discount(total)
+            return
+        store = self._store(total, discounted_path(self._folder, total))
+        with released_on_error(store):
+            store.create()
+            for _ in self._results(self._workers.ranges(store.size, self._piece("discount", total))):
+                pass
+            store.rename(states_path(self._folder, total))
+        self._states[total] = store
+
+    def _wants(self, total: int) -> bool:
+        return self._sizes[total] >= SHARED_BOARDS
+
+
+class Workers:
+    """The workers of a pass: what they do, and how they cut it.
+
+    Raises `ResourceError` if a batch does not fit into the memory of a worker process.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        folder: Path,
+        index: PerfectIndex,
+        objective: Objective,
+        *,
+        lowest: int,
+        summaries: bool,
+        files: bool,
+    ) -> None:
+        self._executor, self.files = executor, files
+        self._plan = worker_plan(index, objective, executor.memory, executor.threads_each, lowest=lowest)
+        self._job = DenseJob(
+            folder.resolve(), index.game, objective, self._plan, executor.threads_each, summaries=summaries,
+            files=files,
+        )  # fmt: skip
+
+    def map(self, pieces: Sequence[Piece]) -> Iterator[tuple[Any, DenseWork]]:
+        """What pieces find and what they cost, in order.  Raises what a worker raises."""
+        with closing(self._executor.map(self._job, pieces)) as results:
+            yield from results
+
+    def cut(self, index: PerfectIndex, total: int) -> Cut:
+        """The batches of a layer: enough for all workers."""
+        at_once = self._executor.threads * self._plan.at_once // self._executor.threads_each
+        return cut_for(self._plan, index, total, at_once)
+
+    def ranges(self, size: int, piece: Callable[[int, int], Piece]) -> list[Piece]:
+        """Pieces of whole chunks, small enough for memory."""
+        chunks = -(-size // CHUNK_KEYS)
+        parts = max(1, min(PIECES * self._executor.threads, size // LEAST_BOARDS), -(-chunks // MOST_CHUNKS))
+        width = CHUNK_KEYS * -(-chunks // parts)
+        return [piece(at, min(at + width, size)) for at in range(0, size, width)]
+
+
+def cut_for(plan: Plan, index: PerfectIndex, total: int, at_once: int) -> Cut:
+    """The batches of a layer if all workers together do so many at the same time."""
+    parts = max(1, min(PIECES * at_once, int(index.by_halves.boards(total).sum()) // LEAST_BOARDS))
+    return replace(plan, parts=parts).cut(index, total)
+
+
+def worker_plan(
+    index: PerfectIndex, objective: Objective, memory: int, threads: int, *, lowest: int = 0
+) -> Plan:
+    """The plan of a worker process: as many batches at the same time as fit.  Raises `ResourceError`."""
+    at_once = threads
+    with suppress(ResourceError):  # the tables do not fit
+        while at_once:
+            plan = Plan.outline(
+                index, objective, memory, threads, lowest=lowest, bits=False, files=True, at_once=at_once
+            )
+            if plan.can_be_cut(index, memory, lowest):
+                return plan
+            at_once //= 2
+    raise ResourceError(
+        f"all boards of {index.game} need more than {byte_text(memory)} of memory in each worker process, "
+        "even in batches: start fewer workers on a machine, or choose a smaller type of value"
+    )

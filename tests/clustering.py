@@ -1,0 +1,68 @@
+"""Worker processes on this machine, and what tests do to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilebase.cluster import local
+from tilebase.cluster.dask import DaskExecutor
+
+Tree = dict[str, bytes]
+
+
+@dataclass
+class Workers:
+    """Two worker processes, and what tests do to them."""
+
+    executor: DaskExecutor
+    end: Callable[[], None]
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The process of each worker, by its address."""
+        found: dict[str, int] = self.executor._client.run(os.getpid, on_error="ignore")
+        return found
+
+    def tell(self, code: str) -> None:
+        """Let one worker execute Python."""
+        self.executor._client.run(exec, code, {}, workers=[next(iter(self.pids))])
+
+
+def start_workers(silent: float = local.SILENT_SECONDS) -> Workers:
+    address, end = local.start(2, silent)
+    try:
+        return Workers(DaskExecutor(address), end)
+    except BaseException:
+        end()
+        raise
+
+
+def tree(folder: Path) -> Tree:
+    """All files below a folder, but not the lock."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "lock"
+    }
+
+
+def when_layer_begins(
+    monkeypatch: pytest.MonkeyPatch, wanted: Callable[[int], bool], act: Callable[[], None]
+) -> None:
+    """Let something happen while the layers of some sums are solved by workers."""
+    real = DaskExecutor.map
+
+    def begin(self: DaskExecutor, job: Any, pieces: Any) -> Any:
+        pieces = list(pieces)
+        for number, result in enumerate(real(self, job, pieces)):
+            if not number and wanted(pieces[0].total):
+                act()
+            yield result
+
+    monkeypatch.setattr(DaskExecutor, "map", begin)

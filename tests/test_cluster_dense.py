@@ -1,0 +1,332 @@
+"""Passes over all boards shared out to workers: the files and values of one process, whatever happens."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed")
+
+from batching import small_memory
+from clustering import Tree, Workers, start_workers, tree, when_layer_begins
+from interrupting import stop_at
+from tilebase.cli import main
+from tilebase.cluster.executors import ThreadExecutor
+from tilebase.cluster.opening import attached
+from tilebase.dense import scale, shared
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import DensePass
+from tilebase.dense.pieces import Cut
+from tilebase.dense.plan import Plan
+from tilebase.dense.stores import joined_checksum
+from tilebase.errors import ResourceError, StorageError, UsageError
+from tilebase.game.formations import formation
+from tilebase.game.game import Game
+from tilebase.objectives.objective import parse_objectives
+from tilebase.questions.force import force
+from tilebase.questions.prove import prove
+from tilebase.questions.solve import solve
+from tilebase.runtime.resources import OVERHEAD
+from tilebase.tables.verify import verify_table
+
+SMALL = Game("2x4", 32, start="empty")
+MOVING = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
+
+
+@pytest.fixture(autouse=True)
+def _share_small_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers that one process would do alone are shared out, too."""
+    monkeypatch.setattr(shared, "SHARED_BOARDS", 17_000)  # 2x4 to 32: eight layers
+    monkeypatch.setattr(shared, "LEAST_BOARDS", 1)
+    monkeypatch.setattr(shared, "PIECES", 2)
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    found = start_workers()
+    yield found
+    found.executor.close()
+    found.end()
+
+
+@pytest.fixture(scope="module")
+def threads() -> Iterator[ThreadExecutor]:
+    found = ThreadExecutor(2, 4 << 30)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def shared_sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list to which the sum of each layer that is shared out is added."""
+    sums, real = list[int](), shared.Shared._solve
+
+    def note(self: shared.Shared, total: int, *rest: Any) -> None:
+        sums.append(total)
+        real(self, total, *rest)
+
+    monkeypatch.setattr(shared.Shared, "_solve", note)
+    return sums
+
+
+SOLUTIONS = (
+    (SMALL, "guaranteed,win:float16", 1, True),
+    (SMALL, "score", 1, False),
+    (SMALL, "win,upper:uint32", "0.9", True),
+    (formation("44").game(16), "win", 1, True),
+    (MOVING, "lower", 1, True),
+)
+
+
+@pytest.mark.parametrize(("game", "objectives", "discount", "kept"), SOLUTIONS)
+def test_threads_solve_all_boards_as_one_process_does(
+    tmp_path: Path,
+    threads: ThreadExecutor,
+    shared_sums: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    game: Game,
+    objectives: str,
+    discount: Any,
+    kept: bool,
+) -> None:
+    monkeypatch.setattr(shared, "SHARED_BOARDS", int(0.8 * max(PerfectIndex(game).sizes().values())))
+    options: list[dict[str, Any]] = [
+        {"table" if kept else "folder": tmp_path / name, "discount": discount, "space": "all"}
+        for name in ("alone", "together")
+    ]
+    alone = solve(game, objectives, **options[0])
+    assert not shared_sums
+    together = solve(game, objectives, cluster=threads, **options[1])
+    assert shared_sums
+    assert together == alone
+    assert tree(tmp_path / "together") == tree(tmp_path / "alone")
+
+
+def expected(tmp_path: Path, objectives: str = "lower:uint32") -> Tree:
+    solve(SMALL, objectives, space="all", table=tmp_path / "alone")
+    return tree(tmp_path / "alone")
+
+
+def test_the_command_solves_proves_and_forces_with_workers(
+    tmp_path: Path,
+    workers: Workers,
+    shared_sums: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(shared, "SHARED_BOARDS", 18_700)  # four layers
+    want = expected(tmp_path, "win,lower:uint32,guaranteed")
+    cluster = ["--cluster", workers.executor.address, "-q"]
+    said, shared_by = [], []
+    for command in (
+        ["solve", "2x4", "32", "--start", "empty", "--objective", "win,lower:uint32,guaranteed"]
+        + ["--space", "all", "-o", str(tmp_path / "table")],
+        ["prove", "2x4", "32", "--start", "empty", "--space", "all", "--stats"],
+        ["force", "2x4", "32", "--engine", "dense", "-f", "json"],
+    ):
+        assert main([*command, *cluster]) == 0
+        said.append(capsys.readouterr().out)
+        shared_by.append(len(shared_sums))
+    assert 0 < shared_by[0] < shared_by[1] < shared_by[2]
+    assert tree(tmp_path / "table") == want
+    assert prove(SMALL, space="all").statement in said[1]
+    assert f'"forced": {str(force(SMALL).forced).lower()}' in said[2]
+
+
+def test_pieces_of_killed_workers_are_done_again(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    want, killed, random = expected(tmp_path), list[int](), Random(21)
+
+    def kill() -> None:
+        pids = sorted(workers.pids.values())
+        if pids:
+            killed.append(random.choice(pids))
+            with suppress(ProcessLookupError):
+                os.kill(killed[-1], signal.SIGKILL)
+
+    when_layer_begins(monkeypatch, lambda _: len(killed) < 2 and random.random() < 0.1, kill)
+    solve(SMALL, "lower:uint32", space="all", table=tmp_path / "table", cluster=workers.executor)
+    assert len(killed) == 2
+    assert tree(tmp_path / "table") == want
+
+
+@pytest.mark.parametrize("objective", ["lower:uint32", "guaranteed"])
+def test_a_run_goes_on_with_and_without_workers(
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, objective: str
+) -> None:
+    """Values that nobody keeps; Boolean ones are bits on one machine, and bytes with workers."""
+    monkeypatch.setattr("tilebase.dense.plan.WORTH_BITS", 1e9)
+    monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("tilebase.dense.passes.CHECKPOINT_TIMES", 0.0)
+    alone = solve(SMALL, objective, space="all", folder=tmp_path / "alone")
+    monkeypatch.setattr(shared, "SHARED_BOARDS", 1 << 13)
+    stops = (25, 30, 35)
+    layers = stop_at(monkeypatch, stops)
+    options = {"space": "all", "folder": tmp_path / "run"}
+    for cluster in (threads, None, threads):
+        with pytest.raises(KeyboardInterrupt):
+            solve(SMALL, objective, cluster=cluster, **options)  # type: ignore[arg-type]
+        assert not list((tmp_path / "run").rglob(".*"))
+    assert solve(SMALL, objective, **options) == alone  # type: ignore[arg-type]
+    assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but what was stopped
+    assert tree(tmp_path / "run") == tree(tmp_path / "alone")
+
+
+@pytest.mark.parametrize(
+    ("step", "error"),
+    [
+        ("columns", StorageError),
+        ("encode", StorageError),
+        ("discount", KeyboardInterrupt),
+        ("check", StorageError),
+    ],
+)
+def test_after_a_step_that_failed_the_run_goes_on(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    threads: ThreadExecutor,
+    step: str,
+    error: type[BaseException],
+) -> None:
+    real, begun = shared.DenseJob.do, list[str]()
+
+    def fail(self: shared.DenseJob, piece: Any) -> Any:
+        found = real(self, piece)
+        begun.append(piece.step)
+        if begun.count(step) == 3:
+            raise error("no space")
+        return found
+
+    monkeypatch.setattr(shared.DenseJob, "do", fail)
+    options: dict[str, Any] = {"discount": "0.9", "space": "all"}
+    with pytest.raises(error):
+        solve(SMALL, "lower:uint16", table=tmp_path / "table", cluster=threads, **options)
+    assert not list(tmp_path.rglob(".*"))
+    assert begun[-1] == step
+    alone = solve(SMALL, "lower:uint16", folder=tmp_path / "alone", **options)
+    assert solve(SMALL, "lower:uint16", table=tmp_path / "table", **options) == alone
+    assert verify_table(tmp_path / "table", sample=50).wrong == ()
+
+
+def test_a_worker_that_was_given_up_brings_no_file_back(tmp_path: Path, threads: ThreadExecutor) -> None:
+    """It would write a part of a layer that is finished."""
+    (one,) = parse_objectives("lower")
+    with (
+        attached(threads, tmp_path),
+        DensePass(tmp_path, SMALL, one, memory=1 << 30, threads=1, cluster=threads) as dense,
+    ):
+        late = list[Callable[[], Any]]()
+        real = shared.DenseJob.do
+
+        def note(self: shared.DenseJob, piece: Any) -> Any:
+            late.append(lambda: real(self, piece))
+            return real(self, piece)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shared.DenseJob, "do", note)
+            dense.run()
+    before = tree(tmp_path)
+    for piece in late[:: len(late) // 20]:
+        with pytest.raises(StorageError):
+            piece()
+    assert tree(tmp_path) == before
+
+
+def test_a_worker_with_little_memory_does_fewer_batches_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And cuts them; one with too little is refused before anything is begun."""
+    (one,) = parse_objectives("lower")
+    index, plans = PerfectIndex(SMALL), list[Plan]()
+    ample = shared.worker_plan(index, one, 4 << 30, 4)
+    for spare in range(1 << 14, 1 << 20, 1 << 14):
+        with suppress(ResourceError):
+            plans.append(shared.worker_plan(index, one, ample.base + spare, 4))
+    assert {plan.at_once for plan in plans} == {1, 2, 4}
+    assert ample.at_once == 4
+    pieces, real = list[int](), Cut.of_top
+    monkeypatch.setattr(Cut, "of_top", lambda *a: counted(pieces, list(real(*a))))
+    expected = prove(SMALL, space="all").value
+    for at_once in (1, 2, 4):
+        tight = ThreadExecutor(4, next(plan.memory for plan in plans if plan.at_once == at_once))
+        assert prove(SMALL, space="all", cluster=tight).value == expected
+        tight.close()
+    assert max(pieces) > 2
+    with pytest.raises(ResourceError, match="in each worker process"):
+        prove(SMALL, space="all", folder=tmp_path / "run", cluster=ThreadExecutor(1, OVERHEAD + 1000))
+    assert not list((tmp_path / "run").rglob("*.states"))
+
+
+def counted(counts: list[int], pieces: list[Any]) -> list[Any]:
+    counts.append(len(pieces))
+    return pieces
+
+
+@pytest.mark.parametrize(("game", "objective"), [(SMALL, "lower"), (MOVING, "win")])
+def test_the_model_knows_the_bytes_that_workers_move(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, game: Game, objective: str
+) -> None:
+    """Predicted and measured within 25 %, with the batches of 32 cores and with those of one process."""
+    (one,) = parse_objectives(objective)
+    index = PerfectIndex(game)
+    monkeypatch.setattr(shared, "SHARED_BOARDS", int(0.8 * max(index.sizes().values())))
+    monkeypatch.setattr(shared, "PIECES", 1)
+    workers = ThreadExecutor(32, 4 << 30)
+    workers.threads_each = scale.MACHINE_CORES
+    for executor, cores, memory in ((workers, 32, 4 << 30), (None, 2, small_memory(game, objective))):
+        with (
+            attached(executor, tmp_path),
+            DensePass(
+                tmp_path / str(cores), game, one, memory=memory, threads=2, summaries=False, cluster=executor
+            ) as dense,
+        ):
+            dense.run()
+        predicted = scale.passing(index, one, cores, memory=memory)
+        assert predicted.read == pytest.approx(dense.work.read, rel=0.25)
+        assert predicted.written == pytest.approx(dense.work.written, rel=0.25)
+    workers.close()
+
+
+def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = ["3x4", "64", "--limits", "32,32,32,16/32,32,16,16/16,16,16,16"]
+    for command, step in (
+        (["solve", *limits, "--space", "all"], "win"),
+        (["prove", *limits, "--type", "uint32"], "lower-uint32"),
+        (["force", *limits, "--engine", "dense"], "guaranteed"),
+    ):
+        assert main([*command, "--plan"]) == 0
+        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+        assert [line[:3] for line in lines[1:]] == [
+            [step, cores, machines] for cores, machines in (("1", "1"), ("16", "1"), ("256", "16"))
+        ]
+    assert main(["force", *limits, "--plan"]) == 2
+    assert "choose the engine dense or reachable" in capsys.readouterr().err
+    assert not list(folder.iterdir())
+
+
+def test_what_workers_cannot_do_is_refused(threads: ThreadExecutor) -> None:
+    with pytest.raises(UsageError, match="choose the engine dense or reachable"):
+        force(SMALL, cluster=threads)
+    with pytest.raises(UsageError, match="use no GPU"):
+        prove(SMALL, space="all", executor="cuda", cluster=threads)
+
+
+def test_ranges_of_a_file_have_the_checksum_of_the_file() -> None:
+    data, random = Random(1).randbytes(10_000), Random(2)
+    for _ in range(50):
+        cuts = sorted({0, len(data), *(random.randrange(len(data)) for _ in range(random.randrange(6)))})
+        parts = [data[a:b] for a, b in itertools.pairwise(cuts)]
+        assert joined_checksum((zlib.crc32(part), len(part)) for part in parts) == zlib.crc32(data)
+    assert joined_checksum([]) == 0
