@@ -37,7 +37,11 @@ PATIENCE_SECONDS = 60.0
 POLL_SECONDS = 1.0
 """How often a run that waits for a piece looks whether the scheduler is still there."""
 AHEAD = 4
-"""Pieces a thread that the scheduler knows at the same time; 32 more, so that tiny pieces come in batches."""
+"""Pieces a thread that the scheduler knows at the same time; 32 more, so that tiny pieces come in batches.
+
+New pieces are handed over when half of them are done.  The scheduler keeps 200 bytes for each time that it is
+handed pieces while it is busy.
+"""
 MOST_TRIES = 20
 """How often a piece is begun whose workers die."""
 
@@ -65,6 +69,7 @@ class DaskExecutor:
         try:
             self._await_workers()
             facts = self._facts(None)
+            self.machines = len({one.host for one in facts})
             self.memory = min(worker_memory(facts), memory or 1 << 62)
             threads = list(self._client.nthreads().values())
         except BaseException:
@@ -150,7 +155,8 @@ class DaskExecutor:
             flight.submit(list(itertools.islice(source, most)))
             while flight.waiting:
                 done = flight.finished()
-                flight.submit(list(itertools.islice(source, len(done))))
+                if len(flight.waiting) <= most // 2:
+                    flight.submit(list(itertools.islice(source, most - len(flight.waiting))))
                 yield from done
         finally:
             flight.cancel()

@@ -37,6 +37,10 @@ class Executor(Protocol):
     def threads_each(self) -> int:
         """The most threads of one worker process."""
 
+    @property
+    def machines(self) -> int:
+        """On how many machines the worker processes are."""
+
     def attach(self, folder: Path) -> None:
         """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
 
@@ -52,6 +56,8 @@ class Executor(Protocol):
 
 class ThreadExecutor:
     """Threads of this process: an `Executor` that needs no other program."""
+
+    machines = 1
 
     def __init__(self, threads: int, memory: int) -> None:
         self.threads = self.threads_each = threads
