@@ -203,12 +203,23 @@ class _Flight:
                 self._begin_again()
                 continue
             try:
-                found: list[Any] = self._client.gather([future for _, future, _ in done])
+                found = self._gathered([future for _, future, _ in done])
+            except TimeoutError as error:
+                if not self._is_served():
+                    raise self._nobody() from error
+                continue
             except FutureCancelledError:
                 continue  # a worker died before it could hand over its results: they are waited for again
             for _ in done:
                 self.waiting.popleft()
             return found
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        """The results of finished pieces.  Raises `TimeoutError` if they were lost and do not come again."""
+        found: list[Any] = self._client.sync(
+            lambda: self._client.gather(futures, asynchronous=True), callback_timeout=PATIENCE_SECONDS
+        )
+        return found
 
     def _await_first(self) -> None:
         """Wait for the oldest piece to end in any way.  Raises `ClusterError` if nobody works on it."""
