@@ -181,6 +181,50 @@ def test_threads_solve_as_one_process_does(
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
+@pytest.mark.parametrize("machines", [1, 2])
+def test_workers_of_one_machine_hand_layers_to_each_other(
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, machines: int
+) -> None:
+    """As arrays on one machine; from their files on several."""
+    monkeypatch.setattr(threads, "machines", machines)
+    read, most = list[Path](), 0
+    real = shared_backward.read_part
+
+    def note(path: Path, *rest: Any) -> Any:
+        nonlocal most
+        read.append(path)
+        most = max(most, len({one.name[:7] for one in path.parent.glob("*-handed.part")}))
+        return real(path, *rest)
+
+    monkeypatch.setattr(shared_backward, "read_part", note)
+    objectives = "win,lower:uint32,guaranteed,score"
+    solve(SMALL, objectives, table=tmp_path / "table", cluster=threads)
+    assert bool(read) == (machines == 1)
+    assert most <= 3  # the layer in work, and two above
+    assert len(read) == len(set(read))
+    assert tree(tmp_path / "table") == expected(tmp_path, SMALL, objectives)
+
+
+def test_results_that_died_with_their_worker_are_not_waited_for_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
+    workers = start_workers()
+    real = over_dask._Flight._gathered
+
+    def lose(self: Any, futures: Any) -> Any:
+        workers.executor._client.retire_workers(workers=list(workers.pids), close_workers=True)
+        return real(self, futures)
+
+    monkeypatch.setattr(over_dask._Flight, "_gathered", lose)
+    try:
+        with attached(workers.executor, tmp_path), suppress(ClusterError):
+            assert list(workers.executor.map(IdleJob(), numbered(8))) == list(range(8))
+    finally:
+        workers.executor.close()
+        workers.end()
+
+
 def expected(tmp_path: Path, game: Game = SMALL, objectives: str = "win") -> Tree:
     solve(game, objectives, table=tmp_path / "alone")
     return tree(tmp_path / "alone")
