@@ -6,8 +6,9 @@ The sum over layers of
     solving    afterstates × `SOLVE` / cores + afterstates × `LOAD` / cores of a machine + pieces × `PIECE`
 
 where each machine has one worker process, which loads every layer once, and pieces go through one
-scheduler.  On one machine workers hand solved layers to each other as arrays, in place of loading them.  Layers that are too small to be shared out take the time of one machine.  What machines read
-and write together takes at least bytes / (machines × `RATE`).
+scheduler.  On one machine solved layers are handed over as arrays, in place of loading them.  Layers that
+are too small to be shared out take the time of one machine.  What machines read and write together takes
+at least bytes / (machines × `RATE`).
 
 The constants were measured with 4x4 to 32 on two cores (docs/scale.md).  The sizes of layers are those of a
 finished run, or estimates (`counting.estimates`), which may be wrong by a factor of 3.
