@@ -181,12 +181,12 @@ def test_threads_solve_as_one_process_does(
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
-@pytest.mark.parametrize("machines", [1, 2])
+@pytest.mark.parametrize("shared", [True, False])
 def test_workers_of_one_machine_hand_layers_to_each_other(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, machines: int
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, shared: bool
 ) -> None:
-    """As arrays on one machine; from their files on several."""
-    monkeypatch.setattr(threads, "machines", machines)
+    """As arrays if there are several processes on one machine; else each reads the files."""
+    monkeypatch.setattr(threads, "shares_machine", shared)
     read, most = list[Path](), 0
     real = shared_backward.read_part
 
@@ -199,7 +199,7 @@ def test_workers_of_one_machine_hand_layers_to_each_other(
     monkeypatch.setattr(shared_backward, "read_part", note)
     objectives = "win,lower:uint32,guaranteed,score"
     solve(SMALL, objectives, table=tmp_path / "table", cluster=threads)
-    assert bool(read) == (machines == 1)
+    assert bool(read) == shared
     assert most <= 3  # the layer in work, and two above
     assert len(read) == len(set(read))
     assert tree(tmp_path / "table") == expected(tmp_path, SMALL, objectives)

@@ -38,8 +38,8 @@ class Executor(Protocol):
         """The most threads of one worker process."""
 
     @property
-    def machines(self) -> int:
-        """On how many machines the worker processes are."""
+    def shares_machine(self) -> bool:
+        """Whether there are several worker processes, all on one machine."""
 
     def attach(self, folder: Path) -> None:
         """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
@@ -57,7 +57,7 @@ class Executor(Protocol):
 class ThreadExecutor:
     """Threads of this process: an `Executor` that needs no other program."""
 
-    machines = 1
+    shares_machine = False
 
     def __init__(self, threads: int, memory: int) -> None:
         self.threads = self.threads_each = threads

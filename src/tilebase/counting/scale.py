@@ -6,9 +6,8 @@ The sum over layers of
     solving    afterstates × `SOLVE` / cores + afterstates × `LOAD` / cores of a machine + pieces × `PIECE`
 
 where each machine has one worker process, which loads every layer once, and pieces go through one
-scheduler.  On one machine solved layers are handed over as arrays, in place of loading them.  Layers that
-are too small to be shared out take the time of one machine.  What machines read and write together takes
-at least bytes / (machines × `RATE`).
+scheduler.  Layers that are too small to be shared out take the time of one machine.  What machines read
+and write together takes at least bytes / (machines × `RATE`).
 
 The constants were measured with 4x4 to 32 on two cores (docs/scale.md).  The sizes of layers are those of a
 finished run, or estimates (`counting.estimates`), which may be wrong by a factor of 3.
@@ -41,8 +40,6 @@ STEP = 0.05
 """Seconds from the last piece of a step to the first of the next."""
 EXCHANGED = (4.5, 16.0)
 """Bytes per state that workers hand to each other through files: ranks as gaps or offsets, and keys."""
-OFFSET_BYTES = 4
-"""Bytes of a rank that is handed to other workers of a machine (`sparse.handing`)."""
 DENSE = 512 * 1.7
 """Ranks per state of a piece from which on ranks travel as offsets (`_kernels.exchange`)."""
 RANKS = 2.3
@@ -155,9 +152,8 @@ def solving(
         if cores == 1 or n < SHARED_KEYS:
             seconds += n * each / (here if n > 1 << 16 else 1)
             continue
-        handed = (OFFSET_BYTES + width) * n if machines == 1 else 0.0  # as arrays, for the layers below
-        moved = (handed or machines * (keys + values)) + values  # each machine loads the layer
-        read, written = read + moved, written + values + handed
+        moved = machines * (keys + values) + values  # each machine loads the layer for those below
+        read, written = read + moved, written + values
         pieces = (
             max(PIECES * cores, int(n / PART_KEYS))
             if n > PIECES * cores * (1 << 14)
@@ -165,7 +161,7 @@ def solving(
         )
         work = n * (each / cores + LOAD / here)
         seconds += max(work, (moved + values) / (machines * DISK_RATE)) + pieces * PIECE + STEP
-        files = max(files, (4 if machines == 1 else 1) * pieces + 2)
+        files = max(files, pieces + 2)
     return Scale(cores, machines, seconds, _solving_memory(layers, width, here), read, written, files)
 
 

@@ -5,7 +5,7 @@ for all pieces of the layer that it does, solves its span, and writes the encode
 The first process copies the chunks into the value file, in order: so the file is the one that it would have
 written alone.
 
-If all workers are on one machine, the piece also hands its ranks and values to them (`sparse.handing`), so
+If several worker processes are on one machine, and none elsewhere, the piece also hands its ranks and values to them (`sparse.handing`), so
 that none of them reads the finished layer from its files.
 """
 
@@ -174,7 +174,7 @@ class SharedLayers:
         self._handed: list[int] = []  # sums of layers of which files may be there
         self._job = SolveJob(
             folder.resolve(), game, objectives, sizes, release=release, memory=executor.memory,
-            threads=executor.threads_each, hand_over=executor.machines == 1,
+            threads=executor.threads_each, hand_over=executor.shares_machine,
         )  # fmt: skip
 
     def wants(self, n: int) -> bool:
