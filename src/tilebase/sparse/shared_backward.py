@@ -5,8 +5,8 @@ for all pieces of the layer that it does, solves its span, and writes the encode
 The first process copies the chunks into the value file, in order: so the file is the one that it would have
 written alone.
 
-If several worker processes are on one machine, and none elsewhere, the piece also hands its ranks and values to them (`sparse.handing`), so
-that none of them reads the finished layer from its files.
+If several worker processes are on one machine, and none elsewhere, the piece also hands its ranks and values
+to them (`sparse.handing`), so that none of them reads the finished layer from its files.
 """
 
 from __future__ import annotations
