@@ -181,30 +181,6 @@ def test_threads_solve_as_one_process_does(
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_workers_of_one_machine_hand_layers_to_each_other(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, shared: bool
-) -> None:
-    """As arrays if there are several processes on one machine; else each reads the files."""
-    monkeypatch.setattr(threads, "shares_machine", shared)
-    read, most = list[Path](), 0
-    real = shared_backward.read_part
-
-    def note(path: Path, *rest: Any) -> Any:
-        nonlocal most
-        read.append(path)
-        most = max(most, len({one.name[:7] for one in path.parent.glob("*-handed.part")}))
-        return real(path, *rest)
-
-    monkeypatch.setattr(shared_backward, "read_part", note)
-    objectives = "win,lower:uint32,guaranteed,score"
-    solve(SMALL, objectives, table=tmp_path / "table", cluster=threads)
-    assert bool(read) == shared
-    assert most <= 3  # the layer in work, and two above
-    assert len(read) == len(set(read))
-    assert tree(tmp_path / "table") == expected(tmp_path, SMALL, objectives)
-
-
 def test_results_that_a_worker_does_not_hand_over_are_not_waited_for_for_ever(
     tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,7 +69,6 @@ class DaskExecutor:
         try:
             self._await_workers()
             facts = self._facts(None)
-            self.shares_machine = len(facts) > 1 and len({one.host for one in facts}) == 1
             self.memory = min(worker_memory(facts), memory or 1 << 62)
             threads = list(self._client.nthreads().values())
         except BaseException:

@@ -37,10 +37,6 @@ class Executor(Protocol):
     def threads_each(self) -> int:
         """The most threads of one worker process."""
 
-    @property
-    def shares_machine(self) -> bool:
-        """Whether there are several worker processes, all on one machine."""
-
     def attach(self, folder: Path) -> None:
         """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
 
@@ -56,8 +52,6 @@ class Executor(Protocol):
 
 class ThreadExecutor:
     """Threads of this process: an `Executor` that needs no other program."""
-
-    shares_machine = False
 
     def __init__(self, threads: int, memory: int) -> None:
         self.threads = self.threads_each = threads

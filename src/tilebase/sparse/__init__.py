@@ -9,7 +9,6 @@ Modules, those that the others import first:
     forward     the forward pass: every reachable state
     folds       objectives as arrays and kernels
     backward    the backward pass: what every reachable position is worth
-    handing     solved layers handed from worker to worker on one machine
     shared_backward  the backward pass shared out to workers
     reading     solved layers brought back from disk
 """

@@ -71,35 +71,15 @@ PART_KEYS = 32 * CHUNK_KEYS
 
 
 @dataclass
-class Solved:
+class _Solved:
     """A finished layer in memory."""
 
     layout: Layout
     directory: Directory
     values: list[Array]  # one array per objective, sentinels first
 
-    def put(self, number: int, fold: Fold, position: int, found: Array, /) -> None:
-        """Keep values of the objective with this number, of the afterstates from `position` on."""
-        fold.put(self.values[number], position, found)
 
-    def enter(self, keys: Array, position: int) -> Edge:
-        """Enter boards in the directory.  Raises `CorruptError` if they are not canonical."""
-        return enter(
-            self.directory, self.layout.index.checked_rank(self.layout.layer, keys), FIRST + position
-        )
-
-
-class Keeper(Protocol):
-    """Keeps a part of the layer in work for the layers below: `Solved`, or `sparse.handing.HandedPart`."""
-
-    def put(self, number: int, fold: Fold, position: int, found: Array, /) -> None:
-        """Keep values of the objective with this number, of the afterstates from `position` on."""
-
-    def enter(self, keys: Array, position: int) -> Edge:
-        """Keep the boards from `position` on."""
-
-
-Above = dict[int, Solved | None]
+Above = dict[int, _Solved | None]
 """By exponent, the layer that its spawns lead to; None if they win."""
 
 
@@ -180,7 +160,7 @@ class BackwardPass:
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._on_disk: set[int] = set()  # sums whose values are on disk
         # The layers above: both in memory by default, one at a time if lean.
-        self._solved: dict[int, Solved] = {}
+        self._solved: dict[int, _Solved] = {}
 
     def close(self) -> None:
         """Stop the threads and release memory."""
@@ -312,10 +292,10 @@ class BackwardPass:
         if here is not None:
             self._solved[total] = here
 
-    def _new_layer(self, total: int, n: int) -> Solved:
+    def _new_layer(self, total: int, n: int) -> _Solved:
         layout = self._layouts.at(total)
         directory = new_directory(layout.layer.size)
-        return Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
+        return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
 
     def _spans(self, keys: StoredBoards) -> list[range]:
         """The chunks of a layer, divided into parts."""
@@ -346,7 +326,7 @@ class BackwardPass:
 
         yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
 
-    def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: Solved) -> Iterator[Part]:
+    def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[Part]:
         """Solve a layer with both layers above in memory."""
         above = {exponent: self._above(total + 2**exponent, sizes) for exponent in self._spawned(total)}
 
@@ -356,7 +336,7 @@ class BackwardPass:
         return self._map(work, self._spans(file))
 
     def solve_span(
-        self, worker: _Worker, total: int, file: StoredBoards, span: range, above: Above, here: Keeper | None
+        self, worker: _Worker, total: int, file: StoredBoards, span: range, above: Above, here: _Solved | None
     ) -> Part:
         """Solve some chunks of a layer with both layers above in memory."""
         keys = self._read(total, file, span)
@@ -371,10 +351,6 @@ class BackwardPass:
         for old in [s for s in self._solved if s not in (total + 2, total + 4)]:
             del self._solved[old]
         return {e: self._above(total + 2**e, self.space.sizes) for e in self._spawned(total)}
-
-    def layout(self, total: int) -> Layout:
-        """The layout of the layer of one sum."""
-        return self._layouts.at(total)
 
     def new_worker(self) -> _Worker:
         """Buffers of one more thread."""
@@ -394,7 +370,7 @@ class BackwardPass:
             above = self._above(total + 2**exponent, sizes)
 
             def work(
-                worker: _Worker, span: range, exponent: int = exponent, above: Solved | None = above
+                worker: _Worker, span: range, exponent: int = exponent, above: _Solved | None = above
             ) -> None:
                 keys = self._read(total, file, span)
                 at = slice(file.starts[span.start], file.starts[span.stop])
@@ -422,7 +398,7 @@ class BackwardPass:
         accs: list[Array],
         spawns: Array,
         exponent: int,
-        above: Solved | None,
+        above: _Solved | None,
     ) -> None:
         """Add the values after spawns of one exponent to the accumulators; all win if `above` is None."""
         rules, links = self._compiled.rules, worker.links
@@ -457,7 +433,7 @@ class BackwardPass:
                 fold.add(acc[position:end], spawned, values)
             position = end
 
-    def _above(self, total: int, sizes: dict[int, int]) -> Solved | None:
+    def _above(self, total: int, sizes: dict[int, int]) -> _Solved | None:
         """A finished layer: in memory, read from disk (after an interruption, or if lean), or empty.
 
         None for a sum that wins.
@@ -467,17 +443,17 @@ class BackwardPass:
         if not sizes.get(total):
             return self._nothing(total)
         if total not in self._solved:
-            self._solved[total] = self.load(total, sizes[total])
+            self._solved[total] = self._load(total, sizes[total])
         return self._solved[total]
 
-    def _nothing(self, total: int) -> Solved:
+    def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: every state that spawns lead to is won or has no slide."""
         layout = self._layouts.at(total)
         directory = new_directory(0)
-        return Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
+        return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
 
     def _finish(
-        self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: Keeper | None
+        self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
     ) -> Part:
         """Store the values of a part in memory, encode them, and summarise them.
 
@@ -489,7 +465,7 @@ class BackwardPass:
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
             found = fold.finish(acc, spawns)
             if here is not None:
-                here.put(i, fold, first, found)
+                fold.put(here.values[i], first, found)
             bits = fold.objective.is_boolean
             level = LEVEL if bits else VALUE_LEVEL
             part.chunks.append(
@@ -502,10 +478,10 @@ class BackwardPass:
                 [piece for at, end in cuts for piece in summarise(fold.objective, found[at:end], CHUNK_KEYS)]
             )
         if here is not None:
-            part.edge = here.enter(keys, first)
+            part.edge = _enter(here, keys, first)
         return part
 
-    def _write(self, total: int, keys: StoredBoards, parts: Iterable[Part], here: Solved | None) -> None:
+    def _write(self, total: int, keys: StoredBoards, parts: Iterable[Part], here: _Solved | None) -> None:
         """Write the values of a layer, one file per objective, and a line in each journal."""
         summaries: list[list[Piece]] = [[] for _ in self.folds]
         with ExitStack() as stack:
@@ -529,7 +505,7 @@ class BackwardPass:
 
     # -- layers from disk --------------------------------------------------------------------
 
-    def load(self, total: int, n: int) -> Solved:
+    def _load(self, total: int, n: int) -> _Solved:
         """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._new_layer(total, n)
         with ExitStack() as stack:
@@ -541,7 +517,7 @@ class BackwardPass:
             def work(_: _Worker, span: range) -> Edge:
                 found = self._read(total, keys, span)
                 first = keys.starts[span.start]
-                edge = here.enter(found, first)
+                edge = _enter(here, found, first)
                 for fold, file, values in zip(self.folds, files, here.values, strict=True):
                     stored = np.concatenate([file.values(chunk) for chunk in span])
                     fold.put(values, first, stored.view(values.dtype) if stored.dtype.kind == "f" else stored)
@@ -588,3 +564,9 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
             "give more memory, choose a smaller type of value, give limits on cells, or begin it all the "
             "same with --anyway (in Python anyway=True)"
         )
+
+
+def _enter(here: _Solved, keys: Array, first: int) -> Edge:
+    """Enter boards into a layer's directory.  Raises `CorruptError` if they are not canonical."""
+    ranks = here.layout.index.checked_rank(here.layout.layer, keys)
+    return enter(here.directory, ranks, FIRST + first)

@@ -4,16 +4,13 @@ The process that runs the pass cuts a layer into spans of chunks.  A worker load
 for all pieces of the layer that it does, solves its span, and writes the encoded chunks as a parcel file.
 The first process copies the chunks into the value file, in order: so the file is the one that it would have
 written alone.
-
-If several worker processes are on one machine, and none elsewhere, the piece also hands its ranks and values
-to them (`sparse.handing`), so that none of them reads the finished layer from its files.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +24,6 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Piece as PieceSummary
 from tilebase.sparse import backward
-from tilebase.sparse.directory import Edge, join
-from tilebase.sparse.handing import HandedPart, handed_files, handed_name, read_part
-from tilebase.sparse.maps import Layout
 
 SHARED_KEYS = 1 << 19
 """Layers of fewer afterstates are solved by the process that runs the pass: sharing them takes longer."""
@@ -49,30 +43,6 @@ class _ReadValues(StoredValues):
         """Nothing is open."""
 
 
-class _WorkerPass(backward.BackwardPass):
-    """The pass of a worker process, which also knows layers that workers hand to each other."""
-
-    handed = Path()
-    """The folder of their files."""
-
-    def load(self, total: int, n: int) -> backward.Solved:
-        """A finished layer from what workers have handed over, or else from its files.
-
-        Raises `CorruptError`, `MissingLayerError` or `StorageError`.
-        """
-        paths = handed_files(self.handed, total)
-        here = self._new_layer(total, n)
-
-        def work(_: Any, span: range) -> tuple[Edge, int]:
-            return read_part(paths[span.start], self.folds, here)
-
-        found = 0
-        for edge, count in self._map(work, [range(k, k + 1) for k in range(len(paths))]):
-            join(here.directory, edge)
-            found += count
-        return here if found == n else super().load(total, n)
-
-
 class SolveJob:
     """Solves spans of chunks in a worker process: a `cluster.pieces.Job`."""
 
@@ -86,36 +56,25 @@ class SolveJob:
         release: bool,
         memory: int,
         threads: int,
-        hand_over: bool,
     ) -> None:
-        """`hand_over`: whether ranks and values are handed to the other workers."""
         self._parameters = (folder, game, tuple(objectives), dict(sizes), release, memory, threads)
-        self._hand_over = hand_over
         self._lock = threading.Lock()
-        self._pass: _WorkerPass | None = None
+        self._pass: backward.BackwardPass | None = None
         self._boards: dict[int, StoredBoards] = {}
         self._idle: list[Any] = []
 
     def __reduce__(self) -> Any:
         folder, game, objectives, sizes, release, memory, threads = self._parameters
-        options = {
-            "release": release, "memory": memory, "threads": threads, "hand_over": self._hand_over
-        }  # fmt: skip
+        options = {"release": release, "memory": memory, "threads": threads}
         return _solve_job, (folder, game, objectives, sizes, options)
 
     def do(self, piece: Piece) -> Summaries:
         """Solve the chunks [begin, end) of a layer, write their values, and return their summaries."""
         with self._lock:  # one thread loads the layers above, and the others wait for it
             engine = self._engine()
-            keys, above, layout = self._layers(engine, piece.total)
+            keys, above = self._layers(engine, piece.total)
             worker = self._idle.pop() if self._idle else engine.new_worker()
-        span = range(piece.begin, piece.end)
-        with ExitStack() as stack:
-            here = None
-            if self._hand_over:
-                file = stack.enter_context(ParcelWriter(_handed_path(engine.path, piece)))
-                here = HandedPart(file, layout)
-            part = engine.solve_span(worker, piece.total, keys, span, above, here)
+        part = engine.solve_span(worker, piece.total, keys, range(piece.begin, piece.end), above, None)
         self._idle.append(worker)
         with ParcelWriter(engine.path / piece.writes) as file:
             for chunks in part.chunks:
@@ -123,31 +82,23 @@ class SolveJob:
                     file.add(chunk.frame)
         return part.summaries
 
-    def _engine(self) -> _WorkerPass:
+    def _engine(self) -> backward.BackwardPass:
         if self._pass is None:
             folder, game, objectives, sizes, release, memory, threads = self._parameters
             stored = [_ReadValues(folder / "values" / one.label, one) for one in objectives]
-            self._pass = _WorkerPass(
+            self._pass = backward.BackwardPass(
                 folder, game, stored, memory=memory, threads=threads, lean=False, release=release
             )
-            self._pass.handed = stored[0].folder
             self._pass.begin(Reachable(folder, sizes, game))
         return self._pass
 
-    def _layers(self, engine: _WorkerPass, total: int) -> tuple[StoredBoards, backward.Above, Layout]:
-        """The boards of a layer, the layers above, and its layout; those of other sums are released."""
+    def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[StoredBoards, backward.Above]:
+        """The boards of a layer, and the layers above; those of other sums are released."""
         if total not in self._boards:
             for boards in self._boards.values():
                 boards.file.close()
             self._boards = {total: engine.space.boards(total)}
-        above = engine.layers_above(total)
-        return self._boards[total], above, engine.layout(total)
-
-
-def _handed_path(folder: Path, piece: Piece) -> Path:
-    """The file in which a piece hands ranks and values to other workers."""
-    number = piece.writes.rpartition("-")[2].removesuffix(".part")
-    return (folder / piece.writes).with_name(handed_name(piece.total, int(number)))
+        return self._boards[total], engine.layers_above(total)
 
 
 def _solve_job(
@@ -171,10 +122,9 @@ class SharedLayers:
     ) -> None:
         self.executor, self.folder = executor, folder
         self.objectives = tuple(objectives)
-        self._handed: list[int] = []  # sums of layers of which files may be there
         self._job = SolveJob(
             folder.resolve(), game, objectives, sizes, release=release, memory=executor.memory,
-            threads=executor.threads_each, hand_over=executor.shares_machine,
+            threads=executor.threads_each,
         )  # fmt: skip
 
     def wants(self, n: int) -> bool:
@@ -184,7 +134,6 @@ class SharedLayers:
     def parts(self, total: int, keys: StoredBoards) -> Iterator[backward.Part]:
         """The parts of a layer, in order.  Raises what a worker raises."""
         spans = backward.spans_of(keys, self.executor.threads)
-        self._retire(total)
         pieces = [self._piece(total, number, span) for number, span in enumerate(spans)]
         try:
             with closing(self.executor.map(self._job, pieces)) as results:
@@ -194,15 +143,6 @@ class SharedLayers:
         finally:
             for piece in pieces:
                 (self.folder / piece.writes).unlink(missing_ok=True)
-
-    def _retire(self, total: int) -> None:
-        """Delete what was handed over of layers that layer `total` and those below do not need."""
-        folder = self.folder / "values" / self.objectives[0].label
-        for old in [s for s in self._handed if s > total + 4]:
-            for path in handed_files(folder, old):
-                path.unlink(missing_ok=True)
-            self._handed.remove(old)
-        self._handed.append(total)
 
     def _piece(self, total: int, number: int, span: range) -> Piece:
         names = [f"values/{one.label}/{{:06d}}.val" for one in self.objectives]
