@@ -143,6 +143,30 @@ def test_threads_solve_as_one_process_does(
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
+def test_results_that_a_worker_does_not_hand_over_are_not_waited_for_for_ever(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 0.5)
+    pids, tried = list(workers.pids.values()), list[int]()
+    real = over_dask._Flight._gathered
+
+    def hold(self: Any, futures: list[Any]) -> list[Any]:
+        """The workers stop before they hand over the first results, until these are wanted again."""
+        for pid in pids if len(tried) < 2 else []:
+            os.kill(pid, signal.SIGCONT if tried else signal.SIGSTOP)
+        tried.append(len(futures))
+        return real(self, futures)
+
+    monkeypatch.setattr(over_dask._Flight, "_gathered", hold)
+    try:
+        with attached(workers.executor, tmp_path):
+            assert list(workers.executor.map(IdleJob(), numbered(8))) == list(range(8))
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+    assert len(tried) >= 2
+
+
 def expected(tmp_path: Path, game: Game = SMALL, objectives: str = "win") -> Tree:
     solve(game, objectives, table=tmp_path / "alone")
     return tree(tmp_path / "alone")

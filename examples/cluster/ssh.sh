@@ -15,6 +15,8 @@ trap 'kill $(jobs -p)' EXIT
 
 export DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=60s
 export DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES=100
+# Short logs keep the scheduler small.
+export DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH=100
 dask scheduler --port "$port" --no-dashboard &
 for machine in $machines; do
     # -tt: the worker ends with this script.

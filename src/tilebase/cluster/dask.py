@@ -37,7 +37,11 @@ PATIENCE_SECONDS = 60.0
 POLL_SECONDS = 1.0
 """How often a run that waits for a piece looks whether the scheduler is still there."""
 AHEAD = 4
-"""Pieces a thread that the scheduler knows at the same time; 32 more, so that tiny pieces come in batches."""
+"""Pieces a thread that the scheduler knows at the same time; 32 more, so that tiny pieces come in batches.
+
+New pieces are handed over when half of them are done.  The scheduler keeps 200 bytes for each time that it is
+handed pieces while it is busy.
+"""
 MOST_TRIES = 20
 """How often a piece is begun whose workers die."""
 
@@ -150,7 +154,8 @@ class DaskExecutor:
             flight.submit(list(itertools.islice(source, most)))
             while flight.waiting:
                 done = flight.finished()
-                flight.submit(list(itertools.islice(source, len(done))))
+                if len(flight.waiting) <= most // 2:
+                    flight.submit(list(itertools.islice(source, most - len(flight.waiting))))
                 yield from done
         finally:
             flight.cancel()
@@ -197,12 +202,23 @@ class _Flight:
                 self._begin_again()
                 continue
             try:
-                found: list[Any] = self._client.gather([future for _, future, _ in done])
+                found = self._gathered([future for _, future, _ in done])
+            except TimeoutError as error:
+                if not self._is_served():
+                    raise self._nobody() from error
+                continue
             except FutureCancelledError:
                 continue  # a worker died before it could hand over its results: they are waited for again
             for _ in done:
                 self.waiting.popleft()
             return found
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        """The results of finished pieces.  Raises `TimeoutError` if they were lost and do not come again."""
+        found: list[Any] = self._client.sync(
+            lambda: self._client.gather(futures, asynchronous=True), callback_timeout=PATIENCE_SECONDS
+        )
+        return found
 
     def _await_first(self) -> None:
         """Wait for the oldest piece to end in any way.  Raises `ClusterError` if nobody works on it."""

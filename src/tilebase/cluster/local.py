@@ -10,6 +10,7 @@ SILENT_SECONDS is taken for dead.
 from __future__ import annotations
 
 import logging
+import select
 import signal
 import subprocess
 import sys
@@ -19,6 +20,17 @@ from tilebase.errors import ClusterError
 
 SILENT_SECONDS = 60.0
 """A local worker that says nothing for this time is taken for dead; kernels do not keep it from speaking."""
+SETTINGS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.low-level-log-length": 100,  # logs of messages, each of which names many pieces
+    "distributed.admin.tick.interval": "1s",  # how often each process looks at its own event loop
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.scheduler.active-memory-manager.start": False,  # results are small, and none is copied
+    "distributed.deploy.lost-worker-timeout": "60s",  # a busy machine starts a worker in more than 15 s
+}
+"""Settings of Dask with which idle processes take less time, and the scheduler's memory stays flat."""
+WATCH_SECONDS = 5.0
+"""How often workers are looked for that Dask has given up: it starts no others for them."""
 
 
 def start(workers: int, silent: float = SILENT_SECONDS) -> tuple[str, Callable[[], None]]:
@@ -57,7 +69,7 @@ def main(workers: int, silent: float) -> None:
     from distributed import LocalCluster
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    dask.config.set({"distributed.worker.profile.enabled": False})
+    dask.config.set(SETTINGS)
     with LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0,
         silence_logs=logging.CRITICAL,
@@ -65,7 +77,9 @@ def main(workers: int, silent: float) -> None:
     ) as cluster:  # fmt: skip
         sys.stdout.write(f"{cluster.scheduler_address}\n")
         sys.stdout.flush()
-        sys.stdin.read()
+        while not select.select([sys.stdin], [], [], WATCH_SECONDS)[0]:
+            if len(cluster.workers) < workers:
+                cluster.scale(workers)
 
 
 if __name__ == "__main__":
