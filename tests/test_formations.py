@@ -598,8 +598,8 @@ def test_fit(capsys):
     assert "no formation fits" in capsys.readouterr().err
     assert main(["formations", "--fit", "1MB", "5GB", "soon"]) == 2
     assert "not a time" in capsys.readouterr().err
-    assert main(["formations", "442", "--goal", "512"]) == 2
-    assert "ask one of them" in capsys.readouterr().err
+    assert main(["formations", "442", "--fit", "2GB", "5GB", "10min"]) == 2
+    assert "leave the name and --goal out" in capsys.readouterr().err
 
 
 def test_brief_times():
