@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,7 +21,7 @@ from tilebase.counting import estimates
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
-from tilebase.dense.checkpoints import Checkpoints
+from tilebase.dense.checkpoints import Checkpoint, Checkpoints
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
@@ -36,7 +36,6 @@ from tilebase.errors import (
     UsageError,
 )
 from tilebase.files.manifest import Manifest
-from tilebase.files.run import read_journal
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
@@ -299,23 +298,29 @@ def test_an_interruption_where_sums_have_gaps(tmp_path, monkeypatch, layers):
     assert run(tmp_path / "cut", game, "lower").start() == expected
 
 
-def test_a_pass_that_is_killed_after_its_last_layer(tmp_path, monkeypatch):
-    """Its last checkpoint is followed by no layer, and needs none above it."""
+@pytest.mark.parametrize("step", ["complete", "_clean"])
+def test_a_pass_that_is_killed_after_its_last_layer(step, tmp_path, monkeypatch):
+    """Its last checkpoint is followed by no layer, and needs none above it.
+
+    The kill comes before the journal loses its checkpoint, or between that and the deletion of the states.
+    """
     memory = small_memory(BATCHED, "win")
     expected = run(tmp_path / "whole", BATCHED, "win", memory=memory, keep=True).start()
-    real = Checkpoints.clean
+    real = Checkpoints._clean
 
-    def killed(self: Checkpoints, keep: Iterable[int] = ()) -> None:
+    def killed(self: Checkpoints, keep: Collection[Path] = ()) -> None:
         if not keep:
             raise RuntimeError
-        real(self, keep)
+        real(self, set(keep))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoints, "clean", killed)
+        patch.setattr(Checkpoints, step, killed)
         with pytest.raises(RuntimeError):
             run(tmp_path / "cut", BATCHED, "win", memory=memory, keep=True)
-    assert '"saved"' in (tmp_path / "cut" / "layers.jsonl").read_text().splitlines()[-1]
+    assert ('"saved"' in (tmp_path / "cut" / "layers.jsonl").read_text()) == (step == "complete")
+    assert list((tmp_path / "cut").glob("*.states"))
     assert run(tmp_path / "cut", BATCHED, "win", memory=memory, keep=True).start() == expected
+    assert not list((tmp_path / "cut").glob("*.states"))
 
 
 def test_a_killed_pass_goes_on_after_its_last_checkpoint(tmp_path, monkeypatch):
@@ -335,9 +340,14 @@ def test_a_pass_saves_no_more_than_a_share_of_its_time(tmp_path, monkeypatch, ti
     """What saving took says how long not to save again."""
     monkeypatch.setattr(dense, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(dense, "CHECKPOINT_TIMES", times)
+    saved, real = [], Checkpoints.declare
+
+    def declare(self: Checkpoints, checkpoint: Checkpoint) -> None:
+        saved.append(checkpoint)
+        real(self, checkpoint)
+
+    monkeypatch.setattr(Checkpoints, "declare", declare)
     done = run(tmp_path, Game("2x2", 32, start="empty"), "lower")
-    lines, _ = read_journal((tmp_path / "layers.jsonl").read_bytes(), tmp_path)
-    saved = [line for line in lines if "saved" in line]
     assert len(saved) == (1 if times else len(done.found) - 1)  # the last layer needs none
 
 
