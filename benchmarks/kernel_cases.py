@@ -16,8 +16,9 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,17 @@ from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.executors.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.pieces import Source, Step, whole_pieces
-from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, make_law, masks
-from tilebase.dense.workspace import InMemory
+from tilebase.dense.tables import (
+    DenseRules,
+    HalfTables,
+    discounted,
+    free_cells,
+    kernel_part,
+    make_law,
+    masks,
+    value_above,
+)
+from tilebase.dense.workspace import InMemory, StateRules
 from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.compiled import CompiledGame
@@ -550,13 +560,12 @@ class DenseLayers:
         )
         self.work, self.boards = DenseWork(), sizes[total]
 
-        def above(s: int) -> Any:
-            return law.won if game.reached(s) and one.is_win else law.none
-
-        self.memory: InMemory[Any] = InMemory(self.executor, index, Path(), above, self.work)
+        state_rules = StateRules(partial(value_above, game, one, law), partial(discounted, one, most=law.won))
+        self.memory: InMemory[Any] = InMemory(self.executor, index, Path(), state_rules, self.work)
+        nothing: Any = SimpleNamespace(add=lambda _: None)  # is kept of afterstates
         for s in sorted((s for s in sizes if s > total), reverse=True):
             self.memory.release_above(s + 4)
-            self.memory.solve(s, lambda _: None, lambda _: None)
+            self.memory.solve(s, nothing, lambda _: None)
 
     def case(self, step: Step) -> Case:
         """One step of the layer, after the steps before it."""

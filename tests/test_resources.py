@@ -203,7 +203,7 @@ def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     assert "a pass cannot be done on any machine: all boards of 4x4, to 2048 are too many" in printed.err
     assert "give lower limits on cells" in printed.err
     rows = printed.out.splitlines()
-    assert len(rows) == 4
+    assert len(rows) == 3
     assert all("if it could be done" in row for row in rows[1:])
     assert "e+" not in printed.out + printed.err
 
@@ -582,7 +582,7 @@ def test_extras_that_are_missing(monkeypatch, refused):
             2,
             "a SHAPE is missing: Rows x columns, as 4x4, or three sizes, as 2x2x3, or a --form",
         ),
-        ("limits search 3x3", 2, "limits search needs a GOAL: The tile that wins"),
+        ("limits search 3x3", 2, "a GOAL is missing: name the tile behind the shape, as 3x3 64"),
         ("thin x -o y", 2, "give --above or --least-value, one of the two"),
         ("count 2x2 32 --start 2", 2, "'2' has 1 cell; a 2x2 board has 4"),
         ("count 2x2 32 --limits 8", 2, "1 limit for a 2x2 board: give one for each cell, 4 in all"),

@@ -21,7 +21,7 @@ from tilebase.cli.options import (
     parse_bytes,
     solved_first,
 )
-from tilebase.cli.usage import goal_hint
+from tilebase.cli.usage import goal_hint, is_shape
 from tilebase.errors import UsageError
 from tilebase.game.formations import title_of
 
@@ -97,11 +97,12 @@ def play(
         )
     if auto and train:
         raise UsageError("with --auto the table slides, and --train is for your slides: leave one out")
+    given = goal is not None or game != DEFAULT_SOLVED or objective is not None
+    if not given and is_shape(table) and not Path(table).exists():
+        raise UsageError(goal_hint(table))
     question = solved_first([table, *([] if goal is None else [str(goal)])], GameOptions(**vars(game)))
     if question is None and goal is not None:
         raise UsageError(f"{table} is not a shape, and a table has its own rules: leave goal and rules out")
-    if question is not None and goal is None and game == DEFAULT_SOLVED and objective is None:
-        raise UsageError(goal_hint(table))
     if question is not None and objective is None:
         can_win = question.can_win
         objective = ("guaranteed" if adversary or be_adversary else "win") if can_win else "score"
