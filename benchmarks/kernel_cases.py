@@ -16,7 +16,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,16 +31,7 @@ from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.executors.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.pieces import Source, Step, whole_pieces
-from tilebase.dense.tables import (
-    DenseRules,
-    HalfTables,
-    discounted,
-    free_cells,
-    kernel_part,
-    make_law,
-    masks,
-    value_above,
-)
+from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, make_law, masks
 from tilebase.dense.workspace import InMemory, StateRules
 from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Question, RunFolder
@@ -560,7 +551,7 @@ class DenseLayers:
         )
         self.work, self.boards = DenseWork(), sizes[total]
 
-        state_rules = StateRules(partial(value_above, game, one, law), partial(discounted, one, most=law.won))
+        state_rules = StateRules.of(game, one, law)
         self.memory: InMemory[Any] = InMemory(self.executor, index, Path(), state_rules, self.work)
         nothing: Any = SimpleNamespace(add=lambda _: None)  # is kept of afterstates
         for s in sorted((s for s in sizes if s > total), reverse=True):

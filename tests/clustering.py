@@ -52,6 +52,16 @@ def tree(folder: Path) -> Tree:
     }
 
 
+def noting(real: Callable[..., Any], sums: list[int]) -> Callable[..., Any]:
+    """A method that notes the sum of the layer."""
+
+    def note(self: Any, total: int, *rest: Any) -> Any:
+        sums.append(total)
+        return real(self, total, *rest)
+
+    return note
+
+
 def when_layer_begins(
     monkeypatch: pytest.MonkeyPatch, wanted: Callable[[int], bool], act: Callable[[], None]
 ) -> None:

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -15,7 +16,11 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from serving import SECONDS
 from tilebase import solve
 from tilebase.cli import main
+from tilebase.cluster.executors import ThreadExecutor
 from tilebase.game.game import Game
+
+if TYPE_CHECKING:
+    from clustering import Workers
 
 # Tests stop programs with Ctrl-C.  What a shell runs in the background, and all that this starts, ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -61,6 +66,25 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    """Two worker processes on this machine."""
+    from clustering import start_workers
+
+    found = start_workers()
+    yield found
+    found.executor.close()
+    found.end()
+
+
+@pytest.fixture(scope="module")
+def threads() -> Iterator[ThreadExecutor]:
+    """Two threads of this process that do pieces of work."""
+    found = ThreadExecutor(2, 4 << 30)
+    yield found
+    found.close()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ import pytest
 pytest.importorskip("distributed")
 
 import tilebase.cluster.dask as over_dask
-from clustering import Tree, Workers, start_workers, tree, when_layer_begins
+from clustering import Tree, Workers, noting, start_workers, tree, when_layer_begins
 from tilebase import _version
 from tilebase.cli import main
 from tilebase.cluster import local
@@ -52,31 +52,6 @@ def _share_small_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_forward, "LEAST_RANKS", 1)
     monkeypatch.setattr(shared_forward, "LEAST_CHUNKS", 1)
     monkeypatch.setattr(shared_forward, "PIECES", 2)
-
-
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    found = start_workers()
-    yield found
-    found.executor.close()
-    found.end()
-
-
-@pytest.fixture(scope="module")
-def threads() -> Iterator[ThreadExecutor]:
-    found = ThreadExecutor(2, 4 << 30)
-    yield found
-    found.close()
-
-
-def noting(real: Callable[..., Any], sums: list[int]) -> Callable[..., Any]:
-    """A method that notes the sum of the layer."""
-
-    def note(self: Any, total: int, *rest: Any) -> Any:
-        sums.append(total)
-        return real(self, total, *rest)
-
-    return note
 
 
 def shared_layers(monkeypatch: pytest.MonkeyPatch) -> list[int]:

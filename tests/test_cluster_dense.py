@@ -6,7 +6,7 @@ import itertools
 import os
 import signal
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("distributed")
 
 from batching import small_memory
-from clustering import Tree, Workers, start_workers, tree, when_layer_begins
+from clustering import Tree, Workers, noting, tree, when_layer_begins
 from interrupting import stop_at
 from tilebase.cli import main
 from tilebase.cluster.executors import ThreadExecutor
@@ -50,31 +50,11 @@ def _share_small_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared, "PIECES", 2)
 
 
-@pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
-    found = start_workers()
-    yield found
-    found.executor.close()
-    found.end()
-
-
-@pytest.fixture(scope="module")
-def threads() -> Iterator[ThreadExecutor]:
-    found = ThreadExecutor(2, 4 << 30)
-    yield found
-    found.close()
-
-
 @pytest.fixture
 def shared_sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A list to which the sum of each layer that is shared out is added."""
-    sums, real = list[int](), shared.Shared._solve
-
-    def note(self: shared.Shared, total: int, *rest: Any) -> None:
-        sums.append(total)
-        real(self, total, *rest)
-
-    monkeypatch.setattr(shared.Shared, "_solve", note)
+    sums = list[int]()
+    monkeypatch.setattr(shared.Shared, "_solve", noting(shared.Shared._solve, sums))
     return sums
 
 

@@ -176,11 +176,7 @@ class DensePass:
     @property
     def _rules(self) -> StateRules:
         """What the layers need to know of the objective."""
-        game, objective, law = self.game, self.objective, self.law
-        return StateRules(
-            partial(layers.value_above, game, objective, law),
-            partial(layers.discounted, objective, most=law.won),
-        )
+        return StateRules.of(self.game, self.objective, self.law)
 
     def _identity(self) -> dict[str, Any]:
         """The query that the journal belongs to; the folder's name identifies a special `law`."""

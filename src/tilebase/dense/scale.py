@@ -37,7 +37,6 @@ from tilebase.dense.pieces import Blocks, Cut, Step
 from tilebase.dense.plan import NO_BOUND, Plan
 from tilebase.dense.tables import check_index, discounts_states
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 
@@ -122,8 +121,8 @@ def passing(
             written += value * size * (3 + again)
             seconds += size / (rate * (threads if size > 1 << 20 else 1)) + FILES * STEP / 10
             continue
-        found = _between(cuts, total)
-        pieces = found.pieces + (1 + again + (keep or summaries)) * _ranges(size, cores)
+        found, ranges = _between(cuts, total), shared.range_count(size, cores)
+        pieces = found.pieces + (1 + again + (keep or summaries)) * ranges
         here_read = value * size * (found.above + 3 + again + (keep or summaries))
         here_written = value * size * (3 + again)
         work = size * (1 / rate + SHARED_SECONDS)
@@ -132,7 +131,7 @@ def passing(
         moving = (here_read + here_written) / (machines * DISK_RATE)
         seconds += max(work / cores, slowest, moving) + pieces * PIECE + 4 * STEP
         read, written = read + here_read, written + here_written
-        files = max(files, FILES + (_ranges(size, cores) + 1 if keep else 0))
+        files = max(files, FILES + (ranges + 1 if keep else 0))
     stored = VALUE_SHARE * objective.value_bytes * sum(sizes.values()) if keep else 0.0
     moved = VALUE_SHARE * objective.value_bytes * sum(large.values()) if keep else 0.0  # chunks on their way
     held = max((found.held for found in cuts.values()), default=2.0 * max(sizes.values()))
@@ -179,12 +178,6 @@ def _worker_plan(index: PerfectIndex, objective: Objective, memory: int, threads
 def _again(game: Game, objective: Objective) -> int:
     """How often the states are read and written once more, for the discount."""
     return int(discounts_states(game, objective))
-
-
-def _ranges(size: int, cores: int) -> int:
-    """Pieces of a step that works ranges of a layer."""
-    chunks = -(-size // CHUNK_KEYS)
-    return max(1, min(shared.PIECES * cores, size // shared.LEAST_BOARDS), -(-chunks // shared.MOST_CHUNKS))
 
 
 def _sample(totals: Sequence[int]) -> Iterator[int]:

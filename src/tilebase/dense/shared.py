@@ -375,10 +375,14 @@ class Workers:
 
     def ranges(self, size: int, piece: Callable[[int, int], Piece]) -> list[Piece]:
         """Pieces of whole chunks, small enough for memory."""
-        chunks = -(-size // CHUNK_KEYS)
-        parts = max(1, min(PIECES * self._executor.threads, size // LEAST_BOARDS), -(-chunks // MOST_CHUNKS))
-        width = CHUNK_KEYS * -(-chunks // parts)
+        width = CHUNK_KEYS * -(-size // (CHUNK_KEYS * range_count(size, self._executor.threads)))
         return [piece(at, min(at + width, size)) for at in range(0, size, width)]
+
+
+def range_count(size: int, threads: int) -> int:
+    """Ranges of so many boards, at most, that a step is cut into for the threads of all workers."""
+    chunks = -(-size // CHUNK_KEYS)
+    return max(1, min(PIECES * threads, size // LEAST_BOARDS), -(-chunks // MOST_CHUNKS))
 
 
 def cut_for(plan: Plan, index: PerfectIndex, total: int, at_once: int) -> Cut:

@@ -25,8 +25,10 @@ from tilebase.dense.stores import (
     released_on_error,
     states_path,
 )
-from tilebase.dense.tables import DenseLayer
+from tilebase.dense.tables import DenseLayer, Law, discounted, value_above
 from tilebase.dense.values import LayerValues
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import part_path
 
 Array = npt.NDArray[Any]
@@ -90,6 +92,11 @@ class StateRules(NamedTuple):
 
     above: Callable[[int], Any]
     discounted: Callable[[Array], Array]
+
+    @classmethod
+    def of(cls, game: Game, objective: Objective, law: Law) -> StateRules:
+        """Those of an objective whose values are folded by a law."""
+        return cls(partial(value_above, game, objective, law), partial(discounted, objective, most=law.won))
 
 
 class _States(Generic[L, S]):

@@ -253,13 +253,19 @@ def header_of(meta: Mapping[str, Any]) -> bytes:
 
 
 def write_layer(
-    path: Path, chunks: Iterable[Chunk], meta: dict[str, Any], *, durable: bool = True
+    path: Path,
+    chunks: Iterable[Chunk],
+    meta: dict[str, Any],
+    *,
+    varying: Varying | None = None,
+    durable: bool = True,
 ) -> tuple[int, str]:
     """Write a layer file by atomic rename; return its size in bytes and its checksum.
 
-    `chunks` must be in ascending order.  Raises `StorageError` if the system refuses to write; then no
-    new file is left.
+    `chunks` must be in ascending order, and `varying` that with which they were encoded.  Raises
+    `StorageError` if the system refuses to write; then no new file is left.
     """
+    meta = meta | (varying.meta if varying is not None else {})
     with LayerWriter(path, header_of(meta)) as writer:
         for chunk in chunks:
             writer.add(chunk)

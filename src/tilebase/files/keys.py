@@ -149,7 +149,7 @@ def write_keys(
         chunks = chain.from_iterable(
             in_order((pool.submit(encode, piece, varying) for piece in pieces), ahead=8)
         )
-    return write_layer(path, chunks, meta | (varying.meta if varying else {}), durable=durable)
+    return write_layer(path, chunks, meta, varying=varying, durable=durable)
 
 
 class StoredLayer:

@@ -119,5 +119,5 @@ class Reachable:
 
     def release(self, total: int | None = None) -> None:
         """Hold the keys of one sum, or of all, no longer: they are read from the file again."""
-        for one in self.written.values() if total is None else filter(None, [self.written.get(total)]):
-            one.keys = None
+        for s in self.written if total is None else self.written.keys() & {total}:
+            self.written[s].keys = None

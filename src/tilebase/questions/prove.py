@@ -259,16 +259,9 @@ def prove(
             work(dense.work)
     else:
         solved: Solution = solve(
-            game,
-            objective,
-            folder=folder,
-            memory=memory,
-            threads=threads,
-            anyway=anyway,
-            space=chosen,
-            cluster=cluster,
-            progress=progress,
-        )
+            game, objective, folder=folder, memory=memory, threads=threads, space=chosen, anyway=anyway,
+            cluster=cluster, progress=progress,
+        )  # fmt: skip
         assert isinstance(solved.value, Lower | Upper)
         found, positions = solved.value.bound, solved.positions
     one = objective.one

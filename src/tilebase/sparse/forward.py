@@ -315,8 +315,9 @@ class ForwardPass:
             nonlocal size
             path = self.folder.layer_path(kind, total)
             durable = ranks >= 8 * DURABLE_BYTES
-            meta = self._meta(kind, total) | (self._varying.meta if self._varying else {})
-            size, self._files[kind] = write_layer(path, chunks, meta, durable=durable)
+            size, self._files[kind] = write_layer(
+                path, chunks, self._meta(kind, total), varying=self._varying, durable=durable
+            )
             self.work.bytes_written += size
 
         found = sharing.make(
