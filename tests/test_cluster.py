@@ -30,7 +30,7 @@ from tilebase.cluster.opening import attached, executor_of, open_cluster
 from tilebase.cluster.pieces import IdleJob, Piece, written
 from tilebase.cluster.workers import Marker, WorkerFacts, worker_memory
 from tilebase.counting import scale
-from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError, UsageError
+from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
@@ -91,28 +91,30 @@ def test_threads_count_as_one_process_does(
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
-SOLUTIONS = (
-    (SMALL, "win", True),
-    (SMALL, "lower:uint32,guaranteed,score,win:float16", True),
-    (SMALL, "win", False),
-    (formation("442").game(16), "win,upper", True),
+SOLUTIONS: tuple[tuple[Game, str, str, dict[str, Any]], ...] = (
+    (SMALL, "win", "table", {}),
+    (SMALL, "lower:uint32,guaranteed,score,win:float16", "table", {}),
+    (SMALL, "win", "folder", {}),
+    (formation("442").game(16), "win,upper", "table", {}),
+    (SMALL, "lower,score", "table", {"above": 0.5}),
+    (formation("442").game(16), "win", "folder", {"space": "auto"}),
 )
 
 
-@pytest.mark.parametrize(("game", "objectives", "kept"), SOLUTIONS)
+@pytest.mark.parametrize(("game", "objectives", "kept", "options"), SOLUTIONS)
 def test_threads_solve_as_one_process_does(
     tmp_path: Path,
     threads: ThreadExecutor,
     monkeypatch: pytest.MonkeyPatch,
     game: Game,
     objectives: str,
-    kept: bool,
+    kept: str,
+    options: dict[str, Any],
 ) -> None:
     layers = shared_layers(monkeypatch)
-    folders = [{"table" if kept else "folder": tmp_path / name} for name in ("alone", "together")]
-    alone = solve(game, objectives, **folders[0])
+    alone = solve(game, objectives, **{kept: tmp_path / "alone"}, **options)
     assert not layers
-    together = solve(game, objectives, cluster=threads, **folders[1])
+    together = solve(game, objectives, cluster=threads, **{kept: tmp_path / "together"}, **options)
     assert len(layers) > len(set(layers))  # layers of both passes
     assert together == alone
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
@@ -393,11 +395,6 @@ def test_too_little_memory_of_workers_is_said_before_anything_is_counted(tmp_pat
         count(SMALL, folder=tmp_path / "run", cluster=small)
     assert not list((tmp_path / "run" / "afterstates").iterdir())
     small.close()
-
-
-def test_pruning_is_not_shared_out(tmp_path: Path, threads: ThreadExecutor) -> None:
-    with pytest.raises(UsageError, match="above prunes"):
-        solve(SMALL, table=tmp_path / "table", above=0.5, cluster=threads)
 
 
 def test_two_runs_in_one_folder_are_refused(tmp_path: Path, threads: ThreadExecutor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import zlib
@@ -293,6 +294,12 @@ def test_a_plan_of_a_pass_is_printed_and_nothing_is_begun(
         ]
     assert main(["force", *limits, "--plan"]) == 2
     assert "choose the engine dense or reachable" in capsys.readouterr().err
+    # Without a table, a formation is solved on the boards that take less time: the plan is for both.
+    assert main(["solve", "--formation", "442", "64", "--plan", "--format", "json"]) == 0
+    both = ["count", "solve"] * 3 + ["all boards, win"] * 3
+    assert [row["step"] for row in json.loads(capsys.readouterr().out)] == both
+    assert main(["solve", "--formation", "442", "64", "-o", "t", "--plan", "--format", "json"]) == 0
+    assert [row["step"] for row in json.loads(capsys.readouterr().out)] == both[:6]
     assert not list(folder.iterdir())
 
 

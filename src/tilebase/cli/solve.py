@@ -113,13 +113,13 @@ def solve(
         raise UsageError(f"--by {by}: rows can be by sum")
     chosen = choose_format(form, save)
     objectives = parse_objectives(objective, discount)
+    within = space or ("auto" if question.masks else "reachable")
     if plan:
         from tilebase.dense import scale
 
-        rows = scale.plan(question, objectives, space or "reachable", keep=table is not None)
+        rows = scale.plan(question, objectives, within, keep=table is not None)
         write_rows(rows, rows, chosen, save)
         return 0
-    within = space or ("auto" if question.masks else "reachable")
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
     from tilebase.files.work_folders import work_folder

@@ -23,6 +23,7 @@ time of one machine.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -197,18 +198,30 @@ def plan(
 ) -> list[dict[str, Any]]:
     """Rows for `CORES`: counting and solving the reachable boards, or a pass over all for each objective.
 
+    With ``"auto"`` the rows of both, unless a table is kept, which holds the reachable ones.
+
     Raises `UsageError` or `ResourceError` if there cannot be such a pass.
     """
     if space not in ("reachable", "all", "auto"):
         raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto")
     for one in objectives:
         one.check(game)
-    if space != "all":
-        return counting_scale.plan(game, objectives)
+    if space == "all":
+        return _passes(game, objectives, "", keep=keep, summaries=summaries)
+    rows = counting_scale.plan(game, objectives)
+    if space == "auto" and not keep:
+        with suppress(ResourceError, UsageError):  # then the reachable boards are solved
+            rows += _passes(game, objectives, "all boards, ", keep=keep, summaries=summaries)
+    return rows
+
+
+def _passes(
+    game: Game, objectives: Sequence[Objective], name: str, *, keep: bool, summaries: bool
+) -> list[dict[str, Any]]:
     index = PerfectIndex(game)
     check_index(index)
     return [
-        {"step": one.label} | passing(index, one, cores, keep=keep, summaries=summaries).row()
+        {"step": name + one.label} | passing(index, one, cores, keep=keep, summaries=summaries).row()
         for cores in CORES
         for one in objectives
     ]

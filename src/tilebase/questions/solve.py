@@ -132,13 +132,11 @@ def solve(
         raise UsageError("above leaves boards out of a table: name its folder")
     if above is not None and space == "all":
         raise UsageError("above leaves boards out of a table of reachable positions: choose that space")
-    if cluster is not None:
-        check_shared(space, above)
     if isinstance(cluster, str):
         with open_cluster(cluster, memory) as executor:
             return solve(
                 game, objectives, table=table, folder=folder, memory=memory, threads=threads, lean=lean,
-                down_to=down_to, space=space, anyway=anyway, cluster=executor, progress=progress,
+                down_to=down_to, space=space, anyway=anyway, above=above, cluster=executor, progress=progress,
             )  # fmt: skip
     if table is None and folder is None:
         with temporary_folder() as temporary:
@@ -153,11 +151,13 @@ def solve(
     path = pruning.work if pruning is not None else Path(table if table is not None else folder)  # type: ignore[arg-type]
     keep = table is not None and pruning is None  # the whole values of all layers
     memory, threads = check_resources(memory, threads)
-    if pruning is not None or (cluster is not None and space is None):
+    if pruning is not None:
         space = "reachable"
     space = choose_space(
-        space, game, objectives, path, keep=keep, memory=memory, threads=threads, down_to=down_to
-    )
+        space, game, objectives, path, keep=keep, down_to=down_to,
+        memory=memory if cluster is None else cluster.memory,
+        threads=threads if cluster is None else max(threads, cluster.threads),
+    )  # fmt: skip
     check_solving(game, objectives, path, space, keep, memory, threads, lean, down_to, anyway, cluster)
     if space == "all":
         return _solve_all(game, objectives, path, keep, memory, threads, down_to, cluster, progress)
@@ -201,16 +201,6 @@ def solve(
     )
     positions = sum(layer.positions for layer in summaries[0])
     return Solution(game, objectives, summaries, starts, positions, boards)
-
-
-def check_shared(space: str | None, above: float | None) -> None:
-    """Raise `UsageError` if a query cannot be shared out to workers."""
-    if above is not None:
-        raise UsageError(
-            "above prunes a table while it is solved here: solve it on the cluster, then use thin"
-        )
-    if space == "auto":
-        raise UsageError("a cluster solves the boards that you name: choose the space reachable or all")
 
 
 def _sharing(
