@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,3 +78,25 @@ def when_layer_begins(
             yield result
 
     monkeypatch.setattr(DaskExecutor, "map", begin)
+
+
+@contextmanager
+def one_hangs(monkeypatch: pytest.MonkeyPatch, sum_of_layer: int) -> Iterator[Workers]:
+    """Two worker processes, one of which stops for ever when the layer of a sum is solved."""
+    workers = start_workers(silent=1.0)
+    stopped = list[int]()
+
+    def stop() -> None:
+        stopped.append(min(workers.pids.values()))
+        os.kill(stopped[-1], signal.SIGSTOP)
+
+    when_layer_begins(monkeypatch, lambda total: total == sum_of_layer and not stopped, stop)
+    try:
+        yield workers
+    finally:
+        for pid in stopped:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        workers.executor.close()
+        workers.end()
+    assert stopped

@@ -21,7 +21,7 @@ import pytest
 pytest.importorskip("distributed")
 
 import tilebase.cluster.dask as over_dask
-from clustering import Tree, Workers, noting, start_workers, tree, when_layer_begins
+from clustering import Tree, Workers, noting, one_hangs, start_workers, tree, when_layer_begins
 from tilebase import _version
 from tilebase.cli import main
 from tilebase.cluster import local
@@ -224,22 +224,8 @@ def test_pieces_of_killed_workers_are_done_again(
 
 def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     want = expected(tmp_path)
-    workers = start_workers(silent=1.0)
-    stopped = list[int]()
-
-    def stop() -> None:
-        stopped.append(min(workers.pids.values()))
-        os.kill(stopped[-1], signal.SIGSTOP)
-
-    when_layer_begins(monkeypatch, lambda total: total == 60 and not stopped, stop)
-    try:
+    with one_hangs(monkeypatch, 60) as workers:
         solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
-    finally:
-        with suppress(ProcessLookupError):
-            os.kill(stopped[-1], signal.SIGCONT)
-        workers.executor.close()
-        workers.end()
-    assert stopped
     assert tree(tmp_path / "table") == want
 
 

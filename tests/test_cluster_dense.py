@@ -17,8 +17,9 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import tilebase.cluster.dask as over_dask
 from batching import small_memory
-from clustering import Tree, Workers, noting, tree, when_layer_begins
+from clustering import Tree, Workers, noting, one_hangs, start_workers, tree, when_layer_begins
 from interrupting import stop_at
 from tilebase.cli import main
 from tilebase.cluster.executors import ThreadExecutor
@@ -29,7 +30,7 @@ from tilebase.dense.passes import DensePass
 from tilebase.dense.pieces import Cut
 from tilebase.dense.plan import Plan
 from tilebase.dense.stores import joined_checksum
-from tilebase.errors import ResourceError, StorageError, UsageError
+from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.objectives.objective import parse_objectives
@@ -138,6 +139,29 @@ def test_pieces_of_killed_workers_are_done_again(
     when_layer_begins(monkeypatch, lambda _: len(killed) < 2 and random.random() < 0.1, kill)
     solve(SMALL, "lower:uint32", space="all", table=tmp_path / "table", cluster=workers.executor)
     assert len(killed) == 2
+    assert tree(tmp_path / "table") == want
+
+
+def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    want = expected(tmp_path)
+    with one_hangs(monkeypatch, 40) as workers:
+        solve(SMALL, "lower:uint32", space="all", table=tmp_path / "table", cluster=workers.executor)
+    assert tree(tmp_path / "table") == want
+
+
+def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
+    want = expected(tmp_path)
+    workers = start_workers()
+    when_layer_begins(monkeypatch, lambda total: total == 40, workers.end)
+    options: dict[str, Any] = {"space": "all", "table": tmp_path / "table"}
+    try:
+        with pytest.raises(ClusterError, match="the same command goes on"):
+            solve(SMALL, "lower:uint32", cluster=workers.executor, **options)
+    finally:
+        workers.executor.close()
+    assert not list((tmp_path / "table").rglob(".*"))
+    solve(SMALL, "lower:uint32", **options)
     assert tree(tmp_path / "table") == want
 
 
