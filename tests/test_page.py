@@ -441,6 +441,29 @@ def test_back_and_forward(visit: Open) -> None:
     shows(page, words_of("0,0,2/0,2,0/0,0,4"))
 
 
+LEAVE = """move => new Promise(leave => {
+  const number = [...document.querySelectorAll(".facts div")].find(fact => fact.innerText.startsWith("Move"));
+  const look = () => {
+    if (!number.innerText.endsWith(move)) return requestAnimationFrame(look);
+    const cells = [...document.querySelectorAll(".board [role=cell] .hidden")].map(cell => cell.textContent);
+    [...document.querySelectorAll("nav a")].find(link => link.textContent === "Browse").click();
+    leave(cells.map(words => words.split(": ").pop()));
+  };
+  dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+  look();
+})"""
+
+
+def test_another_view_begins_with_the_last_slide(visit: Open) -> None:
+    """Although the address is written later when slides follow each other fast."""
+    page = visit(at("0,0,2/0,2,0/0,0,4"))
+    ready(page)
+    slide_key(page, "right")
+    words = page.evaluate(LEAVE, "2")
+    expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
+    shows(page, words)
+
+
 # -- games ---------------------------------------------------------------------------------------------
 
 

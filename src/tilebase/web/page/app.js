@@ -71,7 +71,7 @@ function Views({ table, route, go }) {
   const follow = (view) => (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    go({ ...keep, view, slide: "", sum: "" });
+    go({ table: table.name, view, slide: "", sum: "" });
   };
   return html`<nav aria-label="Views">
     ${views.map(

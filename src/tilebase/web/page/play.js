@@ -1,6 +1,6 @@
 // Playing: the board with the values of its slides, the course of the game, and what can be set.
 
-import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useGet } from "./api.js";
 import { Board, emptyOnly, focusCell } from "./board.js";
 import { Course } from "./course.js";
@@ -10,7 +10,7 @@ import { Button, Choice, CopyLink, Facts, Headline, Icon, Live, Notes, Notice, S
 import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
 import { ENDS, capital, count, valueText } from "./text.js";
-import { readRoute } from "./route.js";
+import { later, readRoute } from "./route.js";
 import { boardText } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
 
@@ -82,7 +82,7 @@ export function useAddress(game, route, go, keeps) {
   useEffect(() => {
     if (written.current === null || (route.board && route.board !== written.current)) begin(game, route.board, keeps);
   }, [route.board]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!board) return undefined;
     const write = () => {
       last.current = Date.now();
@@ -90,8 +90,7 @@ export function useAddress(game, route, go, keeps) {
       if (keeps) keep(game);
       if (readRoute().board !== board) go({ board }, { replace: true });
     };
-    const timer = setTimeout(write, Math.max(0, last.current + PAUSE - Date.now()));
-    return () => clearTimeout(timer);
+    return later(write, Math.max(0, last.current + PAUSE - Date.now()));
   }, [board, game.entries.length]);
 }
 

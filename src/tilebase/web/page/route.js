@@ -18,6 +18,23 @@ export function hrefOf(route) {
   return `?${query.toString().replaceAll("%2C", ",").replaceAll("%2F", "/")}`;
 }
 
+let late = null; // the change of the address that is not made yet
+
+/** Change the address after `wait` milliseconds, or before `go` leads elsewhere; returns what prevents it. */
+export function later(change, wait) {
+  const make = () => {
+    cancel();
+    change();
+  };
+  const timer = setTimeout(make, wait);
+  const cancel = () => {
+    clearTimeout(timer);
+    if (late === make) late = null;
+  };
+  late = make;
+  return cancel;
+}
+
 /** The route, and `go(changes, {replace})`, which goes to another one: entries that are not named stay. */
 export function useRoute() {
   const [route, setRoute] = useState(readRoute);
@@ -27,6 +44,7 @@ export function useRoute() {
     return () => window.removeEventListener("popstate", changed);
   }, []);
   const go = (changes, { replace = false } = {}) => {
+    late?.();
     const next = { ...readRoute(), path: [], ...changes };
     history[replace ? "replaceState" : "pushState"]({ path: next.path }, "", hrefOf(next));
     setRoute(next);
