@@ -20,6 +20,8 @@ import pytest
 
 pytest.importorskip("distributed")
 
+from dask.utils import key_split
+
 import tilebase.cluster.dask as over_dask
 from clustering import Tree, Workers, noting, one_hangs, start_workers, tree, when_layer_begins
 from tilebase import _version
@@ -455,6 +457,16 @@ def test_results_come_in_order_and_few_pieces_are_on_their_way(
             assert taken <= 100
             assert list(results) == list(range(1, 300))
     assert not list(tmp_path.iterdir())
+
+
+def test_the_scheduler_forgets_the_names_of_pieces(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(over_dask, "NAMES", 200)
+    with attached(workers.executor, tmp_path):
+        assert len(list(workers.executor.map(IdleJob(), numbered(1000)))) == 1000
+    remembered = workers.executor._client.run_on_scheduler(key_split.cache_info).currsize
+    assert 0 < remembered <= 400
 
 
 def test_a_file_of_a_worker_is_whole_or_absent(tmp_path: Path) -> None:

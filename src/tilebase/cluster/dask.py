@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from dask.utils import key_split
 from distributed import Client, KilledWorker, wait
 from distributed.client import FutureCancelledError
 
@@ -42,6 +43,8 @@ AHEAD = 4
 New pieces are handed over when half of them are done.  The scheduler keeps 200 bytes for each time that it is
 handed pieces while it is busy.
 """
+NAMES = 5_000
+"""After so many pieces the scheduler forgets their names, of which Dask would cache 100,000 (46 MB)."""
 MOST_TRIES = 20
 """How often a piece is begun whose workers die."""
 
@@ -65,6 +68,7 @@ class DaskExecutor:
         self.address = address
         self._release = release
         self._marker: Marker | None = None
+        self._names = 0  # of pieces, which the scheduler may remember
         self._client = _connect(address)
         try:
             self._await_workers()
@@ -157,8 +161,16 @@ class DaskExecutor:
                 if len(flight.waiting) <= most // 2:
                     flight.submit(list(itertools.islice(source, most - len(flight.waiting))))
                 yield from done
+                self._forget_names(len(done))
         finally:
             flight.cancel()
+
+    def _forget_names(self, done: int) -> None:
+        self._names += done
+        if self._names >= NAMES:
+            self._names = 0
+            with suppress(OSError, TimeoutError):  # a scheduler that is lost is noticed by the next piece
+                self._client.run_on_scheduler(key_split.cache_clear, callback_timeout=CONNECT_SECONDS)
 
 
 def _connect(address: str) -> Client:
