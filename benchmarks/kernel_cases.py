@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward, boards, codec, exchange, forward, half, rank
-from tilebase._kernels.arguments import Directory, Links, Scratch, Target
+from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
 from tilebase.dense.executors.bits import BitLayer, Bits, Words
 from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.executors.threads import Threads
@@ -42,10 +42,10 @@ from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.storage import temporary_folder
 from tilebase.search.search import Search
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
-from tilebase.sparse.directory import enter, join, new_directory
+from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
-from tilebase.sparse.maps import Layout, Layouts, Worker
+from tilebase.sparse.maps import NO_SLIDES, Layout, Layouts, SlideMemory, Worker
 from tilebase.sparse.reading import word_potentials
 
 Array = npt.NDArray[Any]
@@ -184,25 +184,26 @@ class Layers:
             for s in range(total - 4, total + 5, 2):
                 self.afters[s] = StoredLayer(run.layer_path("afterstates", s)).read(0)
 
-    def empty_set(self) -> BitSet:
-        """A set of boards of the layer."""
-        size = self.layouts[self.total].layer.size
+    def empty_set(self, total: int | None = None) -> BitSet:
+        """A set of boards of the layer, or of that of another sum."""
+        size = self.layouts[total or self.total].layer.size
         bits = block_bits_for(size)
         words = -(-size >> bits) << bits - 6
         return BitSet(size, np.zeros(words, dtype=np.uint64), Path(), "")
 
-    def target(self, boards: BitSet, arena: Arena | None) -> Target:
+    def target(self, boards: BitSet, arena: Arena | None, total: int | None = None) -> Target:
         """A set that is filled, at once or through an arena."""
         pages = (arena or Arena(0)).pages_for(boards.block_bits)
-        return Target(self.layouts[self.total].ranking, arena is None, boards.bits, pages)
+        return Target(self.layouts[total or self.total].ranking, arena is None, boards.bits, pages)
 
-    def spawn(self, target: Target, scratch: Scratch) -> int:
+    def spawn(self, target: Target, scratch: Scratch, total: int | None = None) -> int:
         """Put the states of the layer into a set: what spawns make of earlier afterstates."""
+        total = total or self.total
         for exponent in self.game.spawn_exponents:
-            keys = self.afters[self.total - 2**exponent]
+            keys = self.afters[total - 2**exponent]
             place = forward.spawn_map(keys, 0, exponent, self.rules, target, scratch)
             assert place == len(keys)
-        return sum(len(self.spawned(self.total - 2**e, e)) for e in self.game.spawn_exponents)
+        return sum(len(self.spawned(total - 2**e, e)) for e in self.game.spawn_exponents)
 
     @cache  # noqa: B019 - as above
     def spawned(self, total: int, exponent: int) -> Array:
@@ -219,6 +220,26 @@ class Layers:
         found = self.empty_set()
         self.spawn(self.target(found, None), Scratch.of(forward.BATCH))
         return found
+
+    def slide(self, total: int, states: BitSet, afters: BitSet, slides: Slides, worker: Worker) -> Array:
+        """Slide the states of a sum, mark the afterstates and record the slides; return the counts."""
+        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        source, target = self.layouts[total].source(states), self.target(afters, None, total)
+        slides.used[0] = 0
+        forward.slide_map(
+            source, np.uint64(0), np.uint64(states.size), self.rules, False, target, worker.recent,
+            worker.scratch, worker.marks, worker.single, counts, slides,
+        )  # fmt: skip
+        return counts
+
+    @cache  # noqa: B019 - as above
+    def slides(self, total: int) -> Slides:
+        """The slides of the states of a sum."""
+        states = self.empty_set(total)
+        self.spawn(self.target(states, None, total), Scratch.of(forward.BATCH), total)
+        found = SlideMemory().take(states, len(self.game.shape))
+        self.slide(total, states, self.empty_set(total), found, Worker())
+        return found.trimmed()
 
     @cache  # noqa: B019 - as above
     def directory(self, total: int) -> Directory:
@@ -341,24 +362,36 @@ def unpack_offsets(inputs: Inputs) -> Case:
 def slide_map(inputs: Inputs) -> Case:
     """Slide the states of the layer, mark the afterstates and count."""
     layers, worker = inputs.layers, Worker()
-    afters, layout = layers.empty_set(), layers.layouts[layers.total]
-    counts = np.zeros((layers.game.max_code + 1, 5), dtype=np.int64)
-    source, target = layout.source(layers.states), layers.target(afters, None)
-    end = np.uint64(layout.layer.size)
+    afters, counts = layers.empty_set(), np.zeros(0)
 
     def run() -> int:
-        forward.slide_map(
-            source, np.uint64(0), end, layers.rules, False, target, worker.recent, worker.scratch,
-            worker.marks, worker.single, counts,
-        )  # fmt: skip
+        nonlocal counts
+        counts = layers.slide(layers.total, layers.states, afters, NO_SLIDES, worker)
         return int(counts[:, forward.STATE].sum())
 
     def clear() -> None:
-        worker.forget(layout.layer.size)
+        worker.forget(layers.states.size)
         afters.bits.fill(0)
-        counts.fill(0)
 
     return Case(run, lambda: [afters.bits, counts], clear)
+
+
+def record(inputs: Inputs) -> Case:
+    """The same, and write down all slides."""
+    layers, worker = inputs.layers, Worker()
+    afters, counts = layers.empty_set(), np.zeros(0)
+    slides = SlideMemory().take(layers.states, len(layers.game.shape))
+
+    def run() -> int:
+        nonlocal counts
+        counts = layers.slide(layers.total, layers.states, afters, slides, worker)
+        return int(counts[:, forward.STATE].sum())
+
+    def written() -> list[Array]:
+        found = slides.trimmed()
+        return [afters.bits, counts, found.made, found.wins, found.ends]
+
+    return Case(run, written, lambda: afters.bits.fill(0))
 
 
 def list_layer(inputs: Inputs) -> Case:
@@ -389,9 +422,7 @@ def best_after(inputs: Inputs) -> Case:
     layers, scratch = inputs.layers, Scratch.of(2 * backward.BATCH + 2)
     links, spawns = layers.new_links(1, ())
     above = layers.total + 2
-    values = np.zeros(FIRST + len(layers.afters[above]), dtype=np.uint32)
-    values[FIRST:] = _spread(len(layers.afters[above]), 1 << 14)
-    values[backward.WON] = 1 << 14
+    values = _values(len(layers.afters[above]))
     best = np.zeros(links.slots.shape[1], dtype=np.uint64)
     layout: Layout = layers.layouts[above]
 
@@ -399,6 +430,44 @@ def best_after(inputs: Inputs) -> Case:
         _, n, sound = backward.best_after(
             layers.afters[layers.total], 0, 1, layers.rules, layout.ranking, layers.directory(above), values,
             scratch, spawns, best,
+        )  # fmt: skip
+        assert sound
+        return int(n)
+
+    n = run()
+    return Case(run, lambda: [best[:n], spawns])
+
+
+def best_recorded(inputs: Inputs) -> Case:
+    """The best value over the slides of each state of the layer above, as they were recorded."""
+    layers = inputs.layers
+    above = layers.total + 2
+    slides, directory = layers.slides(above), layers.directory(above)
+    values = _values(len(layers.afters[above]))
+    best = np.zeros(slides.ends[-1, 0], dtype=values.dtype)
+
+    def run() -> int:
+        assert backward.best_recorded(slides, 0, len(slides.ends) - 1, directory, values, best)
+        return len(best)
+
+    return Case(run, lambda: [best])
+
+
+def best_known(inputs: Inputs) -> Case:
+    """These values after spawns of a 2 on the layer: the same as of `best_after`."""
+    layers, scratch = inputs.layers, Scratch.of(2 * backward.BATCH + 2)
+    links, spawns = layers.new_links(1, ())
+    above = layers.total + 2
+    states = best_recorded(inputs)
+    states.run()
+    (known,), directory = states.written(), directory_of(layers.slides(above).states)
+    best = np.zeros(links.slots.shape[1], dtype=np.uint64)
+    layout: Layout = layers.layouts[above]
+
+    def run() -> int:
+        _, n, sound = backward.best_known(
+            layers.afters[layers.total], 0, 1, layers.rules, layout.ranking, directory, known, scratch,
+            spawns, best,
         )  # fmt: skip
         assert sound
         return int(n)
@@ -419,6 +488,14 @@ def index_keys(inputs: Inputs) -> Case:
         return len(ranks)
 
     return Case(run, lambda: [out.bits, out.counts, edge])
+
+
+def _values(n: int) -> Array:
+    """The values of a layer of n afterstates, and those of a slide that is not allowed and one that wins."""
+    values = np.zeros(FIRST + n, dtype=np.uint32)
+    values[FIRST:] = _spread(n, 1 << 14)
+    values[backward.WON] = 1 << 14
+    return values
 
 
 def _spread(n: int, most: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,13 @@ import cached_oracle as oracle
 import tilebase.questions.solve as engine
 from judging import check
 from stored import reachable_values
-from tilebase import remove_run, solve
+from tilebase import formation, remove_run, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
 from tilebase.objectives.values import Exact, Lower, Upper
-from tilebase.sparse import backward
+from tilebase.sparse import backward, forward
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
@@ -65,6 +66,58 @@ def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path):
     game, files = whole
     solve(game, MANY, table=tmp_path, threads=threads, lean=lean)
     assert files_of(tmp_path) == files
+
+
+RECORDED = (
+    Game("3x3", 32),
+    Game("2x4", four=0, goal=32),
+    Game("2x2x2", 16),
+    Game("3x3", 32, masks=".../.../.xx"),
+    Game("3x3", 32, masks=".../.../.xx|.../..x/..x", horizon=40),
+    Game("3x3", goal_sum=60),
+    Game("2x4", 32, limits="16,16,8,8/16,16,16,8"),
+    formation("L1").game(32),
+)
+"""Games of all rules that change what slides make."""
+
+
+@pytest.mark.parametrize("game", RECORDED, ids=str)
+@pytest.mark.parametrize("objective", ["win:float32", "win:float16", "upper:uint32", "survival"])
+def test_recorded_slides_change_no_byte(game, objective, tmp_path, monkeypatch):
+    known: list[int] = []
+
+    def best_known(*arguments: Any) -> Any:
+        known.append(len(arguments[0]))
+        return kernel(*arguments)
+
+    kernel = backward.backward.best_known
+    monkeypatch.setattr(backward.backward, "best_known", best_known)
+    monkeypatch.setattr(backward, "PART_KEYS", 1)
+    monkeypatch.setattr(backward, "BATCHES", 1)
+    files = {}
+    for held in (0, 1e-5, 1 / 8):
+        known.clear()
+        monkeypatch.setattr(forward, "HELD", held)
+        folder = tmp_path / str(held)
+        solve(game, objective, table=folder, threads=3, memory=1 << 30)
+        files[held] = files_of(folder), sum(known)
+    assert files[0][1] == 0
+    assert files[1 / 8][1] > files[1e-5][1] > 0
+    assert all(found == files[0][0] for found, _ in files.values())
+
+
+def test_a_record_of_other_states_is_noticed(tmp_path, monkeypatch):
+    """Slides to afterstates that the layer does not have are an error, not a value."""
+    wrong = forward.ForwardPass._note
+
+    def note(self: Any, total: int, keys: Any, slides: Any) -> None:
+        if total == 40:
+            slides.made[:] ^= 1 << 9
+        wrong(self, total, keys, slides)
+
+    monkeypatch.setattr(forward.ForwardPass, "_note", note)
+    with pytest.raises(CorruptError, match="lacks afterstates of sum 40"):
+        solve(Game("3x3", 32), table=tmp_path)
 
 
 def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):

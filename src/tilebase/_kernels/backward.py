@@ -28,7 +28,7 @@ GROUP = 64
 NONE, WON = 0, 1
 """The first two positions are not afterstates: a slide that is not allowed, and a slide that wins."""
 FIRST = 64
-U6 = np.uint64(6)
+U6, U8, U255 = np.uint64(6), np.uint64(8), np.uint64(255)
 FIRST64 = np.uint64(FIRST)
 """Position of the first afterstate of a layer: a multiple of 64, so that threads share no word of bits."""
 
@@ -209,6 +209,51 @@ def best_after(keys, position, exponent, rules, ranking, directory, values, scra
         sound &= _best_of_batch(states, n, rules, ranking, directory, values, scratch, out_best[spawns:])
         spawns += n
     return position - begin, spawns, sound
+
+
+@kernel()
+def best_recorded(slides, first, last, directory, values, out_best):
+    """``out_best[i]``: the largest value over the slides of state i, for the states of batches [first, last).
+
+    Returns whether all afterstates are in the directory.
+    """
+    ends = slides.ends
+    missing = U0
+    for batch in range(first, last):
+        best, made = out_best[ends[batch, 0] : ends[batch + 1, 0]], slides.made
+        best[:] = values[NONE]
+        for j in range(ends[batch, 1], ends[batch + 1, 1]):
+            state = made[j] & U255
+            position, absent = _position(np.uint64(made[j]) >> U8, directory)
+            missing |= absent
+            best[state] = max(best[state], values[position])
+    for k in range(ends[first, 2], ends[last, 2]):
+        state = slides.wins[k]
+        out_best[state] = max(out_best[state], values[WON])
+    return missing & U1 == U0
+
+
+@kernel()
+def best_known(keys, position, exponent, rules, ranking, directory, best, scratch, out_spawns, out_best):
+    """As `best_after`, where the largest value over the slides of each state of the layer is known.
+
+    `directory` holds the states, and ``best[i]`` is the value of the i-th.
+    """
+    states, ranks = scratch.states, scratch.ranks
+    shift = np.uint64(exponent - 1)
+    begin = position
+    spawns = 0
+    missing = U0
+    while position < len(keys) and spawns + BATCH <= len(out_best):
+        position, n = _spawn_batch(keys, position, begin, shift, rules, states, out_spawns)
+        canonicalise(states, n, rules.symmetries, scratch.images)
+        rank_keys(states, n, ranking, ranks)
+        for j in range(n):
+            state, absent = _position(ranks[j], directory)
+            missing |= absent
+            out_best[spawns + j] = best[state]
+        spawns += n
+    return position - begin, spawns, missing & U1 == U0
 
 
 @kernel()

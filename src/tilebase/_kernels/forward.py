@@ -32,10 +32,10 @@ BATCH = 1024
 SINGLE = 64
 """Width of the buffers for one state: its afterstates are at most 6."""
 
-STATES = 512
-"""States listed at a time: each gives at most two boards an axis."""
+STATES = 256
+"""States listed at a time: each gives at most two boards an axis, and their numbers fit into a byte."""
 
-U6 = np.uint64(6)
+U6, U8 = np.uint64(6), np.uint64(8)
 HASH = np.uint64(0x9E3779B97F4A7C15)
 
 # Columns of the counts that `slide_map` adds to, one row an exponent.
@@ -201,14 +201,39 @@ def _count(n, marks, rules, scratch, out_counts):
         out_counts[e, RAW_LIVE] += lives * order
 
 
+@scalar
+def _record(ranks, tags, n, slides, at):
+    """Write down slides from number `at` on: which state is slid, and the rank of what comes of it."""
+    made = slides.made[at:]
+    for j in range(n):
+        made[j] = np.uint32(ranks[j] << U8 | np.uint64(tags[j]))
+
+
+@scalar
+def _close_batch(n, made, won, slides):
+    """End a batch of n recorded states: write down its wins, and that the next begins with slide `made`."""
+    batch, first = slides.used[0], slides.ends[slides.used[0], 0]
+    wins = slides.ends[batch, 2]
+    for i in range(n):
+        if won[i]:
+            slides.wins[wins] = np.uint32(first + i)
+            wins += 1
+    slides.ends[batch + 1, 0], slides.ends[batch + 1, 1], slides.ends[batch + 1, 2] = first + n, made, wins
+    slides.used[0] = batch + 1
+
+
 @kernel()
-def slide_map(source, position, stop, rules, lookahead, target, recent, scratch, marks, single, out_counts):
+def slide_map(
+    source, position, stop, rules, lookahead, target, recent, scratch, marks, single, out_counts, out_slides
+):
     """Slide the states of a set with ranks [position, stop); count them, mark the afterstates.
 
     ``out_counts[e]``: counts of states with largest exponent e, columns as named above; `single` is
-    a second `Scratch`, for `collapse`.  Returns the rank to go on with: `stop`, or less if the arena
-    is full.
+    a second `Scratch`, for `collapse`.  If `out_slides` has memory, the slides of all states are written
+    down; then `target` takes bits at once, and its ranks are less than 2**24.  Returns the rank to go on
+    with: `stop`, or less if the arena is full.
     """
+    recorded = len(out_slides.made) > 0
     states, boards = scratch.states, scratch.boards
     alive, won, maxima = marks.alive, marks.won, marks.maxima
     head = -1
@@ -221,13 +246,20 @@ def slide_map(source, position, stop, rules, lookahead, target, recent, scratch,
         for i in range(n):
             alive[i] = 0
             won[i] = 0
+        made = out_slides.ends[out_slides.used[0], 1]
         for axis in range(rules.dimensions):
             m = slide_states(states, n, axis, rules, scratch, 0, 0, won, 1)
             for j in range(m):
                 alive[scratch.tags[j]] = 1
             canonicalise(boards, m, rules.symmetries, scratch.images)
-            m = filter_recent(boards, m, recent)
+            if not recorded:
+                m = filter_recent(boards, m, recent)
             _deliver(boards, m, target, scratch.ranks)
+            if recorded:
+                _record(scratch.ranks, scratch.tags, m, out_slides, made)
+                made += m
+        if recorded:
+            _close_batch(n, made, won, out_slides)
         _count(n, marks, rules, scratch, out_counts)
     return position
 

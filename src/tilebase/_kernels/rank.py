@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.jit import kernel
-from tilebase._kernels.scalar import U1, U63, ones, trailing_zeros
+from tilebase._kernels.scalar import U0, U1, U63, ones, trailing_zeros
 
 U6 = np.uint64(6)
 
@@ -94,25 +94,27 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
     n = 0
     if head < 0:
         head = np.searchsorted(starts, position, side="right") - 1
-    while head < len(heads) and position < stop and n + 64 <= most:
-        begin = starts[head]
-        end = min(stop, starts[head + 1]) if head + 1 < len(starts) else stop
-        h = heads[head]
-        key, key_max = listing.head_key[h], listing.head_max[h]
-        shift = listing.tail_start[listing.tail_sums[head]] - begin
-        while position < end and n + 64 <= most:
-            offset = position - source.first_rank
-            word = bits[offset >> U6] >> (offset & U63)
-            width = min(np.uint64(64) - (offset & U63), end - position)
-            if width < np.uint64(64):
-                word &= (U1 << width) - U1
-            while word:
-                t = position + trailing_zeros(word) + shift
-                out_keys[n] = key | np.uint64(tail_key[t])
-                out_max[n] = max(key_max, tail_max[t])
-                n += 1
-                word &= word - U1
-            position += width
-        if position >= end:
-            head += 1
+    end = position  # the head's boards end here; its tables are read when its first board is listed
+    shift, key, key_max = U0, U0, np.uint8(0)
+    while position < stop and n + 64 <= most:
+        offset = position - source.first_rank
+        word = bits[offset >> U6] >> (offset & U63)
+        width = min(np.uint64(64) - (offset & U63), stop - position)
+        if width < np.uint64(64):
+            word &= (U1 << width) - U1
+        while word:
+            rank = position + trailing_zeros(word)
+            if rank >= end:
+                while head + 1 < len(heads) and starts[head + 1] <= rank:
+                    head += 1
+                end = starts[head + 1] if head + 1 < len(heads) else ~U0
+                h = heads[head]
+                key, key_max = listing.head_key[h], listing.head_max[h]
+                shift = listing.tail_start[listing.tail_sums[head]] - starts[head]
+            t = rank + shift
+            out_keys[n] = key | np.uint64(tail_key[t])
+            out_max[n] = max(key_max, tail_max[t])
+            n += 1
+            word &= word - U1
+        position += width
     return n, position, head

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from tilebase._kernels.arguments import Slides
 from tilebase.errors import CorruptError
 from tilebase.files.format import CHUNK_KEYS, LayerFile
 from tilebase.files.keys import decode
@@ -24,11 +25,31 @@ Array = npt.NDArray[Any]
 
 @dataclass
 class Written:
-    """A layer file that this process has written: its checksum, its meta, and its keys if they are held."""
+    """A layer file that this process has written.
+
+    Attributes
+    ----------
+    checksum, meta:
+        Those of the file.
+    keys:
+        Its keys if they are held in memory.
+    slides:
+        The slides of the states of the same sum, if they are held, too.
+    """
 
     checksum: str
     meta: dict[str, Any]
     keys: Array | None = None
+    slides: Slides | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what is held."""
+        return sum(held.nbytes for held in (self.keys, self.slides) if held is not None)
+
+    def release(self) -> None:
+        """Hold nothing any longer."""
+        self.keys = self.slides = None
 
 
 class StoredBoards:
@@ -114,10 +135,14 @@ class Reachable:
 
     @property
     def held(self) -> int:
-        """Bytes of the keys that are held in memory."""
-        return sum(one.keys.nbytes for one in self.written.values() if one.keys is not None)
+        """Bytes of the keys and slides that are held in memory."""
+        return sum(one.nbytes for one in self.written.values())
+
+    def slides(self, total: int) -> Slides | None:
+        """The slides of the states of one sum, if they are held."""
+        return self.written[total].slides if total in self.written else None
 
     def release(self, total: int | None = None) -> None:
-        """Hold the keys of one sum, or of all, no longer: they are read from the file again."""
+        """Hold keys and slides of one sum, or of all, no longer: keys are read from the file again."""
         for s in self.written if total is None else self.written.keys() & {total}:
-            self.written[s].keys = None
+            self.written[s].release()

@@ -7,6 +7,7 @@ Short lines become tables.  This is plain Python that runs once per game.  The k
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -195,10 +196,16 @@ class CompiledGame:
     def _line_table(self, cells: int, obstacles: int) -> Array:
         game = self.game
         unmergeable = game.x if game.unmergeable else 0
-        numbers = (cells, game.bits, unmergeable, self._made_goal, self._top, obstacles)
-        table = np.zeros(1 << cells * game.bits, dtype=np.uint64)
-        kernels.build_line_table(*map(np.uint64, numbers), table)
-        return table
+        return _build_line_table(cells, game.bits, unmergeable, self._made_goal, self._top, obstacles)
+
+
+@lru_cache(maxsize=8)
+def _build_line_table(cells: int, bits: int, *rules: int) -> Array:
+    """The table of `_kernels.boards.build_line_table`; often it is the same for both axes and both passes."""
+    table = np.zeros(1 << cells * bits, dtype=np.uint64)
+    kernels.build_line_table(*map(np.uint64, (cells, bits, *rules)), table)
+    table.flags.writeable = False
+    return table
 
 
 def _pairs(table: Array, line_bits: int) -> Array:

@@ -32,7 +32,7 @@ from tilebase.questions.spaces import SPACES, choose_space, expected
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import sync_files, temporary_folder, write_whole
-from tilebase.sparse.backward import BackwardPass, check_memory
+from tilebase.sparse.backward import BackwardPass, check_memory, uses_slides
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
@@ -166,8 +166,9 @@ def solve(
         stored = _stored(path, game, objectives) if pruning is None else pruning.stored()
         written: dict[int, Written] = {}
         counts = count_in(
-            run, memory=memory, threads=threads, executor=cluster, progress=progress, written=written
-        )
+            run, memory=memory, threads=threads, executor=cluster, progress=progress, written=written,
+            record=cluster is None and uses_slides(game, objectives),
+        )  # fmt: skip
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
         }

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase._kernels.arguments import Directory, Links, Scratch
+from tilebase._kernels.arguments import Directory, Links, Scratch, Slides
 from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import SPREAD, afterstates
@@ -56,7 +56,7 @@ from tilebase.objectives.values import byte_text
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import in_order
-from tilebase.sparse.directory import Edge, directory_bytes, enter, join, new_directory
+from tilebase.sparse.directory import Edge, directory_bytes, directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import Layout, Layouts
@@ -68,8 +68,18 @@ LINKED = 1 << 15
 """Spawns that are linked and then folded together; their positions fit into the second-level cache."""
 RATED = 1 << 17
 """Spawns whose best values are found and then folded together: one number each, which is read in order."""
+BATCHES = 256
+"""Least batches of recorded states that a thread does at a time."""
 PART_KEYS = 32 * CHUNK_KEYS
 """Boards in a part of a large layer, rounded to whole chunks."""
+
+
+@dataclass
+class _States:
+    """The states of a finished layer."""
+
+    directory: Directory
+    best: Array  # best[i]: the largest value over the slides of the i-th state
 
 
 @dataclass
@@ -79,6 +89,7 @@ class _Solved:
     layout: Layout
     directory: Directory
     values: list[Array]  # one array per objective, sentinels first
+    states: _States | None = None  # if the slides of the states were recorded
 
 
 Above = dict[int, _Solved | None]
@@ -293,9 +304,39 @@ class BackwardPass:
                 here = self._new_layer(total, len(keys))
                 parts = self._parts(total, keys, sizes, here)
             self._write(total, keys, parts, here)
+        slides = self.space.slides(total)
         self.space.release(total)
         if here is not None:
             self._solved[total] = here
+            if slides is not None and self._alone is not None:
+                here.states = self._states(total, here, slides)
+
+    @property
+    def _alone(self) -> Any:
+        """The type of the best values if there is one objective, whose slides add nothing; else None."""
+        return self.folds[0].best_type if len(self.folds) == 1 else None
+
+    def _states(self, total: int, here: _Solved, slides: Slides) -> _States:
+        """The states of a layer that was just solved, by the slides that the forward pass recorded."""
+        best = np.empty(slides.ends[-1, 0], dtype=here.values[0].dtype)
+        batches = len(slides.ends) - 1
+        step = max(BATCHES, -(-batches // (4 * self.threads)))
+
+        def work(_: _Worker, span: range) -> bool:
+            return bool(
+                backward.best_recorded(slides, span.start, span.stop, here.directory, here.values[0], best)
+            )
+
+        spans = [range(b, min(b + step, batches)) for b in range(0, batches, step)]
+        if not all(self._map(work, spans)):
+            raise self._mixed(total)
+        return _States(directory_of(slides.states), best)
+
+    def _mixed(self, total: int) -> CorruptError:
+        return CorruptError(
+            f"{self.path} lacks afterstates of sum {total}: files of different "
+            "runs are mixed; delete it and solve again"
+        )
 
     def _new_layer(self, total: int, n: int) -> _Solved:
         layout = self._layouts.at(total)
@@ -413,10 +454,14 @@ class BackwardPass:
                 fold.add_won(acc, exponent, spawns)
             return
         position = 0
-        alone = self.folds[0].best_type if len(self.folds) == 1 else None
-        best = worker.best(alone) if alone is not None else None
+        best = worker.best(self._alone) if self._alone is not None else None
         while position < len(keys):
-            if best is None:
+            if best is not None and above.states is not None:
+                count, n, sound = backward.best_known(
+                    keys, position, exponent, rules, above.layout.ranking, above.states.directory,
+                    above.states.best, worker.scratch, spawns[position:], best,
+                )  # fmt: skip
+            elif best is None:
                 count, n, sound = backward.link(
                     keys, position, exponent, rules, above.layout.ranking, above.directory, self._potentials,
                     worker.scratch, spawns[position:], links,
@@ -427,10 +472,7 @@ class BackwardPass:
                     worker.scratch, spawns[position:], best,
                 )  # fmt: skip
             if not sound:
-                raise CorruptError(
-                    f"{self.path} lacks afterstates of sum {total + 2**exponent}: files of different "
-                    "runs are mixed; delete it and solve again"
-                )
+                raise self._mixed(total + 2**exponent)
             end = position + count
             known = None if best is None else best[:n]
             spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[position:end], known)
@@ -531,6 +573,11 @@ class BackwardPass:
             for edge in self._map(work, self._spans(keys)):
                 join(here.directory, edge)
         return here
+
+
+def uses_slides(game: Game, objectives: Sequence[Objective]) -> bool:
+    """Whether the backward pass uses recorded slides: for one objective whose slides add nothing."""
+    return len(objectives) == 1 and make_fold(game, objectives[0]).best_type is not None
 
 
 def spans_of(keys: StoredBoards, threads: int) -> list[range]:

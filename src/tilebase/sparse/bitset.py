@@ -81,6 +81,7 @@ class BitSet:
         self.window = 0
         self._folder, self._name = folder, name
         self.spilled_bytes = 0
+        self._spilled = False  # whether a spill file may exist
 
     @staticmethod
     def least_words(size: int) -> int:
@@ -161,6 +162,7 @@ class BitSet:
 
     @contextmanager
     def _spill_file(self, window: int) -> Iterator[Any]:
+        self._spilled = True
         try:
             with self._spill_path(window).open("ab") as file:
                 yield file
@@ -193,5 +195,5 @@ class BitSet:
 
     def discard(self) -> None:
         """Delete the remaining spill files."""
-        for window in range(self.windows):
+        for window in range(self.windows if self._spilled else 0):
             self._spill_path(window).unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward
+from tilebase._kernels import backward, rank
 from tilebase._kernels.arguments import Directory
 
 Array = npt.NDArray[Any]
@@ -23,6 +23,13 @@ def new_directory(ranks: int) -> Directory:
     """The directory of a layer of so many ranks, still empty."""
     groups = ranks // backward.GROUP + 1
     return Directory(np.zeros(groups, dtype=np.uint64), np.zeros(groups, dtype=np.uint32))
+
+
+def directory_of(bits: Array) -> Directory:
+    """The directory of a set with one bit per rank; the first board has position 0."""
+    ones = np.empty(len(bits), dtype=np.uint64)
+    rank.popcounts(bits, 1, ones)
+    return Directory(bits, (np.cumsum(ones) - ones).astype(np.uint32))
 
 
 def directory_bytes(ranks: int) -> int:

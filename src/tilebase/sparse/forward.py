@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
+from tilebase._kernels.arguments import Slides
 from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
@@ -60,8 +61,8 @@ PARTS = 128
 """Ranges per thread into which a large layer is divided."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
-HELD = 1 / 16
-"""The share of the memory in which keys may be held for the backward pass."""
+HELD = 1 / 8
+"""The share of the memory in which keys and slides may be held for the backward pass."""
 DURABLE_BYTES = 1 << 20
 """Layers of at least this size are flushed to disk; smaller ones survive a kill, but not a power failure."""
 
@@ -94,6 +95,7 @@ class ForwardPass:
         threads: int,
         executor: Executor | None = None,
         hold: int = 0,
+        record: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.folder = folder
@@ -112,7 +114,9 @@ class ForwardPass:
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, Written] = {}  # the afterstates that this pass wrote, by sum
-        self._hold = hold  # bytes of keys that may still be held
+        self._hold = hold  # bytes of keys and slides that may still be held
+        self._memory = maps.SlideMemory()
+        self._record = record and not self.lookahead and self._layouts.one_index
         self._starts = self._start_keys()
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
@@ -281,11 +285,12 @@ class ForwardPass:
         self._files = {}
         try:
             self._spawn(total, layout, states)
-            counts = self._slide(total, layout, states, afters)
+            slides = self._new_slides(states)
+            counts = self._slide(total, layout, states, afters, slides)
             if self.game.start_afters and total in self._starts:
                 self._mark(self._starts[total], layout, afters)
             since = time.perf_counter()
-            size = self._write(total, layout, afters, after_counts)
+            size = self._write(total, layout, afters, after_counts, slides)
             self.work.add("write", since)
         finally:
             states.discard()
@@ -424,7 +429,14 @@ class ForwardPass:
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
         self.work.add("spawn", since)
 
-    def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet) -> Array:
+    def _new_slides(self, states: BitSet) -> Slides:
+        """Memory for the slides of a layer, if they are to be recorded and enough is left."""
+        if not (self._record and is_small(states)):
+            return maps.NO_SLIDES
+        slides = self._memory.take(states, len(self.game.shape))
+        return slides if slides.nbytes <= self._hold else maps.NO_SLIDES
+
+    def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet, recorded: Slides) -> Array:
         """Mark the afterstates of a layer, window by window; return the counts of its states."""
         counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
         if self.lookahead and self.game.ended(total):
@@ -437,7 +449,7 @@ class ForwardPass:
             since = time.perf_counter()
             parts = 1 if is_small(states) else PARTS * self.threads
             slides = [
-                SlideTask(self._compiled, layout, begin, end, states, afters, self.lookahead)
+                SlideTask(self._compiled, layout, begin, end, states, afters, self.lookahead, recorded)
                 for begin, end in states.ranges(parts)
             ]
             before, share = 0.4 + 0.5 * window / states.windows, 0.5 / states.windows
@@ -464,7 +476,7 @@ class ForwardPass:
         self.work.bytes_written += size
         return size
 
-    def _write(self, total: int, layout: Layout, boards: BitSet, counts: Array) -> int:
+    def _write(self, total: int, layout: Layout, boards: BitSet, counts: Array, slides: Slides) -> int:
         """Write the afterstates of a layer, unless there are none, and keep them as a source."""
         self._report(total, "write", 0.9)
         kept: list[Array] | None = [] if is_small(boards) else None
@@ -477,23 +489,24 @@ class ForwardPass:
             return 0
         keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = StoredLayer(path, keys)
-        self._note(total, keys)
+        self._note(total, keys, self._memory.keep(slides) if len(slides.states) else None)
         return size
 
-    def _note(self, total: int, keys: Array | None) -> None:
-        """Note that a layer was written; hold its keys if memory was given for them.
+    def _note(self, total: int, keys: Array | None, slides: Slides | None) -> None:
+        """Note that a layer was written; hold its keys and slides if memory was given for them.
 
         They are held only while layers are small: a large layer takes the memory itself.
         """
+        here = Written(self._files["afterstates"], self._meta("afterstates", total))
         if keys is None:
             self._hold = 0
             for one in self.written.values():
-                one.keys = None
-        elif keys.nbytes > self._hold:
-            keys = None
-        else:
-            self._hold -= keys.nbytes
-        self.written[total] = Written(self._files["afterstates"], self._meta("afterstates", total), keys)
+                one.release()
+        for name, held in (("slides", slides), ("keys", keys)):
+            if held is not None and held.nbytes <= self._hold:
+                self._hold -= held.nbytes
+                setattr(here, name, held)
+        self.written[total] = here
 
     def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
         """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
@@ -592,14 +605,15 @@ def count_in(
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
     written: dict[int, Written] | None = None,
+    record: bool = False,
 ) -> CountResult:
     """`count` in the folder of a run that this process holds; `executor` does the large layers.
 
     `written` gets what is known of the files of afterstates that this call writes, by sum: with their keys,
-    as long as these take less than `HELD` of the memory.
+    and with the slides of all states if `record`, as long as these take less than `HELD` of the memory.
     """
     forward_pass = ForwardPass(
-        run, memory=memory, threads=threads, executor=executor, progress=progress,
+        run, memory=memory, threads=threads, executor=executor, record=record, progress=progress,
         hold=0 if written is None else int(HELD * memory),
     )  # fmt: skip
     try:

@@ -58,25 +58,19 @@ class LayerIndex:
     tail_sums: Array  # tail_sums[i]: sum // 2 of the tails that go with it
 
 
-class Index:
-    """Ranks of the boards of a game whose exponents are at most `cap`.
-
-    `cap` keeps the tables small while sums are small: a layer of sum s has no tile above s.
-    """
+class Halves:
+    """How a board is cut into half boards, and those into parts, for exponents of at most `cap`."""
 
     def __init__(self, game: Game, cap: int | None = None) -> None:
         self.game = game
         self.cap = max(game.tops) if cap is None else min(cap, max(game.tops))
-        # Movable x weigh more than all tiles together: so only halves with the right number of x go together.
         self._movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
-        self._weight = 2 + sum(2**top for top in game.tops if top) if self._movable else 0
-        self._offset = self._weight * self._movable
         self._cut()
-        self._build_parts()
-        self._build_tail()
-        self._build_head()
 
-    # -- tables ------------------------------------------------------------------------------
+    @property
+    def largest(self) -> int:
+        """How many fillings the larger half board has."""
+        return max(self._ways(self.head_cells), self._ways(self.tail_cells))
 
     def _cut(self) -> None:
         """Cut the board into two halves with about as many fillings, and each of them into two parts."""
@@ -125,6 +119,30 @@ class Index:
             prod(len(self._codes(cell)) for cell in cells if cell not in x) for x in self._x_sets(cells)
         )
 
+    def _too_many(self, count: int) -> ResourceError:
+        return ResourceError(
+            f"counting {self.game} needs tables of {count:,} half boards, more than {TABLE_LIMIT:,}: "
+            "stop at a smaller sum (--up-to), or give limits on cells (--limits)"
+        )
+
+
+class Index(Halves):
+    """Ranks of the boards of a game whose exponents are at most `cap`.
+
+    `cap` keeps the tables small while sums are small: a layer of sum s has no tile above s.
+    """
+
+    def __init__(self, game: Game, cap: int | None = None) -> None:
+        super().__init__(game, cap)
+        # Movable x weigh more than all tiles together: so only halves with the right number of x go together.
+        self._weight = 2 + sum(2**top for top in game.tops if top) if self._movable else 0
+        self._offset = self._weight * self._movable
+        self._build_parts()
+        self._build_tail()
+        self._build_head()
+
+    # -- tables ------------------------------------------------------------------------------
+
     def _build_parts(self) -> None:
         bits, n = self.game.bits, self.game.cells
         self._fillings = [self._filled(cells) for cells in self.parts]
@@ -142,12 +160,6 @@ class Index:
         self.part_tables = (tables[0], tables[1], tables[2], tables[3])
         self.shifts = np.array(
             [bits * (n - 1 - cells[-1]) if cells else 0 for cells in self.parts], dtype=np.uint64
-        )
-
-    def _too_many(self, count: int) -> ResourceError:
-        return ResourceError(
-            f"counting {self.game} needs tables of {count:,} half boards, more than {TABLE_LIMIT:,}: "
-            "stop at a smaller sum (--up-to), or give limits on cells (--limits)"
         )
 
     def _filled(self, cells: Sequence[int]) -> _Half:

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
-from tilebase._kernels.arguments import Marks, Recent, Scratch, Source, Target
+from tilebase._kernels.arguments import Marks, Recent, Scratch, Slides, Source, Target
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet
-from tilebase.sparse.index import Index, LayerIndex
+from tilebase.sparse.index import Halves, Index, LayerIndex
 
 Array = npt.NDArray[Any]
 
@@ -31,6 +31,13 @@ FREE_HALVES = 1 << 22
 """Index tables of at most this many half boards are built once, for the whole game."""
 SMALL_BITS = 1 << 24
 """One thread does layers of at most this many ranks, whose bits fit into its cache."""
+NO_SLIDES = Slides(
+    np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32),
+    np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
+)  # fmt: skip
+"""Slides that are not recorded."""
+SLIDES_AT_ONCE = 1 << 24
+"""Slides for which memory is taken at once; pages that are not used yet take none."""
 RECENT_BITS = 14
 """log2 of the slots of the filter of recent afterstates; a larger filter finds more and takes longer."""
 
@@ -38,6 +45,31 @@ RECENT_BITS = 14
 def is_small(boards: BitSet) -> bool:
     """Whether a set is filled by one thread without arenas."""
     return boards.size <= SMALL_BITS
+
+
+class SlideMemory:
+    """Memory for the slides of small layers, one after the other, so that whole pages of memory are used."""
+
+    def __init__(self) -> None:
+        self._rest = np.empty(0, dtype=np.uint32)
+
+    def take(self, states: BitSet, axes: int) -> Slides:
+        """Memory for the slides of a set of states along so many axes."""
+        n = states.count(0, states.size)
+        most = 2 * axes * n
+        batches = n // (forward.STATES - 63) + 2  # each but the last two has at least so many states
+        if len(self._rest) < most:
+            self._rest = np.empty(max(most, SLIDES_AT_ONCE), dtype=np.uint32)
+        return Slides(
+            states.bits[: -(-states.size // 64)].copy(), self._rest[:most], np.empty(n, dtype=np.uint32),
+            np.zeros((batches + 1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
+        )  # fmt: skip
+
+    def keep(self, slides: Slides) -> Slides:
+        """The slides that were taken last, without the memory that they do not use."""
+        kept = slides.trimmed()
+        self._rest = self._rest[len(kept.made) :]
+        return kept
 
 
 class Worker:
@@ -89,10 +121,8 @@ class Layouts:
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        tops = sorted(game.tops)
-        half = tops[len(tops) // 2 :]
-        self._top = max(tops)
-        self._at_once = bool(np.prod([float(top + 1) for top in half]) <= FREE_HALVES)
+        self._top = max(game.tops)
+        self.one_index = Halves(game).largest <= FREE_HALVES
         self._index: Index | None = None
         self._sizes: tuple[Index | None, dict[int, int]] = (
             None,
@@ -118,7 +148,7 @@ class Layouts:
 
     def index_at(self, total: int) -> Index:
         """The index that serves the layer of one sum."""
-        cap = self._top if self._at_once else min(max(total.bit_length() - 1, 2), self._top)
+        cap = self._top if self.one_index else min(max(total.bit_length() - 1, 2), self._top)
         if self._index is None or self._index.cap < cap:
             self._index = None  # release the old tables first, to save memory
             self._index = Index(self._game, cap)
@@ -153,7 +183,10 @@ class SpawnTask:
 
 
 class SlideTask:
-    """Slide the states of one range of ranks; count them; clear their bits when done."""
+    """Slide the states of one range of ranks; count them; clear their bits when done.
+
+    `slides` gets the slides if it has memory, which only small sets have.
+    """
 
     def __init__(
         self,
@@ -164,8 +197,10 @@ class SlideTask:
         states: BitSet,
         afters: BitSet,
         lookahead: bool,
+        slides: Slides = NO_SLIDES,
     ) -> None:
         self.rules, self.layout, self.states, self.afters = compiled.rules, layout, states, afters
+        self.slides = slides
         self.begin, self.end, self.position, self.lookahead = begin, end, begin, lookahead
         # counts[e]: counts of the states whose largest exponent is e; columns as in _kernels.forward.
         self.counts = np.zeros((compiled.game.max_code + 1, 5), dtype=np.int64)
@@ -175,7 +210,7 @@ class SlideTask:
         position = forward.slide_map(
             self.layout.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
             self.lookahead, worker.target(self.afters, self.layout), worker.recent, worker.scratch,
-            worker.marks, worker.single, self.counts,
+            worker.marks, worker.single, self.counts, self.slides,
         )  # fmt: skip
         self.position = int(position)
         if self.position < self.end:

@@ -38,7 +38,7 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse.bitset import PAGE_BYTES, PIECE_WORDS, block_bits_for
-from tilebase.sparse.maps import Layout, Layouts, Worker
+from tilebase.sparse.maps import NO_SLIDES, Layout, Layouts, Worker
 
 Array = npt.NDArray[Any]
 
@@ -285,7 +285,7 @@ class CountJob:
             position = int(
                 forward.slide_map(
                     source, np.uint64(position), np.uint64(window.end), self._rules, self._lookahead,
-                    out.target, worker.recent, worker.scratch, worker.marks, worker.single, counts,
+                    out.target, worker.recent, worker.scratch, worker.marks, worker.single, counts, NO_SLIDES,
                 )
             )  # fmt: skip
             out.flush()
