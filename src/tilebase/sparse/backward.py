@@ -8,7 +8,8 @@ The objective says what a win and a board without a slide are worth (`objectives
 Layers are solved from the largest sum down.  Only afterstates have stored values.  Each state that
 a spawn leads to is slid at once, and its afterstates are looked up by rank in the layer above
 (`_kernels.backward`).  On average 1.4 (4x4) to 2.5 (3x3) spawns reach each state.  So it takes less
-time to slide a state several times than to find each state once and to look it up.
+time to slide a state several times than to find each state once and to look it up.  Where the forward
+pass has recorded the slides of a layer's states, it is the other way round: no state is slid again.
 
 A finished layer is on disk before the next one needs it: keys as the forward pass wrote them, and
 values beside them.  The values do not depend on the number of threads or on the memory.
@@ -317,7 +318,10 @@ class BackwardPass:
         return self.folds[0].best_type if len(self.folds) == 1 else None
 
     def _states(self, total: int, here: _Solved, slides: Slides) -> _States:
-        """The states of a layer that was just solved, by the slides that the forward pass recorded."""
+        """The states of a layer that was just solved, by the slides that the forward pass recorded.
+
+        They take less memory than the slides, which `_check_memory` has counted and which are released now.
+        """
         best = np.empty(slides.ends[-1, 0], dtype=here.values[0].dtype)
         batches = len(slides.ends) - 1
         step = max(BATCHES, -(-batches // (4 * self.threads)))
