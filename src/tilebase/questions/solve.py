@@ -413,8 +413,8 @@ def write_manifest(
 ) -> None:
     """Write the manifest, which makes a table complete; objectives that it had `before` are kept.
 
-    ``files[total]`` are the checksums of files that this call wrote or compared.  These files are flushed
-    to disk before the manifest.
+    ``files[total]`` are the checksums of files that this call wrote or compared.  Those of values are flushed
+    to disk before the manifest; the forward pass has flushed the keys.
     """
     starts = dict(values)
     known = {one.label: one for one in objectives}
@@ -423,7 +423,10 @@ def write_manifest(
         known = {one.label: one for one in before.objectives} | known
         starts = dict(before.starts) | starts
         layers = {total: {**before.layers.get(total, {}), **names} for total, names in files.items()}
-    sync_files(path / file_name(label, total) for total, names in files.items() for label in names)
+    sync_files(
+        path / file_name(label, total)
+        for total, names in files.items() for label in names if label != "afterstates"
+    )  # fmt: skip
     manifest = Manifest(
         game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
     )

@@ -197,6 +197,7 @@ class ForwardPass:
                     f"says: delete {self.folder.path} and count again"
                 )
             by_sum[total]["files"] = again["files"]
+        sync_files(self.folder.layer_path(kind, total) for total in wrong for kind in by_sum[total]["files"])
         self.folder.journal.rewrite([*lines, {"complete": True}] if done else lines)
 
     def _checksum(self, line: dict[str, Any], kind: str) -> str | None:
