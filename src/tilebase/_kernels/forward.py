@@ -202,11 +202,13 @@ def _count(n, marks, rules, scratch, out_counts):
 
 
 @scalar
-def _record(ranks, tags, n, slides, at):
-    """Write down slides from number `at` on: which state is slid, and the rank of what comes of it."""
+def _record(ranks, tags, n, bits, slides, at):
+    """Set the bits of ranks, and write down the slides from number `at` on: which state became which rank."""
     made = slides.made[at:]
     for j in range(n):
-        made[j] = np.uint32(ranks[j] << U8 | np.uint64(tags[j]))
+        r = ranks[j]
+        bits[r >> U6] |= U1 << (r & U63)
+        made[j] = np.uint32(r << U8 | np.uint64(tags[j]))
 
 
 @scalar
@@ -252,12 +254,13 @@ def slide_map(
             for j in range(m):
                 alive[scratch.tags[j]] = 1
             canonicalise(boards, m, rules.symmetries, scratch.images)
-            if not recorded:
-                m = filter_recent(boards, m, recent)
-            _deliver(boards, m, target, scratch.ranks)
             if recorded:
-                _record(scratch.ranks, scratch.tags, m, out_slides, made)
+                rank_keys(boards, m, target.ranking, scratch.ranks)
+                _record(scratch.ranks, scratch.tags, m, target.bits, out_slides, made)
                 made += m
+            else:
+                m = filter_recent(boards, m, recent)
+                _deliver(boards, m, target, scratch.ranks)
         if recorded:
             _close_batch(n, made, won, out_slides)
         _count(n, marks, rules, scratch, out_counts)
