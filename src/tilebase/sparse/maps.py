@@ -37,7 +37,7 @@ NO_SLIDES = Slides(
 )  # fmt: skip
 """Slides that are not recorded."""
 SLIDES_AT_ONCE = 1 << 24
-"""Slides for which memory is taken at once; pages that are not used yet take none."""
+"""Most slides for which memory is taken at once; pages that are not used yet take none."""
 RECENT_BITS = 14
 """log2 of the slots of the filter of recent afterstates; a larger filter finds more and takes longer."""
 
@@ -52,6 +52,7 @@ class SlideMemory:
 
     def __init__(self) -> None:
         self._rest = np.empty(0, dtype=np.uint32)
+        self._next = 1024  # slides for which memory is taken next
 
     def take(self, states: BitSet, axes: int) -> Slides:
         """Memory for the slides of a set of states along so many axes."""
@@ -59,7 +60,8 @@ class SlideMemory:
         most = 2 * axes * n
         batches = n // (forward.STATES - 63) + 2  # each but the last two has at least so many states
         if len(self._rest) < most:
-            self._rest = np.empty(max(most, SLIDES_AT_ONCE), dtype=np.uint32)
+            self._rest = np.empty(max(most, self._next), dtype=np.uint32)
+            self._next = min(4 * self._next, SLIDES_AT_ONCE)
         return Slides(
             states.bits[: -(-states.size // 64)].copy(), self._rest[:most], np.empty(n, dtype=np.uint32),
             np.zeros((batches + 1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
