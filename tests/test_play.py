@@ -256,7 +256,8 @@ def test_an_error_restores_the_terminal(tables: Path, tmp_path: Path):
         terminal.type("d")
         terminal.type("asdw" * 10)
         assert terminal.end() == 1
-        assert terminal.after.startswith("tilebase: ")
+        # Keys that come only after the terminal was restored are echoed by it.
+        assert terminal.after.lstrip("asdw").startswith("tilebase: ")
         assert "Traceback" not in terminal.output
         assert terminal.is_restored()
 

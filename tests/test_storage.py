@@ -142,9 +142,9 @@ def test_flush_comes_before_the_manifest(tmp_path: Path, monkeypatch: pytest.Mon
     names = [path.name for path in flushed[:before]]
     for path in (*tmp_path.glob("afterstates/*.tbl"), *tmp_path.glob("values/win/*.val")):
         assert path in flushed[:before]
-    last = max(at for at, name in enumerate(names) if name.endswith((".tbl", ".val")))
-    for name in ("afterstates", "win", "values"):
-        assert name in names[last + 1 :]
+    for folder, suffix in (("afterstates", ".tbl"), ("win", ".val"), ("values", ".val")):
+        last = max(at for at, name in enumerate(names) if name.endswith(suffix))
+        assert folder in names[last + 1 :]
     assert flushed[before] == tmp_path
 
 
