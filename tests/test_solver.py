@@ -95,14 +95,14 @@ def test_recorded_slides_change_no_byte(game, objective, tmp_path, monkeypatch):
     monkeypatch.setattr(backward, "PART_KEYS", 1)
     monkeypatch.setattr(backward, "BATCHES", 1)
     files = {}
-    for held in (0, 1e-5, 1 / 8):
+    for held in (0, 1e-5, 1 / 16):
         known.clear()
         monkeypatch.setattr(forward, "HELD", held)
         folder = tmp_path / str(held)
         solve(game, objective, table=folder, threads=3, memory=1 << 30)
         files[held] = files_of(folder), sum(known)
     assert files[0][1] == 0
-    assert files[1 / 8][1] > files[1e-5][1] > 0
+    assert files[1 / 16][1] > files[1e-5][1] > 0
     assert all(found == files[0][0] for found, _ in files.values())
 
 

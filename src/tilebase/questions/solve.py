@@ -37,6 +37,11 @@ from tilebase.sparse.forward import count_in
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
 
+SLIDE_BYTES = 10
+"""Bytes of the recorded slides of a state, on average."""
+RECORDED = 1 / 32
+"""The share of the memory that slides may be expected to take if they are recorded."""
+
 
 def solve(
     game: Game,
@@ -167,7 +172,7 @@ def solve(
         written: dict[int, Written] = {}
         counts = count_in(
             run, memory=memory, threads=threads, executor=cluster, progress=progress, written=written,
-            record=cluster is None and uses_slides(game, objectives),
+            record=cluster is None and uses_slides(game, objectives) and _are_few_slides(game, memory),
         )  # fmt: skip
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
@@ -202,6 +207,11 @@ def solve(
     )
     positions = sum(layer.positions for layer in summaries[0])
     return Solution(game, objectives, summaries, starts, positions, boards)
+
+
+def _are_few_slides(game: Game, memory: int) -> bool:
+    """Whether recorded slides probably pay: memory that is used for the first time costs time, too."""
+    return SLIDE_BYTES * estimates.counting(game, 1).positions <= RECORDED * memory
 
 
 def _sharing(

@@ -61,7 +61,7 @@ PARTS = 128
 """Ranges per thread into which a large layer is divided."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
-HELD = 1 / 8
+HELD = 1 / 16
 """The share of the memory in which keys and slides may be held for the backward pass."""
 DURABLE_BYTES = 1 << 20
 """Layers of at least this size are flushed to disk; smaller ones survive a kill, but not a power failure."""
