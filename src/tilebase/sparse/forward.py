@@ -115,7 +115,7 @@ class ForwardPass:
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
         self.written: dict[int, Written] = {}  # the afterstates that this pass wrote, by sum
         self._hold = hold  # bytes of keys and slides that may still be held
-        self._memory = maps.SlideMemory()
+        self._slide_memory = maps.SlideMemory()
         self._record = record and not self.lookahead and self._layouts.one_index
         self._starts = self._start_keys()
         boards = boards_by_sum(self.game)
@@ -432,9 +432,9 @@ class ForwardPass:
 
     def _new_slides(self, states: BitSet) -> Slides:
         """Memory for the slides of a layer, if they are to be recorded and enough is left."""
-        if not (self._record and is_small(states)):
+        if not (self._record and self._hold and is_small(states)):
             return maps.NO_SLIDES
-        slides = self._memory.take(states, len(self.game.shape))
+        slides = self._slide_memory.take(states, len(self.game.shape))
         return slides if slides.nbytes <= self._hold else maps.NO_SLIDES
 
     def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet, recorded: Slides) -> Array:
@@ -490,7 +490,7 @@ class ForwardPass:
             return 0
         keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = StoredLayer(path, keys)
-        self._note(total, keys, self._memory.keep(slides) if len(slides.states) else None)
+        self._note(total, keys, self._slide_memory.keep(slides) if len(slides.states) else None)
         return size
 
     def _note(self, total: int, keys: Array | None, slides: Slides | None) -> None:
