@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from cpu_seconds import measured_seconds
 from serving import SECONDS
 from tilebase import solve
 from tilebase.cli import main
@@ -22,34 +24,16 @@ from tilebase.game.game import Game
 if TYPE_CHECKING:
     from clustering import Workers
 
+pytest_plugins = ["cpu_seconds"]
+
 # Tests stop programs with Ctrl-C.  What a shell runs in the background, and all that this starts, ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Who waits for the process of `in_bounds` comes last: it works on another core meanwhile."""
-    items.sort(key=_waits)
-
-
-def _waits(item: pytest.Item) -> bool:
-    return "in_bounds" in getattr(item, "fixturenames", ())
-
-
-@pytest.fixture(scope="session")
-def in_bounds() -> Iterator[subprocess.Popen[str]]:
-    """A process that runs all kernels with bounds checks; see tests/test_kernels.py."""
-    from test_kernels import start_in_bounds
-
-    with start_in_bounds() as process:
-        yield process
-        process.kill()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _early(request: pytest.FixtureRequest) -> None:
-    """Start that process before the first test, if a test waits for it."""
-    if any(map(_waits, request.session.items)):
-        request.getfixturevalue("in_bounds")
+    """Files that take longest come first: then processes that share the files end at about the same time."""
+    seconds = measured_seconds()
+    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], inf))
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +69,13 @@ def threads() -> Iterator[ThreadExecutor]:
     found = ThreadExecutor(2, 4 << 30)
     yield found
     found.close()
+
+
+@pytest.fixture
+def lasting(tmp_path: Path) -> Path:
+    """A folder for a run of many minutes, in which a test that was stopped goes on: see tests/slow.py."""
+    kept = os.environ.get("TILEBASE_LASTING")
+    return Path(kept) if kept else tmp_path / "run"
 
 
 @pytest.fixture

@@ -58,8 +58,8 @@ print("in bounds")
 """
 
 
-def start_in_bounds() -> subprocess.Popen[str]:
-    """Start the script with bounds checks, whose kernels are compiled anew only where a kernel has changed.
+def test_no_kernel_leaves_its_arrays():
+    """The script runs with bounds checks; its kernels are compiled anew only where a kernel has changed.
 
     Numba's cache does not tell kernels with bounds checks from those without, so they have a folder of
     their own, of which a part is named by the kernels' sources.  Checks need no optimised code.
@@ -71,15 +71,9 @@ def start_in_bounds() -> subprocess.Popen[str]:
         "TILEBASE_CACHE_DIR": str(cache_folder() / "bounds-checked"),
     }
     command = [sys.executable, "-c", SCRIPT]
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
-def test_no_kernel_leaves_its_arrays(in_bounds):
-    out, err = in_bounds.communicate(timeout=1200)
-    assert in_bounds.returncode == 0, out[-2000:] + err[-2000:]
-    assert out.endswith("in bounds\n")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert done.stdout.endswith("in bounds\n")
 
 
 def test_bounds_are_checked():

@@ -1,0 +1,74 @@
+"""CPU seconds of each test file, printed at the end of a run, slowest first.
+
+They are those of the process that runs the test and of its children that have ended, user and system
+together.  So other work on the machine hardly changes them; what a test waits for is not in them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SHOWN = 15
+"""Files that are printed; the others are added up."""
+NAME = "cpu seconds"
+MEASURED = Path(__file__).with_name("seconds.tsv")
+"""What a run took, file by file.  TILEBASE_TEST_SECONDS=1 has a run of all tests write it again."""
+
+
+def spent() -> float:
+    """CPU seconds of this process and of its children so far."""
+    return sum(os.times()[:4])
+
+
+def measured_seconds() -> dict[str, float]:
+    """CPU seconds of each test file in the run that was written down."""
+    lines = MEASURED.read_text("utf-8").splitlines()[1:]
+    return {path: float(seconds) for path, seconds in (line.split("\t") for line in lines)}
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Note when a test begins; each of its reports carries the seconds since the one before."""
+    item.stash[_SINCE] = spent()
+    return (yield)
+
+
+_SINCE = pytest.StashKey[float]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    now = spent()
+    # A report has the properties of the item, and those of earlier phases with them.
+    report.user_properties = [entry for entry in report.user_properties if entry[0] != NAME]
+    report.user_properties.append((NAME, now - item.stash[_SINCE]))
+    item.stash[_SINCE] = now
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print the table; reports of other processes carry their seconds here, too."""
+    files = Counter[str]()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, seconds in getattr(report, "user_properties", ()):
+                if name == NAME:
+                    files[report.nodeid.partition("::")[0]] += seconds
+    if len(files) < 2:
+        return
+    ordered = files.most_common()
+    if os.environ.get("TILEBASE_TEST_SECONDS") == "1":
+        rows = [f"{path}\t{seconds:.1f}\n" for path, seconds in ordered]
+        MEASURED.write_text("file\tcpu_seconds\n" + "".join(rows), "utf-8")
+    terminalreporter.section(f"CPU seconds by file: {sum(files.values()):,.0f} in all")
+    for path, seconds in ordered[:SHOWN]:
+        terminalreporter.write_line(f"{seconds:7.1f}  {path}")
+    if rest := ordered[SHOWN:]:
+        terminalreporter.write_line(f"{sum(seconds for _, seconds in rest):7.1f}  {len(rest)} other files")
