@@ -7,14 +7,12 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from cpu_seconds import measured_seconds
 from serving import SECONDS
 from tilebase import solve
 from tilebase.cli import main
@@ -28,12 +26,6 @@ pytest_plugins = ["cpu_seconds"]
 
 # Tests stop programs with Ctrl-C.  What a shell runs in the background, and all that this starts, ignores it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take longest come first: then processes that share the files end at about the same time."""
-    seconds = measured_seconds()
-    items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], inf))
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 """The slow tests, one after the other, each in a process of its own: ``scripts/test --slow``.
 
-It says first how long the tests take that are still to do.  As each ends, it prints the result, seconds, CPU
-seconds and peak memory.  What has passed is written to a journal that is named by the sources: a run that was
-stopped goes on, and a change of the sources begins anew.  A test that was stopped begins again, but those that
-solve for long keep their runs in a folder (the fixture `lasting`) and go on there.
+It says first how long the tests take that are still to do.  As each ends, it prints the result, seconds,
+CPU seconds and peak memory.  What has passed is written to a journal that is named by the sources: so a
+run goes on where it was stopped, and a change of the sources begins anew.  A test that was stopped begins
+again, but those that solve for long keep their runs in a folder (the fixture `lasting`) and go on there.
 
     scripts/test --slow              all that have not passed on these sources
     scripts/test --slow WORD ...     only those in whose name all words occur
