@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -14,7 +16,7 @@ from cyclopts.completion import detect
 from cyclopts.completion.detect import ShellDetectionError
 
 from tilebase import __version__
-from tilebase.cli import main
+from tilebase.cli import main, output
 from tilebase.runtime import progress as shown
 from tilebase.sparse.forward import ForwardPass
 
@@ -137,6 +139,45 @@ def test_a_closed_output_is_one_sentence():
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.strip() == "tilebase: cannot write the output: standard output is closed"
+
+
+def test_closed_error_and_input_streams_are_as_good_as_empty_ones():
+    """Files do not get the numbers of closed streams, and what is meant for them is printed nowhere."""
+    command = f"{shlex.quote(sys.executable)} -m tilebase count 2x2 8 --stats <&-"
+    with_errors, without = (
+        subprocess.run(["sh", "-c", command + more], capture_output=True, text=True, check=True)
+        for more in ("", " 2>&-")
+    )
+    assert "bits an afterstate" in with_errors.stderr
+    assert without.stderr == ""
+    assert without.stdout == with_errors.stdout
+
+
+def test_what_an_encoding_lacks_is_written_in_plain_characters():
+    text, written = "┌──┐ │ 2 │ 3 ± 1 × 5 µs ≤ 7 \udcff 盤\n", []
+    for encoding in ("ascii", "latin-1", "utf-8"):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, newline="\n")
+        output.replace_unprintable(stream, None)
+        print(text, end="", file=stream, flush=True)
+        written.append(stream.buffer.getvalue().decode(encoding))
+    assert written == [
+        "+--+ | 2 | 3 +- 1 x 5 us <= 7 ? ?\n",
+        "+--+ | 2 | 3 ± 1 × 5 µs <= 7 ? ?\n",
+        text.replace("\udcff", "?"),
+    ]
+
+
+def test_a_board_is_printed_in_latin_1(tmp_path):
+    assert main(["solve", "2x2", "8", "-q", "-o", str(tmp_path)]) == 0
+    command = [sys.executable, "-m", "tilebase", "probe", str(tmp_path), "2,2/0,0"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert b"+-----+-----+" in done.stdout
+
+
+def test_a_game_without_an_input_is_refused(monkeypatch, refused):
+    monkeypatch.setattr(sys, "stdin", None)
+    refused(["play", "2x2", "8"], 2, "standard input is closed")
 
 
 # -- names, completion, version ---------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 import tilebase
 import transcripts
 from tilebase import Game, LayerFile, count
-from tilebase.cli import app
+from tilebase.cli.commands import app
 from transcripts import Block
 
 ROOT = Path(__file__).parents[1]

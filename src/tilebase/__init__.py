@@ -9,12 +9,14 @@ The flat public API; importing it loads neither Numba nor NumPy until something 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import sys
 
 from tilebase._version import __version__ as __version__
 
+TYPE_CHECKING = False  # as typing's, whose import takes longer than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilebase.check import RefusedError as RefusedError
     from tilebase.check import check_certificate as check_certificate
     from tilebase.counting.combinatorics import BoundResult as BoundResult
@@ -368,7 +370,9 @@ __all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605  (sorted gives a l
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'tilebase' has no attribute {name!r}")
-    value = getattr(import_module(f"tilebase.{_HOME_OF[name]}"), name)
+    home = f"tilebase.{_HOME_OF[name]}"
+    __import__(home)
+    value = getattr(sys.modules[home], name)
     globals()[name] = value
     return value
 

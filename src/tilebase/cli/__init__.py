@@ -1,4 +1,4 @@
-"""The command line: one file a command, and one place that turns errors into exit codes.
+"""The command line: the way in, which decides what Ctrl-C does before anything else is loaded.
 
 Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check fails);
 2: the question was wrong; 130: stopped with Ctrl-C, finished layers kept.
@@ -6,142 +6,54 @@ Exit status 0: done; 1: a failure (the disk is full, a file is damaged, a check 
 
 from __future__ import annotations
 
-import errno
 import os
+import signal
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stdout
 
-from cyclopts import App, CycloptsError, Group
-from rich.console import Console
-
-from tilebase._version import __version__
-from tilebase.cli.check import check
-from tilebase.cli.codecs import codecs
-from tilebase.cli.count import count
-from tilebase.cli.evaluate import evaluate
-from tilebase.cli.export import export
-from tilebase.cli.export_page import export_page
-from tilebase.cli.force import force
-from tilebase.cli.formations import formations
-from tilebase.cli.graph import graph
-from tilebase.cli.index import index
-from tilebase.cli.lemma import lemma
-from tilebase.cli.limits import limits
-from tilebase.cli.output import Output, OutputError
-from tilebase.cli.pattern import pattern
-from tilebase.cli.plan import plan
-from tilebase.cli.play import play
-from tilebase.cli.plot import plot
-from tilebase.cli.probe import probe
-from tilebase.cli.prove import prove
-from tilebase.cli.reproduce import reproduce
-from tilebase.cli.review import review
-from tilebase.cli.runs import runs
-from tilebase.cli.serve import serve
-from tilebase.cli.simulate import simulate
-from tilebase.cli.solve import solve
-from tilebase.cli.symbolic import symbolic
-from tilebase.cli.thin import thin
-from tilebase.cli.usage import usage_sentence
-from tilebase.cli.verify import verify
-from tilebase.errors import TilebaseError, UsageError
-
-app = App(
-    name="tilebase",
-    help="Exact answers about the game 2048.",
-    version=__version__,
-    suppress_keyboard_interrupt=False,  # main prints whether the work can be continued
-)
-COMMANDS = {
-    "Solve and count": (solve, count, index, plan, formations),
-    "Prove and force": (prove, force, symbolic, check, lemma, limits, pattern),
-    "Ask a table": (probe, play, serve, review, simulate, evaluate, thin, verify, export_page),
-    "Draw": (plot, graph),
-    "Compare and keep": (reproduce, export, codecs, runs),
-}
-"""The commands by purpose, in the order of the help."""
-for position, (title, commands) in enumerate(COMMANDS.items()):
-    group = Group(title, sort_key=position)
-    for command in commands:
-        if isinstance(command, App):
-            command.group = group
-            app.command(command)
-        else:
-            app.command(command, group=group)
-app.register_install_completion_command(
-    help="Let the shell complete commands and options: bash, zsh or fish."
-)
-ALIASES = {"bound": prove}
-"""Names of commands in older versions; they still work, but the help does not list them."""
-for name, command in ALIASES.items():
-    app.command(command, name=name, show=False)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
-    errors = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
-    if sys.stdout is None:
-        errors.print("tilebase: cannot write the output: standard output is closed")
-        return 1
-    with redirect_stdout(Output(sys.stdout)):
-        return _run(arguments, errors)
+    """Run a command and return the exit status.
+
+    Without `arguments` the command is that of the process (`sys.argv`).  Then Ctrl-C ends the process also
+    while Python loads modules or exits, with status 130 and without a traceback; standard streams that are
+    closed are opened, and characters that standard output cannot show are replaced.
+    """
+    if arguments is not None:
+        from tilebase.cli.commands import run
+
+        return run(arguments)
+    stoppable = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # not in a shell's background
+    if stoppable:
+        signal.signal(signal.SIGINT, lambda *_: _end_loading())
+    _open_streams()
+    from tilebase.cli.commands import run
+    from tilebase.cli.output import replace_unprintable
+
+    replace_unprintable(sys.stdout, sys.stderr)
+    return run(sys.argv[1:], stoppable=stoppable)
 
 
-def _run(arguments: Sequence[str] | None, errors: Console) -> int:
+def _end_loading() -> None:
+    """Ctrl-C before the command begins: nothing is lost, and an exception might be caught by an import."""
     try:
-        status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
-        sys.stdout.flush()
-        return int(status or 0)
-    except OutputError as error:
-        _drop_output()
-        errors.print(f"tilebase: {error}", markup=False)
-        return error.exit_status
-    except CycloptsError as error:
-        errors.print(f"tilebase: {usage_sentence(error)}", markup=False)
-        return UsageError.exit_status
-    except TilebaseError as error:
-        errors.print(f"tilebase: {error}", markup=False)
-        return error.exit_status
-    except BrokenPipeError:
-        _drop_output()  # the reader has closed the pipe
-        return 1
-    except (MemoryError, OSError, RuntimeError) as error:
-        errors.print(f"tilebase: {_in_words(error)}", markup=False)
-        return 1
-    except KeyboardInterrupt:
-        errors.print(f"tilebase: {_stopped(sys.argv[1:] if arguments is None else arguments)}", markup=False)
-        return 130
-    except SystemExit as stop:
-        return int(stop.code or 0)
+        os.write(2, b"tilebase: stopped\n")
+    finally:
+        os._exit(130)
 
 
-def _stopped(arguments: Sequence[str]) -> str:
-    """The message for a command that was stopped with Ctrl-C: whether it can be continued."""
-    command, *words = arguments or [""]
-    if command == "force" and not {"largest", "table"} & set(words[:1]):
-        return "stopped; what is decided is kept, and the same command goes on where it was"
-    if command in ("count", "solve", "symbolic", "prove", *ALIASES, "lemma", "plot"):
-        return "stopped; finished layers are kept, and the same command goes on where it was"
-    return "stopped"
+def _open_streams() -> None:
+    """Open the null device for each standard stream that is closed.
 
-
-def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
-    """What failed, and what to do.  Raises the error again if the machine is not its cause."""
-    if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
-        what = f" ({error})" if str(error) and not isinstance(error, OSError) else ""
-        return (
-            f"there is not enough memory{what}: give a smaller --memory, so that more is kept on disk, fewer "
-            "--threads, or lower limits on cells"
-        )
-    if isinstance(error, RuntimeError):
-        if "start new thread" in str(error):
-            return "no more threads can be started here: give fewer --threads, or raise the limit (ulimit -u)"
-        raise error
-    reason = error.strerror or " ".join(str(error).split())
-    return f"cannot use {error.filename}: {reason}" if error.filename else f"the system refused: {reason}"
-
-
-def _drop_output() -> None:
-    """Let Python's last flush of standard output succeed; the rest cannot be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    Otherwise the next file that is opened takes its number, and messages are written into that file.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the least free number, which is this one
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import importlib.util
 import io
@@ -50,6 +51,26 @@ def _printed(write: Callable[[], Result]) -> Result:
         raise
     except OSError as error:
         raise OutputError(f"cannot write the output: {error.strerror or error}") from error
+
+
+PLAIN = {
+    **dict.fromkeys("┌┬┐├┼┤└┴┘", "+"), "─": "-", "│": "|", "▀": "#",
+    "×": "x", "±": "+-", "≤": "<=", "≥": ">=", "µ": "u",
+}  # fmt: skip
+"""What is written for a character that standard output cannot show; a question mark for any other."""
+
+
+def replace_unprintable(*streams: TextIO | None) -> None:
+    """Let streams write `PLAIN` characters for those that their encoding lacks, instead of raising."""
+    codecs.register_error("tilebase-plain", _plain)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="tilebase-plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(PLAIN.get(one, "?") for one in error.object[error.start : error.end]), error.end
 
 
 def choose_format(chosen: str | None, file: Path | None) -> str:

@@ -88,6 +88,10 @@ def play(
 
     tilebase play 3x3 32 --adversary
     """
+    if sys.stdin is None and not auto:
+        raise UsageError(
+            "standard input is closed, so that no slides can be read: give --auto to watch the table play"
+        )
     if not 0 <= delay <= 3600:
         raise UsageError(f"the delay must be 0 to 3600 seconds, not {delay:g}")
     if be_adversary and (adversary or auto or train):

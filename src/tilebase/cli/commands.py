@@ -1,0 +1,173 @@
+"""All commands, and the one place that turns errors into exit codes: one file a command."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout, suppress
+from threading import Timer, main_thread
+
+from cyclopts import App, CycloptsError, Group
+
+from tilebase._version import __version__
+from tilebase.cli.check import check
+from tilebase.cli.codecs import codecs
+from tilebase.cli.count import count
+from tilebase.cli.evaluate import evaluate
+from tilebase.cli.export import export
+from tilebase.cli.export_page import export_page
+from tilebase.cli.force import force
+from tilebase.cli.formations import formations
+from tilebase.cli.graph import graph
+from tilebase.cli.index import index
+from tilebase.cli.lemma import lemma
+from tilebase.cli.limits import limits
+from tilebase.cli.output import Output, OutputError
+from tilebase.cli.pattern import pattern
+from tilebase.cli.plan import plan
+from tilebase.cli.play import play
+from tilebase.cli.plot import plot
+from tilebase.cli.probe import probe
+from tilebase.cli.prove import prove
+from tilebase.cli.reproduce import reproduce
+from tilebase.cli.review import review
+from tilebase.cli.runs import runs
+from tilebase.cli.serve import serve
+from tilebase.cli.simulate import simulate
+from tilebase.cli.solve import solve
+from tilebase.cli.symbolic import symbolic
+from tilebase.cli.thin import thin
+from tilebase.cli.usage import usage_sentence
+from tilebase.cli.verify import verify
+from tilebase.errors import TilebaseError, UsageError
+
+app = App(
+    name="tilebase",
+    help="Exact answers about the game 2048.",
+    version=__version__,
+    suppress_keyboard_interrupt=False,  # run prints whether the work can be continued
+)
+COMMANDS = {
+    "Solve and count": (solve, count, index, plan, formations),
+    "Prove and force": (prove, force, symbolic, check, lemma, limits, pattern),
+    "Ask a table": (probe, play, serve, review, simulate, evaluate, thin, verify, export_page),
+    "Draw": (plot, graph),
+    "Compare and keep": (reproduce, export, codecs, runs),
+}
+"""The commands by purpose, in the order of the help."""
+for position, (title, commands) in enumerate(COMMANDS.items()):
+    group = Group(title, sort_key=position)
+    for command in commands:
+        if isinstance(command, App):
+            command.group = group
+            app.command(command)
+        else:
+            app.command(command, group=group)
+app.register_install_completion_command(
+    help="Let the shell complete commands and options: bash, zsh or fish."
+)
+ALIASES = {"bound": prove}
+"""Names of commands in older versions; they still work, but the help does not list them."""
+for name, command in ALIASES.items():
+    app.command(command, name=name, show=False)
+
+
+def run(arguments: Sequence[str], *, stoppable: bool = False) -> int:
+    """Run a command; return the exit status.
+
+    With `stoppable` the process ends with this command: Ctrl-C stops the command, and from its end on the
+    process, without another word.
+    """
+    if sys.stdout is None:
+        return _failed("cannot write the output: standard output is closed", 1)
+    with redirect_stdout(Output(sys.stdout)):
+        try:
+            status = _status(arguments, stoppable)
+            sys.stdout.flush()
+            return status
+        except OutputError as error:
+            _drop_output()
+            return _failed(error, error.exit_status)
+        except BrokenPipeError:
+            _drop_output()  # the reader has closed the pipe
+            return 1
+
+
+def _status(arguments: Sequence[str], stoppable: bool) -> int:
+    try:
+        try:
+            if stoppable:
+                _raise_when_stopped()
+            status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
+        finally:
+            if stoppable:
+                signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+        return int(status or 0)
+    except (OutputError, BrokenPipeError):
+        raise
+    except CycloptsError as error:
+        return _failed(usage_sentence(error), UsageError.exit_status)
+    except TilebaseError as error:
+        return _failed(error, error.exit_status)
+    except (MemoryError, OSError, RuntimeError) as error:
+        return _failed(_in_words(error), 1)
+    except KeyboardInterrupt:
+        return _failed(_stopped(arguments), 130)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
+def _failed(reason: object, status: int) -> int:
+    """Print one sentence on standard error; return the status."""
+    with suppress(OSError):  # it cannot be said anywhere else
+        print(f"tilebase: {reason}", file=sys.stderr, flush=True)
+    return status
+
+
+def _raise_when_stopped() -> None:
+    """Let Ctrl-C raise `KeyboardInterrupt`, also if the first one gets lost in a callback or a destructor."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    show = sys.unraisablehook
+
+    def hook(lost: sys.UnraisableHookArgs) -> None:
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            # raised here at once, it would get lost again
+            Timer(0.01, signal.pthread_kill, (main_thread().ident, signal.SIGINT)).start()
+        else:
+            show(lost)
+
+    sys.unraisablehook = hook
+
+
+def _stopped(arguments: Sequence[str]) -> str:
+    """The message for a command that was stopped with Ctrl-C: whether it can be continued."""
+    command, *words = arguments or [""]
+    if command == "force" and not {"largest", "table"} & set(words[:1]):
+        return "stopped; what is decided is kept, and the same command goes on where it was"
+    if command in ("count", "solve", "symbolic", "prove", *ALIASES, "lemma", "plot"):
+        return "stopped; finished layers are kept, and the same command goes on where it was"
+    return "stopped"
+
+
+def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
+    """What failed, and what to do.  Raises the error again if the machine is not its cause."""
+    if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
+        what = f" ({error})" if str(error) and not isinstance(error, OSError) else ""
+        return (
+            f"there is not enough memory{what}: give a smaller --memory, so that more is kept on disk, fewer "
+            "--threads, or lower limits on cells"
+        )
+    if isinstance(error, RuntimeError):
+        if "start new thread" in str(error):
+            return "no more threads can be started here: give fewer --threads, or raise the limit (ulimit -u)"
+        raise error
+    reason = error.strerror or " ".join(str(error).split())
+    return f"cannot use {error.filename}: {reason}" if error.filename else f"the system refused: {reason}"
+
+
+def _drop_output() -> None:
+    """Let Python's last flush of standard output succeed; the rest cannot be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

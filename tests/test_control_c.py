@@ -1,0 +1,122 @@
+"""Ctrl-C at any moment of a command: status 130, at most one line, no traceback.
+
+One process that has loaded nothing forks a child for each moment, so that each child loads everything anew.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHILDREN = """if True:
+    import json, os, signal, sys, tempfile
+
+    class Imports:
+        '''Stops the process as Ctrl-C would when so many modules have been looked for.'''
+        def __init__(self, at):
+            self.count, self.at = 0, at
+        def find_spec(self, *_):
+            self.count += 1
+            if self.count == self.at:
+                os.kill(os.getpid(), signal.SIGINT)
+
+    def begin(case):
+        '''The command line as pip's script begins it, and a moment to stop it.'''
+        from tilebase.cli import main
+        imports = Imports(case.get("import"))
+        sys.meta_path.insert(0, imports)
+        sys.argv = ["tilebase", *case["arguments"]]
+        if case["moment"] == "count":
+            import atexit
+            atexit.register(lambda: print("imports", imports.count, file=sys.stderr))
+        if case["moment"] == "exit":
+            import atexit
+            atexit.register(stop)
+        if case["moment"] == "twice":
+            from tilebase.cli import commands
+            commands.app = stop
+            commands._stopped = stop
+        if case["moment"] == "lost":
+            from tilebase.cli import commands
+            commands.app = lose
+        return main
+
+    def stop(*_, **__):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    class Lost:
+        def __del__(self):
+            stop()
+
+    def lose(*_, **__):
+        Lost()
+        import time
+        time.sleep(60)
+
+    found = []
+    for case in json.load(sys.stdin):
+        with tempfile.TemporaryFile() as said:
+            pid = os.fork()
+            if not pid:
+                os.dup2(said.fileno(), 2)
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+                break
+            _, status = os.waitpid(pid, 0)
+            said.seek(0)
+            found.append((os.waitstatus_to_exitcode(status), said.read().decode()))
+    else:
+        print(json.dumps(found))
+        sys.exit()
+    sys.exit(begin(case)())
+"""
+SOLVE = ["solve", "2x2", "16", "-q"]
+
+
+@pytest.fixture(autouse=True)
+def _folder(folder: Path) -> None:
+    """Each test has an empty folder."""
+
+
+def children(*cases: dict[str, Any]) -> list[tuple[int, str]]:
+    """Status and standard error of a process for each case."""
+    text = json.dumps(cases)
+    done = subprocess.run([sys.executable, "-c", CHILDREN], input=text, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [(status, said) for status, said in json.loads(done.stdout)]
+
+
+def _imports(arguments: list[str]) -> int:
+    """How many modules a command looks for."""
+    case = {"moment": "count", "arguments": arguments}
+    _, (status, said) = children(case, case)  # the first may have to compile
+    assert status == 0
+    return int(said.removeprefix("imports "))
+
+
+@pytest.mark.parametrize(("arguments", "count"), [(["--version"], 10), (SOLVE, 5)], ids=["start", "solve"])
+def test_while_modules_are_loaded(arguments: list[str], count: int) -> None:
+    last = _imports(arguments)
+    assert last > 50
+    moments = [1, *(last * k // count for k in range(1, count + 1))]
+    cases = [{"moment": "import", "import": k, "arguments": arguments} for k in moments]
+    for k, (status, said) in zip(moments, children(*cases), strict=True):
+        assert status == 130, (k, said)
+        assert said.startswith("tilebase: stopped"), (k, said)
+        assert said.count("\n") == 1, (k, said)
+
+
+def test_while_the_process_ends() -> None:
+    assert children({"moment": "exit", "arguments": ["--version"]}) == [(130, "")]
+
+
+def test_again_while_the_first_one_is_reported() -> None:
+    assert children({"moment": "twice", "arguments": []}) == [(130, "")]
+
+
+def test_one_that_python_loses_in_a_destructor() -> None:
+    assert children({"moment": "lost", "arguments": []}) == [(130, "tilebase: stopped\n")]
