@@ -6,14 +6,21 @@ What solving does not test of single functions is tested here too.
 
 from __future__ import annotations
 
+import ast
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
+from numba.core import config
 
+from tilebase._kernels import jit
 from tilebase._kernels.half import from_halves, to_halves
-from tilebase.runtime.paths import cache_folder
+
+KERNELS = Path(jit.__file__).parent
 
 SCRIPT = """
 import contextlib
@@ -59,16 +66,11 @@ print("in bounds")
 
 
 def test_no_kernel_leaves_its_arrays():
-    """The script runs with bounds checks; its kernels are compiled anew only where a kernel has changed.
-
-    Numba's cache does not tell kernels with bounds checks from those without, so they have a folder of
-    their own, of which a part is named by the kernels' sources.  Checks need no optimised code.
-    """
+    """The script runs with bounds checks.  Checks need no optimised code."""
     environment = os.environ | {
         "NUMBA_BOUNDSCHECK": "1",
         "NUMBA_FULL_TRACEBACKS": "1",
         "NUMBA_OPT": "1",
-        "TILEBASE_CACHE_DIR": str(cache_folder() / "bounds-checked"),
     }
     command = [sys.executable, "-c", SCRIPT]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1200)
@@ -99,3 +101,57 @@ def test_float16_is_converted_as_numpy_does():
     found = np.empty(len(wanted), dtype=np.uint16)
     to_halves(wanted, found)
     assert (found == wanted.astype(np.float16).view(np.uint16)).all()
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """Which modules of kernels have another key after an edit of one."""
+    shutil.copytree(KERNELS, tmp_path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    modules = sorted(path.stem for path in KERNELS.glob("*.py"))
+
+    def edit(name):
+        before = {module: jit.cache_key(module, tmp_path / "kernels") for module in modules}
+        with (tmp_path / "kernels" / f"{name}.py").open("a", encoding="utf-8") as file:
+            file.write("# a comment\n")
+        return {m for m in modules if jit.cache_key(m, tmp_path / "kernels") != before[m]}
+
+    return edit
+
+
+def test_an_edit_changes_the_keys_of_what_depends_on_it(edited):
+    assert edited("rank") == {"rank", "forward", "backward", "exchange", "fold", "dense", "bits", "cuda"}
+    assert edited("exchange") == {"exchange"}
+    assert edited("arguments") == {path.stem for path in KERNELS.glob("*.py")}
+
+
+def test_sources_are_found_by_every_kind_of_import():
+    for path in KERNELS.glob("*.py"):
+        imported = set()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tilebase._kernels"):
+                _, _, module = node.module.partition("tilebase._kernels.")
+                imported |= {module} if module else {alias.name for alias in node.names}
+            elif isinstance(node, ast.Import):
+                assert not any(alias.name.startswith("tilebase._kernels") for alias in node.names), path
+        found = {source.stem for source in jit.sources(path.stem, KERNELS)}
+        assert imported | {path.stem} <= found, path
+
+
+def test_checked_and_debugged_kernels_have_keys_of_their_own(monkeypatch):
+    keys = {jit.cache_key("rank")}
+    for name, value in ("BOUNDSCHECK", 1), ("OPT", 0), ("DEBUGINFO_DEFAULT", 1):
+        with monkeypatch.context() as patch:
+            patch.setattr(config, name, value)
+            keys.add(jit.cache_key("rank"))
+    assert len(keys) == 4
+
+
+def test_kernels_that_were_not_used_for_long_are_deleted(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEBASE_CACHE_DIR", str(tmp_path))
+    old, recent, other = tmp_path / "rank-0", tmp_path / "rank-1", tmp_path / "forward-0"
+    for folder in (old, recent, other):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    os.utime(other, (0, 0))
+    new = jit._kernel_cache.__wrapped__("rank")
+    assert {path.name for path in tmp_path.iterdir()} == {Path(new).name, "rank-1", "forward-0"}
