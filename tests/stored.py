@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import json
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from tilebase.dense.index import PerfectIndex
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Lower, Number, Upper, Value
+from tilebase.runtime.documents import sealed
+
+
+def sign(path: Path, values: dict[str, Any]) -> None:
+    """Write a manifest with the checksum that it ought to have; `values` may hold an old one."""
+    path.write_text(sealed(json.dumps({name: value for name, value in values.items() if name != "check"})))
 
 
 def number_of(value: Value) -> Number:

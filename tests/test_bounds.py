@@ -113,7 +113,7 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
     assert main([*arguments, "--type", "uint32", "--stats", "-q", "-r", str(record)]) == 0
     captured = capsys.readouterr()
     found = json.loads(record.read_text())
-    assert f"{found['statement']} (tilebase {found['version']})" == captured.out.strip()
+    assert f"{found['statement']} (tilebase {found['program']})" == captured.out.strip()
     assert found["value"] / found["one"] == pytest.approx(float(found["decimal"]), abs=1e-12)
     assert "busiest thread" in captured.err
     assert (found["rounding"], found["type"], found["space"]) == ("down", "uint32", "all")

@@ -288,7 +288,7 @@ def test_other_documents_name_the_version(tmp_path, capsys):
     assert main(["lemma", "2x3", "64", "-q", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["version"] == __version__
     assert main(["prove", "2x2", "16", "-q", "-r", str(tmp_path / "record.json")]) == 0
-    assert json.loads((tmp_path / "record.json").read_text())["version"] == __version__
+    assert json.loads((tmp_path / "record.json").read_text())["program"] == __version__
     capsys.readouterr()
     assert main(["force", "2x2", "8", "-q", "-c", str(tmp_path / "a.cert")]) == 0
     capsys.readouterr()

@@ -57,7 +57,7 @@ from tilebase.game.game import Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.objective import Objective
 from tilebase.questions.thinning import thin
-from tilebase.runtime.documents import parse_json, understood
+from tilebase.runtime.documents import parse_json, sealed, understood
 from tilebase.search.search import Facts
 from tilebase.small.oracle import values
 from tilebase.tables.probe import open_table
@@ -209,11 +209,10 @@ def changed(document: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 def signed(document: Any) -> bytes:
     """A manifest with the checksum that it ought to have."""
-    if isinstance(document, dict):
-        document.pop("check", None)
-        check = zlib.crc32(json.dumps(document, sort_keys=True).encode())
-        document = document | {"check": f"{check:08x}"}
-    return json.dumps(document).encode()
+    if not isinstance(document, dict):
+        return json.dumps(document).encode()
+    document.pop("check", None)
+    return sealed(json.dumps(document)).encode()
 
 
 def harmless(folder: Path, exact: dict[str, float]) -> None:

@@ -15,9 +15,10 @@ import pytest
 
 from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile
-from tilebase.files.run import Question, RunFolder, digest_of, read_journal, verify_run
+from tilebase.files.run import Question, RunFolder, read_journal, verify_run
 from tilebase.game.game import Game
 from tilebase.questions.count import count, remove_run
+from tilebase.runtime.documents import digest_of
 
 SMALL = Game("2x2", 32)
 LARGER = Game("3x3", 128)

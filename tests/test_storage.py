@@ -7,13 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from judging import without_promises
+from stored import sign
 from tilebase import LeftRun, __version__, list_runs, read_sums, remove_runs, table_sums, verify_table
 from tilebase.cli import main
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
@@ -239,9 +239,7 @@ def test_values_under_a_manifest_that_was_signed_wrongly(table: Path, tmp_path: 
         shutil.copy(path, table / "values/win" / path.name)
         with ValueFile(path) as values:
             manifest["layers"][str(int(path.stem))]["win"] = values.checksum
-    del manifest["check"]
-    manifest["check"] = f"{zlib.crc32(json.dumps(manifest, sort_keys=True).encode()):08x}"
-    (table / "manifest.json").write_text(json.dumps(manifest))
+    sign(table / "manifest.json", manifest)
     wrong = verify_table(table, sample=0).wrong
     assert len([sentence for sentence in wrong if "does not hold values of win" in sentence]) == 16
 

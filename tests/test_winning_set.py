@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stored
 from tilebase import open_winning_set
 from tilebase.bdd import export
 from tilebase.bdd.export import check_export, write_set
@@ -389,14 +390,10 @@ except StorageError as error:
 
 def sign(folder: Path) -> None:
     """Give the manifest size and sum of the file that the folder holds, as its author could."""
-    import zlib
-
     values = json.loads((folder / "manifest.json").read_bytes())
     data = (folder / FILE).read_bytes()
     values["file"] |= {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    values.pop("check")
-    values["check"] = f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
-    (folder / "manifest.json").write_text(json.dumps(values))
+    stored.sign(folder / "manifest.json", values)
 
 
 def probe_all(folder: Path) -> None:
@@ -581,15 +578,11 @@ def test_states_and_slides_must_agree(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_manifest_is_refused(tmp_path: Path, name: str, value: object) -> None:
-    import zlib
-
     folder = tmp_path / "set"
     saved(folder)
     values = json.loads((folder / "manifest.json").read_bytes())
-    values.pop("check")
     values[name] = value
-    values["check"] = f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
-    (folder / "manifest.json").write_text(json.dumps(values))
+    stored.sign(folder / "manifest.json", values)
     with pytest.raises(TilebaseError) as caught:
         probe_all(folder)
     assert isinstance(caught.value, CorruptError)

@@ -23,6 +23,7 @@ from attack import flips
 from attack.case import Case
 from attack.processes import put, run
 from tilebase import Game, force
+from tilebase.runtime.documents import sealed
 
 SECONDS, MEMORY = 20.0, 1 << 30
 """What a command may take, beyond what it has when it begins."""
@@ -143,13 +144,6 @@ def dump(values: Any, **options: Any) -> str:
     return json.dumps(values, **options).replace(f'"{DEEP}"', "[" * 3000 + "]" * 3000)
 
 
-def check_of(values: Any) -> str:
-    try:
-        return f"{zlib.crc32(json.dumps(json.loads(dump(values)), sort_keys=True).encode()):08x}"
-    except (RecursionError, ValueError):
-        return "00000000"
-
-
 def manifest(rng: random.Random) -> tuple[Files, str, list[str]]:
     """A table whose manifest says something else."""
     name = rng.choice(("table", "table", "dense", "thin"))
@@ -164,7 +158,7 @@ def manifest(rng: random.Random) -> tuple[Files, str, list[str]]:
         name, text = rng.choice(("four", "discount")), rng.choice(WORDS)
         where[name] = text
         history = f"{name} = {text[:60]}"
-    files["manifest.json"] = dump(values | {"check": check_of(values)}).encode()
+    files["manifest.json"] = sealed(dump(values)).encode()
     if rng.random() < 0.05:
         files["manifest.json"] = rng.choice(
             (b"[" * 100_000, b"{}", b"null", b"\xff\xfe", b'{"a":' * 5000, b"1" * 6000)
@@ -192,7 +186,7 @@ def run_folder(rng: random.Random) -> tuple[Files, str, list[str]]:
         values = json.loads(files["run.json"])
         values.pop("check")
         history = mutate(rng, values)
-        files["run.json"] = dump(values | {"check": check_of(values)}).encode()
+        files["run.json"] = sealed(dump(values)).encode()
     else:
         lines = files["counts.jsonl"].splitlines()
         at = rng.randrange(len(lines))
@@ -306,7 +300,7 @@ def layer(rng: random.Random) -> tuple[Files, str, list[str]]:
     values.pop("check")
     label = "afterstates" if name.endswith(".tbl") else Path(name).parts[1]
     values["layers"][str(int(Path(name).stem))][label] = f"{struct.unpack('<I', files[name][-12:-8])[0]:08x}"
-    files["manifest.json"] = dump(values | {"check": check_of(values)}).encode()
+    files["manifest.json"] = sealed(dump(values)).encode()
     total = int(Path(name).stem)
     boards = {4: "2,2,0/0,0,0", 6: "2,4,0/0,0,0", 8: "4,4,0/0,0,0", 10: "2,8,0/0,0,0", 12: "4,8,0/0,0,0"}
     board = boards.get(total, "2,4,8/2,4,0")

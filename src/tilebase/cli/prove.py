@@ -24,7 +24,7 @@ from tilebase.cli.options import (
     make_game,
     parse_bytes,
 )
-from tilebase.cli.output import signature, write_document, write_rows
+from tilebase.cli.output import signature, write_rows, write_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives.objective import Objective
@@ -103,7 +103,7 @@ def prove(
             )  # fmt: skip
         print(found.statement, signature())
         if record is not None:
-            write_document(found.as_dict(), record)
+            write_text(found.text, record)
         folder.finish()
     return 0
 

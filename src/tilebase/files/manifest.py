@@ -15,7 +15,16 @@ from tilebase.errors import CorruptError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Lower, Upper, Value, value_from_dict
-from tilebase.runtime.documents import checked_json, mapping, parse_checked, shown, text, understood, whole
+from tilebase.runtime.documents import (
+    checked_json,
+    digest_of,
+    mapping,
+    parse_checked,
+    shown,
+    text,
+    understood,
+    whole,
+)
 
 FORMAT, VERSION = "tilebase table", 1
 LEAST = "least_value"
@@ -77,6 +86,15 @@ class Manifest:
     @property
     def text(self) -> str:
         """The content of the file."""
+        return checked_json(self._values)
+
+    @property
+    def check(self) -> str:
+        """The checksum in the file, which names the table."""
+        return digest_of(self._values)
+
+    @property
+    def _values(self) -> dict[str, Any]:
         values: dict[str, Any] = {
             "format": FORMAT,
             "version": VERSION,
@@ -92,7 +110,7 @@ class Manifest:
             values["thinned"] = dict(self.thinned)
         if self.space != "reachable":
             values["space"] = self.space
-        return checked_json(values)
+        return values
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> Manifest:

@@ -34,7 +34,15 @@ from tilebase.files.findings import Findings, StopCheckError
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.source import read_file
 from tilebase.game.game import Game
-from tilebase.runtime.documents import mapping, parse_json, shown, understood, whole
+from tilebase.runtime.documents import (
+    checked_json,
+    digest_of,
+    mapping,
+    parse_json,
+    shown,
+    understood,
+    whole,
+)
 from tilebase.runtime.storage import FileLock, remove_parts, storage_errors, write_whole
 
 T = TypeVar("T")
@@ -82,14 +90,7 @@ class Question:
     @property
     def text(self) -> str:
         """The content of run.json: the query and its checksum."""
-        question = self.as_dict()
-        check = zlib.crc32(json.dumps(question, sort_keys=True).encode())
-        return json.dumps(question | {"check": f"{check:08x}"}, indent=1, sort_keys=True) + "\n"
-
-
-def digest_of(identity: Mapping[str, Any]) -> str:
-    """The digest of a query, eight hexadecimal digits, that the lines of its journals hold."""
-    return f"{zlib.crc32(json.dumps(identity, sort_keys=True).encode()):08x}"
+        return checked_json(self.as_dict())
 
 
 class Journal:

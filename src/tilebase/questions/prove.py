@@ -32,9 +32,12 @@ from tilebase.objectives.objective import ONE, Objective
 from tilebase.objectives.results import Solution
 from tilebase.objectives.values import Lower, Upper, cut
 from tilebase.questions.solve import check_solving, solve
+from tilebase.runtime.documents import checked_json
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import temporary_folder
+
+FORMAT, VERSION = "tilebase bound", 1
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,11 @@ class ProvedBound:
             f"(proved in integers, rounded {'up' if up else 'down'})."
         )
 
+    @property
+    def text(self) -> str:
+        """The record of this bound, a document of docs/format.md."""
+        return checked_json({"format": FORMAT, "version": VERSION} | self.as_dict())
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
@@ -120,7 +128,7 @@ class ProvedBound:
             "positions": self.positions,
             "seconds": round(self.seconds, 1),
             "bytes_moved": self.bytes_moved,
-            "version": self.version,
+            "program": self.version,
         }
 
 

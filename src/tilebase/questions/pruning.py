@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -133,8 +132,7 @@ def prune(
     chosen = opened.objective(objective)
     bound = check_bound(chosen, above)
     source, sizes, old = local_folder(opened), afterstate_counts(opened), opened.manifest
-    whole_table = f"{zlib.crc32(old.text.encode()):08x}"
-    query = {LEAST: bound, "objective": chosen.label, "table": whole_table}
+    query = {LEAST: bound, "objective": chosen.label, "table": old.check}
     target = Path(output)
     done = _finished(target, query)
     if done is not None:
@@ -150,7 +148,7 @@ def prune(
                 checks[total] = files
             if pace.due() or seen == most:
                 pace.report(total, "prune", seen, seen / most)
-        found = Pruned(bound, chosen.label, kept, most, whole_table)
+        found = Pruned(bound, chosen.label, kept, most, old.check)
         _write_manifest(target, dataclasses.replace(old, layers=checks, thinned=found.as_dict()))
     return found
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import shutil
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -137,7 +136,7 @@ def thin(
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     sizes = afterstate_counts(opened)
     target, old = Path(output), opened.manifest
-    query = {"above": above, "objective": chosen.label, "table": f"{zlib.crc32(old.text.encode()):08x}"}
+    query = {"above": above, "objective": chosen.label, "table": old.check}
     found = _finished(target, query)
     if found is not None:
         return found

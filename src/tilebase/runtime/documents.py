@@ -20,6 +20,8 @@ MOST_DEPTH = 16
 """Levels of nesting; documents of tilebase have at most seven."""
 MOST_BYTES = 1 << 26
 """Bytes of one document; the manifest of a million layers would be that large."""
+HEAD = '{"check": "'
+"""What a document with a checksum begins with; eight lower-case hexadecimal digits follow."""
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """The exceptions that reading a document of unexpected shape can raise."""
 
@@ -70,13 +72,33 @@ def parse_json(data: bytes | str, what: str) -> Any:
     return found
 
 
+def sealed(text: str) -> str:
+    """A JSON object that is not empty, as text, with a checksum before its members.
+
+    It begins with `HEAD` and the CRC-32 of all bytes that follow.  So `is_whole` needs no spelling of JSON.
+    """
+    rest = f'",{text[1:]}'
+    return f"{HEAD}{zlib.crc32(rest.encode()):08x}{rest}"
+
+
 def checked_json(values: Mapping[str, Any]) -> str:
-    """A document with a checksum of its own content, as text."""
-    return json.dumps({**values, "check": _checksum(values)}, indent=1) + "\n"
+    """A document with a checksum of its own bytes, as text."""
+    return sealed(json.dumps(values, indent=1, allow_nan=False) + "\n")
+
+
+def digest_of(values: Mapping[str, Any]) -> str:
+    """The checksum in `checked_json`, eight hexadecimal digits, as a name of these values."""
+    return checked_json(values)[len(HEAD) :][:8]
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether each byte of a document of `checked_json` is as it was written."""
+    head, check, rest = data[: len(HEAD)], data[len(HEAD) :][:8], data[len(HEAD) + 8 :]
+    return head == HEAD.encode() and check == f"{zlib.crc32(rest):08x}".encode()
 
 
 def parse_checked(
-    data: bytes | str, name: str, form: str, version: int, *, what: str, advice: str
+    data: bytes, name: str, form: str, version: int, *, what: str, advice: str
 ) -> dict[str, Any]:
     """The members of a document of `checked_json`, without the checksum.
 
@@ -86,19 +108,14 @@ def parse_checked(
     values = parse_json(data, name)
     if not isinstance(values, dict) or values.get("format") != form or "version" not in values:
         raise CorruptError(f"{name} is not {what}")
-    check = values.pop("check", None)
+    values.pop("check", None)
     if values["version"] != version:
         raise CorruptError(
             f"{name} is of version {shown(values['version'], 40)}, this program reads {version}: update it"
         )
-    with understood(name):
-        if check != _checksum(values):
-            raise CorruptError(f"{name} is damaged: {advice}")
+    if not is_whole(data):
+        raise CorruptError(f"{name} is damaged: {advice}")
     return values
-
-
-def _checksum(values: Mapping[str, Any]) -> str:
-    return f"{zlib.crc32(json.dumps(values, sort_keys=True).encode()):08x}"
 
 
 def _refuse(name: str) -> Any:

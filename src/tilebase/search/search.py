@@ -24,9 +24,10 @@ import numpy.typing as npt
 from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import Decided, ForceScratch, SearchPath
 from tilebase.errors import CorruptError, ResourceError, StorageError, WrongGameError
-from tilebase.files.run import DECIDED, digest_of
+from tilebase.files.run import DECIDED
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.runtime.documents import digest_of
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.storage import atomic_file
