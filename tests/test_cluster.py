@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -30,7 +33,7 @@ from tilebase.cluster import local
 from tilebase.cluster.executors import Executor, ThreadExecutor
 from tilebase.cluster.opening import attached, executor_of, open_cluster
 from tilebase.cluster.pieces import IdleJob, Piece, written
-from tilebase.cluster.workers import Marker, WorkerFacts, worker_memory
+from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
 from tilebase.counting import scale
 from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
@@ -304,8 +307,8 @@ def test_workers_that_cannot_work_for_a_run_are_refused(tmp_path: Path, workers:
     said = refusal(workers, tmp_path, version.format("0.0"), version.format(_version.__version__))
     assert "runs tilebase 0.0" in said
     module = "import tilebase.cluster.workers as w; "
-    blind = "w.real = w.Marker.path; w.Marker.path = property(lambda self: w.Path('{}'))"
-    sees = "import tilebase.cluster.workers as w; w.Marker.path = w.real"
+    blind = "w.real = w.Exchange.path; w.Exchange.path = property(lambda self: w.Path('{}'))"
+    sees = "import tilebase.cluster.workers as w; w.Exchange.path = w.real"
     assert "does not see the folder" in refusal(
         workers, tmp_path, module + blind.format(tmp_path / "no"), sees
     )
@@ -325,13 +328,89 @@ def test_a_worker_of_another_version_that_joins_later_does_nothing(tmp_path: Pat
 
 
 def test_a_worker_writes_nothing_for_a_run_that_has_ended(tmp_path: Path) -> None:
-    marker = Marker(str(tmp_path), ".cluster-x.part", _version.__version__)
+    exchange = Exchange.within(tmp_path)
     with pytest.raises(ClusterError, match="does not see the folder"):
-        marker.check()
-    marker.path.write_text("")
-    marker.check()
-    assert WorkerFacts.here(marker).trouble == ""
-    assert [path.name for path in tmp_path.iterdir()] == [marker.name]
+        exchange.check()
+    exchange.make()
+    exchange.check()
+    assert WorkerFacts.here(exchange).trouble == ""
+    assert [path.name for path in tmp_path.rglob("*")] == [exchange.name]
+    piece = Piece("write", 0, 0, 1, (), f"{exchange.name}/file.part")
+    perform(pickle.dumps(WriteJob(tmp_path)), piece, exchange)
+    (exchange.path / "file.part").replace(tmp_path / "file")
+    with pytest.raises(StorageError):  # the run ends while the piece is done
+        perform(pickle.dumps(WriteJob(tmp_path, meanwhile=exchange.end)), piece, exchange)
+    with pytest.raises(ClusterError):
+        perform(pickle.dumps(WriteJob(tmp_path)), piece, exchange)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@dataclass(frozen=True)
+class WriteJob:
+    """Writes an empty parcel file; something happens before it is complete."""
+
+    folder: Path
+    meanwhile: Callable[[], None] = tuple
+
+    def do(self, piece: Piece) -> None:
+        with ParcelWriter(self.folder / piece.writes):
+            self.meanwhile()
+
+
+HELD = """
+import time
+from pathlib import Path
+from tilebase.cluster import workers
+from tilebase.files.parcels import ParcelWriter
+workers.real, ParcelWriter.real = workers.perform, ParcelWriter.__enter__
+def held(self):
+    Path("{0}/held").touch()
+    while not Path("{0}/go").exists():
+        time.sleep(0.01)
+    return self.real()
+def perform(*arguments):
+    try:
+        return workers.real(*arguments)
+    finally:
+        if Path("{0}/held").exists():
+            Path("{0}/done").touch()
+ParcelWriter.__enter__, workers.perform = held, perform
+"""
+FREED = """
+from tilebase.cluster import workers
+from tilebase.files.parcels import ParcelWriter
+ParcelWriter.__enter__, workers.perform = ParcelWriter.real, workers.real
+"""
+
+
+def test_a_piece_that_outlives_a_stopped_run_writes_nothing(tmp_path: Path, workers: Workers) -> None:
+    """The worker is in the middle of a piece until the run has ended."""
+    want, here = expected(tmp_path), tmp_path / "signs"
+    here.mkdir()
+
+    def await_sign(name: str) -> None:
+        while not (here / name).exists():
+            time.sleep(0.01)
+
+    def stop() -> None:
+        await_sign("held")
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    workers.tell(HELD.format(here))
+    try:
+        threading.Thread(target=stop).start()
+        with pytest.raises(KeyboardInterrupt):
+            solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
+        assert not (here / "done").exists()
+        before = tree(tmp_path / "table")
+        (here / "go").touch()
+        await_sign("done")
+    finally:
+        workers.tell(FREED)
+    assert not list((tmp_path / "table").rglob(".*"))
+    assert tree(tmp_path / "table") == before
+    solve(SMALL, table=tmp_path / "table")
+    assert tree(tmp_path / "table") == want
 
 
 def test_workers_of_one_machine_share_its_memory() -> None:

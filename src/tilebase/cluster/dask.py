@@ -26,9 +26,8 @@ from distributed.client import FutureCancelledError
 
 from tilebase import _version
 from tilebase.cluster.pieces import Job, Piece
-from tilebase.cluster.workers import Marker, WorkerFacts, perform, worker_memory
+from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
 from tilebase.errors import ClusterError, TilebaseError
-from tilebase.runtime.storage import storage_errors, write_whole
 
 R = TypeVar("R")
 CONNECT_SECONDS = 10.0
@@ -67,7 +66,7 @@ class DaskExecutor:
     ) -> None:
         self.address = address
         self._release = release
-        self._marker: Marker | None = None
+        self._exchange: Exchange | None = None
         self._names = 0  # of pieces, which the scheduler may remember
         self._client = _connect(address)
         try:
@@ -92,9 +91,9 @@ class DaskExecutor:
                 f"the scheduler at {self.address} has no workers: start some, as docs/scale.md says"
             ) from error
 
-    def _facts(self, marker: Marker | None) -> list[WorkerFacts]:
+    def _facts(self, exchange: Exchange | None) -> list[WorkerFacts]:
         """What the workers say; refuses them if one of them cannot work for the run."""
-        answers = self._client.run(WorkerFacts.here, marker, on_error="return", nanny=False)
+        answers = self._client.run(WorkerFacts.here, exchange, on_error="return", nanny=False)
         for worker, answer in answers.items():
             if isinstance(answer, ImportError | AttributeError):
                 raise ClusterError(
@@ -120,22 +119,30 @@ class DaskExecutor:
     def attach(self, folder: Path) -> None:
         """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
         self.detach()
-        marker = Marker(str(folder.resolve()), f".cluster-{uuid.uuid4().hex}.part", _version.__version__)
-        with storage_errors(folder):
-            write_whole(marker.path, "This file shows workers that they see the folder of a run.\n")
-        self._marker = marker
+        self._exchange = Exchange.within(folder)
         try:
-            self._facts(marker)
+            self._exchange.make()
+            self._facts(self._exchange)
         except BaseException:
             self.detach()
             raise
 
+    @property
+    def exchange(self) -> Path:
+        """The folder in which pieces write."""
+        return self._attached.path
+
+    @property
+    def _attached(self) -> Exchange:
+        if self._exchange is None:
+            raise ClusterError("no folder is attached to the workers")
+        return self._exchange
+
     def detach(self) -> None:
-        """The folder is no longer used: pieces that a lost worker still does there fail."""
-        if self._marker is not None:
-            with suppress(OSError):  # a folder that was deleted needs no more
-                self._marker.path.unlink(missing_ok=True)
-            self._marker = None
+        """The folder is no longer used: a piece that a worker still does fails before it writes a file."""
+        if self._exchange is not None:
+            self._exchange.end()
+            self._exchange = None
 
     def close(self) -> None:
         """Leave the scheduler; local workers end."""
@@ -149,9 +156,7 @@ class DaskExecutor:
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
         """The results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
-        if self._marker is None:
-            raise ClusterError("no folder is attached to the workers")
-        flight = _Flight(self._client, self.address, pickle.dumps(job), self._marker)
+        flight = _Flight(self._client, self.address, pickle.dumps(job), self._attached)
         source = iter(pieces)
         most = AHEAD * self.threads + 32
         try:
@@ -186,8 +191,8 @@ def _connect(address: str) -> Client:
 class _Flight:
     """The pieces of one `map` that the scheduler knows, in order."""
 
-    def __init__(self, client: Any, address: str, job: bytes, marker: Marker) -> None:
-        self._client, self._address, self._job, self._marker = client, address, job, marker
+    def __init__(self, client: Any, address: str, job: bytes, exchange: Exchange) -> None:
+        self._client, self._address, self._job, self._exchange = client, address, job, exchange
         self.waiting: deque[tuple[Piece, Any, int]] = deque()  # piece, future, how often it was begun
         self._name = f"tilebase-{uuid.uuid4().hex[:12]}"
         self._numbers = itertools.count()
@@ -201,8 +206,8 @@ class _Flight:
 
     def _futures(self, pieces: list[Piece]) -> list[Any]:
         keys = [f"{self._name}-{next(self._numbers)}" for _ in pieces]
-        jobs, markers = [self._job] * len(pieces), [self._marker] * len(pieces)
-        found: list[Any] = self._client.map(perform, jobs, pieces, markers, key=keys, pure=False)
+        jobs, exchanges = [self._job] * len(pieces), [self._exchange] * len(pieces)
+        found: list[Any] = self._client.map(perform, jobs, pieces, exchanges, key=keys, pure=False)
         return found
 
     def finished(self) -> list[Any]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from tilebase.cluster.pieces import Job, Piece
+from tilebase.cluster.workers import Exchange
 from tilebase.runtime.threads import in_order
 
 R = TypeVar("R")
@@ -40,8 +41,12 @@ class Executor(Protocol):
     def attach(self, folder: Path) -> None:
         """Check that every worker sees a folder and may write there.  Raises `ClusterError`."""
 
+    @property
+    def exchange(self) -> Path:
+        """The folder within the attached one in which pieces write; its absolute path."""
+
     def detach(self) -> None:
-        """The folder is no longer used: pieces that a lost worker still does there fail."""
+        """The folder is no longer used: a piece that a worker still does fails before it writes a file."""
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
         """The results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
@@ -57,12 +62,25 @@ class ThreadExecutor:
         self.threads = self.threads_each = threads
         self.memory = memory
         self._pool = ThreadPoolExecutor(threads)
+        self._exchange: Exchange | None = None
 
     def attach(self, folder: Path) -> None:
         """Nothing is to be checked: this process holds the folder."""
+        self.detach()
+        self._exchange = Exchange.within(folder)
+        self._exchange.make()
+
+    @property
+    def exchange(self) -> Path:
+        """The folder in which pieces write."""
+        assert self._exchange is not None, "no folder is attached"
+        return self._exchange.path
 
     def detach(self) -> None:
-        """Nothing is to be done: no piece outlives its `map`."""
+        """The folder is no longer used; no piece outlives its `map`."""
+        if self._exchange is not None:
+            self._exchange.end()
+            self._exchange = None
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
         """The results of all pieces, in order."""

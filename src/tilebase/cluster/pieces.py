@@ -6,6 +6,9 @@ again, even if the lost worker turns out to be only slow and writes the file a s
 pass over all boards instead write ranges of files that are there already (`dense.shared`): again the same
 bytes.
 
+What pieces write lies in the exchange folder of the executor, which is deleted when the run ends, however it
+ends (`workers.Exchange`).
+
 A *job* does the pieces of one pass.  It is sent to each worker process once and stays there: so it may keep
 in memory what several pieces need, as the values of the layers above.
 """
@@ -39,7 +42,8 @@ class Piece:
     reads:
         The files that it reads, relative to the folder of the run.
     writes:
-        The file that it writes, relative to the folder of the run.
+        The file that it writes, relative to the folder of the run, or in a pass over all boards the name of
+        a file in the exchange folder; none if this is empty.
     width:
         Blocks of ranks in a window, for the steps that divide a layer into windows; else 0.
     """

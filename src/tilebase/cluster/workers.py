@@ -1,8 +1,12 @@
 """What a worker is asked before it gets work, and with each piece of work.
 
-The process that shares out the work writes a *marker* into the folder of the run, a small file with a random
-name, and deletes it at the end.  A worker that does not find it does not see the folder, or works for a run
-that has ended.  In both cases it must not write.
+The process that shares out the work makes an *exchange folder* with a random name in the folder of the run.
+All that workers write lies there, and only the first process moves files out of it.  At the end the exchange
+folder is renamed and deleted.  So a worker that still does a piece then can write no file any more, however
+slow it is: its next file has no folder, and a rename of the last one fails.
+
+A worker that does not find the exchange folder does not see the folder of the run, or works for a run that
+has ended.
 """
 
 from __future__ import annotations
@@ -11,6 +15,8 @@ import os
 import pickle
 import socket
 import threading
+import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,23 +25,39 @@ from tilebase import _version
 from tilebase.cluster.pieces import Job, Piece
 from tilebase.errors import ClusterError, ResourceError
 from tilebase.runtime.resources import OVERHEAD, available_memory
+from tilebase.runtime.storage import retire_folder, storage_errors
 
 SHARE = 0.75
 """The share of the available memory of a machine that its workers may take together."""
 
 
 @dataclass(frozen=True)
-class Marker:
-    """The marker of a run: what every worker must find, and the version that it must have."""
+class Exchange:
+    """The exchange folder of a run, which every worker must find, and the version that it must have."""
 
     folder: str
     name: str
     version: str
 
+    @classmethod
+    def within(cls, folder: Path) -> Exchange:
+        """A new one in the folder of a run; `make` makes it."""
+        return cls(str(folder.resolve()), f".cluster-{uuid.uuid4().hex[:12]}.part", _version.__version__)
+
     @property
     def path(self) -> Path:
-        """The file."""
+        """The exchange folder."""
         return Path(self.folder) / self.name
+
+    def make(self) -> None:
+        """Make the folder.  Raises `StorageError`."""
+        with storage_errors(self.folder, "make a folder in"):
+            self.path.mkdir()
+
+    def end(self) -> None:
+        """Delete the folder: no worker can write there any more."""
+        with suppress(OSError):  # what cannot be deleted now is deleted by the next command
+            retire_folder(self.path)
 
     def check(self) -> None:
         """Raise `ClusterError` unless this process may work for the run."""
@@ -44,7 +66,7 @@ class Marker:
                 f"a worker on {socket.gethostname()} runs tilebase {_version.__version__} and this is "
                 f"{self.version}: install the same version on all machines"
             )
-        if not self.path.exists():
+        if not self.path.is_dir():
             raise ClusterError(
                 f"a worker on {socket.gethostname()} does not see the folder {self.folder} of this run: "
                 "choose a folder that all machines share, under the same name"
@@ -61,27 +83,26 @@ class WorkerFacts:
     trouble: str  # why it cannot work for the run; empty if it can
 
     @classmethod
-    def here(cls, marker: Marker | None) -> WorkerFacts:
+    def here(cls, exchange: Exchange | None) -> WorkerFacts:
         """The facts of this process."""
         trouble = ""
         try:
-            if marker is not None:
-                marker.check()
-                _try_to_write(marker)
+            if exchange is not None:
+                exchange.check()
+                _try_to_write(exchange)
         except (ClusterError, OSError) as error:
             trouble = str(error)
         return cls(socket.gethostname(), _version.__version__, available_memory(), trouble)
 
 
-def _try_to_write(marker: Marker) -> None:
-    path = marker.path.with_name(
-        f"{marker.name.removesuffix('.part')}-{os.getpid()}-{socket.gethostname()}.part"
-    )
+def _try_to_write(exchange: Exchange) -> None:
+    path = exchange.path / f"{os.getpid()}-{socket.gethostname()}.part"
     try:
         path.write_bytes(b"\0" * 4096)
     except OSError as error:
         raise ClusterError(
-            f"a worker on {socket.gethostname()} cannot write into {marker.folder}: {error.strerror or error}"
+            f"a worker on {socket.gethostname()} cannot write into {exchange.folder}: "
+            f"{error.strerror or error}"
         ) from error
     finally:
         path.unlink(missing_ok=True)
@@ -111,9 +132,9 @@ _lock = threading.Lock()
 _jobs: dict[bytes, Job[Any]] = {}
 
 
-def perform(pickled: bytes, piece: Piece, marker: Marker) -> Any:
+def perform(pickled: bytes, piece: Piece, exchange: Exchange) -> Any:
     """Do a piece in a worker process.  The job stays in memory until another one comes."""
-    marker.check()
+    exchange.check()
     with _lock:
         if pickled not in _jobs:
             _jobs.clear()

@@ -9,9 +9,10 @@ A layer is made in these steps, each of which is cut into pieces:
     check       a range of states             -> their checksum
 
 Afterstates, states after rows, states, and discounted states lie in four files of the full size, which the
-first process makes.  Each piece writes its own ranges of them.  No piece reads a file that a piece of the
-same step writes, so a piece that is done twice writes the same bytes twice.  A worker opens these files
-only if they are there: so one that was given up cannot bring back a file of a finished layer.
+first process makes in the exchange folder of the workers.  Each piece writes its own ranges of them.  No
+piece reads a file that a piece of the same step writes, so a piece that is done twice writes the same bytes
+twice.  A worker opens these files only if they are there: so one that was given up cannot bring back a file
+of a finished layer.
 
 The first process copies the chunks into the value file, in order: so the file is the one that it would have
 written alone.  It does small layers itself.
@@ -58,7 +59,6 @@ from tilebase.objectives.encoding import summarise
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Piece as PieceSummary
 from tilebase.objectives.values import byte_text
-from tilebase.runtime.storage import part_path
 
 Array = npt.NDArray[Any]
 
@@ -82,15 +82,15 @@ class Files(NamedTuple):
     states: DiskStore
 
     @classmethod
-    def of(cls, folder: Path, total: int, store: Callable[[Path], DiskStore]) -> Files:
+    def of(cls, exchange: Path, total: int, store: Callable[[Path], DiskStore]) -> Files:
         """Their stores, as ``store(path)`` makes them."""
         names = ("afterstates", "rows", "columns")
-        return cls(*(store(part_path(folder / f"{total:06d}.{name}")) for name in names))
+        return cls(*(store(exchange / f"{total:06d}-{name}.part") for name in names))
 
 
-def discounted_path(folder: Path, total: int) -> Path:
+def discounted_path(exchange: Path, total: int) -> Path:
     """Where the discounted states of a sum are written."""
-    return part_path(folder / f"{total:06d}.discounted")
+    return exchange / f"{total:06d}-discounted.part"
 
 
 class DenseJob:
@@ -104,6 +104,7 @@ class DenseJob:
     def __init__(
         self,
         folder: Path,
+        exchange: Path,
         game: Game,
         objective: Objective,
         plan: Plan,
@@ -112,14 +113,16 @@ class DenseJob:
         summaries: bool,
         files: bool,
     ) -> None:
-        self._folder, self._game, self._objective = folder, game, objective
+        self._folder, self._exchange = folder, exchange
+        self._game, self._objective = game, objective
         self._plan, self._threads = plan, threads
         self._summaries, self._files = summaries, files
         self._lock = threading.Lock()
         self._tables: _Tables | None = None
 
     def __reduce__(self) -> Any:
-        parameters = (self._folder, self._game, self._objective, self._plan, self._threads)
+        where = (self._folder, self._exchange)
+        parameters = (*where, self._game, self._objective, self._plan, self._threads)
         return _dense_job, (*parameters, {"summaries": self._summaries, "files": self._files})
 
     def do(self, piece: Piece) -> Any:
@@ -148,15 +151,15 @@ class DenseJob:
             layer.fill(tables.value_above(self._game, self._objective, here.law, source.total))
             return layer
 
-        files = Files.of(self._folder, piece.total, lambda path: here.store(path, piece.total, work))
+        files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
         return Batches(executor, read, files, _keep_nothing, work)
 
     def _encode(self, piece: Piece, here: _Tables, work: DenseWork) -> list[PieceSummary]:
         """The summaries of some afterstates; their chunks are written."""
-        files = Files.of(self._folder, piece.total, lambda path: here.store(path, piece.total, work))
+        files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
         values, objective = files.afters.read_ranks(piece.begin, piece.end), self._objective
         if self._files:
-            with ParcelWriter(self._folder / piece.writes) as file:
+            with ParcelWriter(self._exchange / piece.writes) as file:
                 for at in range(0, len(values), CHUNK_KEYS):
                     chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
                     file.add(chunk.frame)
@@ -169,7 +172,7 @@ class DenseJob:
             piece.begin, piece.end
         )
         change(values, partial(tables.discounted, self._objective, most=here.law.won))
-        path = discounted_path(self._folder, piece.total)
+        path = discounted_path(self._exchange, piece.total)
         here.store(path, piece.total, work).write_ranks(piece.begin, values)
 
     def _check(self, piece: Piece, here: _Tables, work: DenseWork) -> tuple[int, int]:
@@ -180,9 +183,9 @@ class DenseJob:
 
 
 def _dense_job(
-    folder: Path, game: Game, objective: Objective, plan: Plan, threads: int, options: Any
+    folder: Path, exchange: Path, game: Game, objective: Objective, plan: Plan, threads: int, options: Any
 ) -> DenseJob:
-    return DenseJob(folder, game, objective, plan, threads, **options)
+    return DenseJob(folder, exchange, game, objective, plan, threads, **options)
 
 
 def _silent(_: float) -> None:
@@ -259,7 +262,7 @@ class Shared(InFiles[DenseLayer]):
         if not self._wants(total):
             super().solve(total, kept, tell)
             return
-        files = Files.of(self._folder, total, partial(self._store, total))
+        files = Files.of(self._workers.exchange, total, partial(self._store, total))
         cut = self._workers.cut(self._index, total)
         with released_on_error(*files):
             for file in files:
@@ -304,16 +307,16 @@ class Shared(InFiles[DenseLayer]):
         if not kept.wanted:
             return
         pieces = self._workers.ranges(size, self._piece("encode", total))
-        names = [f".{total:06d}-{number:06d}.part" for number in range(len(pieces))]
+        names = [f"{total:06d}-{number:06d}.part" for number in range(len(pieces))]
         pieces = [replace(piece, writes=name) for piece, name in zip(pieces, names, strict=True)]
         try:
             for piece, summaries in zip(pieces, self._results(pieces), strict=True):
-                path = self._folder / piece.writes
+                path = self._workers.exchange / piece.writes
                 kept.take(summaries, self._chunks(piece, path) if self._workers.files else ())
                 path.unlink(missing_ok=True)
         finally:
             for piece in pieces:
-                (self._folder / piece.writes).unlink(missing_ok=True)
+                (self._workers.exchange / piece.writes).unlink(missing_ok=True)
 
     def _chunks(self, piece: Piece, path: Path) -> Iterator[Chunk]:
         with ParcelFile(path) as file:
@@ -327,7 +330,7 @@ class Shared(InFiles[DenseLayer]):
         if not self._wants(total):
             super().discount(total)
             return
-        store = self._store(total, discounted_path(self._folder, total))
+        store = self._store(total, discounted_path(self._workers.exchange, total))
         with released_on_error(store):
             store.create()
             for _ in self._results(self._workers.ranges(store.size, self._piece("discount", total))):
@@ -359,9 +362,14 @@ class Workers:
         self._executor, self.files = executor, files
         self._plan = worker_plan(index, objective, executor.memory, executor.threads_each, lowest=lowest)
         self._job = DenseJob(
-            folder.resolve(), index.game, objective, self._plan, executor.threads_each, summaries=summaries,
-            files=files,
+            folder.resolve(), self.exchange, index.game, objective, self._plan, executor.threads_each,
+            summaries=summaries, files=files,
         )  # fmt: skip
+
+    @property
+    def exchange(self) -> Path:
+        """The folder in which pieces write."""
+        return self._executor.exchange
 
     def map(self, pieces: Sequence[Piece]) -> Iterator[tuple[Any, DenseWork]]:
         """What pieces find and what they cost, in order.  Raises what a worker raises."""

@@ -8,12 +8,14 @@ process.  The next command that writes this file takes such a part file over, an
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
 import stat
 import tempfile
 import time
+import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +24,8 @@ from typing import BinaryIO, Self
 from tilebase.errors import StorageError
 from tilebase.runtime.threads import map_in_threads
 
+RETIRE_TRIES = 10
+"""How often a folder is emptied into which others may just have written."""
 SYNC_THREADS = 16
 """Threads that flush files.  A file system serves several flushes with one write of its journal."""
 
@@ -297,7 +301,33 @@ def _clear(folder: Path, keep: Path) -> None:
 
 
 def remove_parts(folder: Path) -> None:
-    """Delete the unfinished files of a killed process in a folder and below.  The caller holds its lock."""
+    """Delete the unfinished files of a killed process in a folder and below.  The caller holds its lock.
+
+    Folders with such names are deleted with what they hold.
+    """
     for pattern in (".*.part", ".*.spill"):
-        for leftover in folder.rglob(pattern):
-            leftover.unlink(missing_ok=True)
+        for leftover in sorted(folder.rglob(pattern), reverse=True):  # the content of a folder before it
+            if leftover.is_dir() and not leftover.is_symlink():
+                retire_folder(leftover)
+            else:
+                leftover.unlink(missing_ok=True)
+
+
+def retire_folder(folder: Path) -> None:
+    """Delete a folder that other processes may still be writing into, so that nothing new gets its name.
+
+    First it is renamed.  After that, no process can open, make or rename a file under the old name.  One that
+    was making a file in that moment makes it in the renamed folder, which is why deleting is tried again.
+    Raises `OSError`.
+    """
+    retired = folder.with_name(f".{uuid.uuid4().hex[:12]}.part")
+    folder.rename(retired)
+    for tries_left in reversed(range(RETIRE_TRIES)):
+        try:
+            shutil.rmtree(retired)
+            return
+        except OSError as error:
+            if not tries_left or error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                raise
+            if not retired.exists():
+                return

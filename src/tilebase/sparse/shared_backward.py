@@ -149,10 +149,8 @@ class SharedLayers:
         reads = [f"afterstates/{total:06d}.tbl"]
         for above in (total + 2, total + 4):
             reads += [f"afterstates/{above:06d}.tbl", *(name.format(above) for name in names)]
-        folder = names[0].rpartition("/")[0]
-        return Piece(
-            "solve", total, span.start, span.stop, tuple(reads), f"{folder}/.{total:06d}-{number:06d}.part"
-        )
+        writes = f"{self.executor.exchange.name}/{total:06d}-{number:06d}.part"
+        return Piece("solve", total, span.start, span.stop, tuple(reads), writes)
 
     def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> backward.Part:
         rows = keys.file.index[piece.begin : piece.end]

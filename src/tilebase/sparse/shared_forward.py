@@ -427,7 +427,7 @@ class _Steps:
         self.names: set[str] = set()
 
     def _piece(self, step: str, number: int, begin: int, end: int, reads: Sequence[str]) -> Piece:
-        name = f"afterstates/.{self._total:06d}-{step}-{number:06d}.part"
+        name = f"{self._shared.executor.exchange.name}/{self._total:06d}-{step}-{number:06d}.part"
         self.names.add(name)
         return Piece(step, self._total, begin, end, tuple(reads), name, self.width)
 
