@@ -443,13 +443,20 @@ def parities(library: Library, numbers: Iterable[int], held: list[Any]) -> list[
 
 
 def test_a_full_table_is_one_sentence() -> None:
+    """Full of what is held: what is held no more, the manager may remove in the background at any time."""
+    many = range(10**6, 10**6 + 400)
+    large = Library("bdd", 1 << 16, 1)
+    kept = parities(large, many, [])
+    large.manager.gc()
+    assert len(kept) == len(many)
+    assert large.manager.num_inner_nodes() > LEAST_NODES
     library, held = Library("bdd", LEAST_NODES, 1), list[Any]()
     sentence = rf"^the diagrams need more than the {LEAST_NODES:,} nodes that fit into the memory: [^.]*$"
     with pytest.raises(ResourceError, match=sentence):
         library.careful(parities, library, itertools.count(1), held)
     assert len(held) > 50
     with pytest.raises(ResourceError, match=sentence):
-        library.careful(parities, library, range(10**6, 10**6 + 50), [])
+        library.careful(parities, library, many, [])
     held.clear()
     assert len(library.careful(parities, library, range(10**6, 10**6 + 5), [])) >= 5
 

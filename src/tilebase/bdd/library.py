@@ -37,7 +37,9 @@ SHARED_NODES = 1 << 22
 operation fails while another thread holds them (3x3 to 64 in 60,000 nodes failed at once in one run of
 four)."""
 ATTEMPTS = 8
-"""How often an operation is tried, and how often a collection; another in the background makes it return."""
+"""How often an operation is tried."""
+COLLECT_SECONDS = 10.0
+"""How long a collection in the background is waited for: on a busy machine its thread may have to wait."""
 
 
 def require_oxidd() -> None:
@@ -120,11 +122,14 @@ class Library:
         )
 
     def _collect(self) -> None:
-        """Remove nodes that nothing refers to."""
-        for attempt in range(ATTEMPTS):
-            if self.manager.gc():
-                return
-            time.sleep(0.01 * attempt)
+        """Remove nodes that nothing refers to.
+
+        A thread of the manager does so, too, when the table is nearly full.  Until it has ended, `gc` returns
+        at once and counts no collection.
+        """
+        begun, end = self.manager.gc_count(), time.monotonic() + COLLECT_SECONDS
+        while not self.manager.gc() and self.manager.gc_count() == begun and time.monotonic() < end:
+            time.sleep(0.001)
 
 
 def check_end(path: Path) -> None:
