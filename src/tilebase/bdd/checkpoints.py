@@ -1,8 +1,9 @@
 """Checkpoints of a run by sums: the diagrams of the last layers, from which the same command continues.
 
 A file in the folder of the run holds the states that are won of the last two sums; the journal
-``diagrams.jsonl`` names it, with its checksum, and lists the layers until then.  A new checkpoint is complete
-before the one before is deleted.
+``diagrams.jsonl`` lists the layers until then, and its last line names the file, with its checksum.  A new
+checkpoint is complete before the one before is deleted.  A run that was killed between continues at the last
+line whose file is whole.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ class Checkpoints:
         self._journal = Journal(folder / "diagrams.jsonl", identity)
         self._pending: list[dict[str, Any]] = []
         self._written = time.perf_counter()
-        self._entries = self._journal.read()
-        if self._entries and not self._is_whole(self._entries[-1]):
-            self._entries = []
-            self._journal.rewrite([])
+        noted = self._journal.read()
+        last = next((n for n in range(len(noted), 0, -1) if self._is_whole(noted[n - 1])), 0)
+        self._entries = noted[:last]
+        if last < len(noted):
+            self._journal.rewrite(self._entries)
         self.lines = [Line(**entry["line"]) for entry in self._entries]
 
     def __enter__(self) -> Self:
@@ -51,7 +53,10 @@ class Checkpoints:
         self._journal.close()
 
     def _is_whole(self, entry: dict[str, Any]) -> bool:
-        path = self._folder / entry.get("file", "")
+        """Whether a line names a file, and the file is as it was written."""
+        if "file" not in entry:
+            return False
+        path = self._folder / entry["file"]
         return path.is_file() and bool(_digest(path) == entry["sha256"])
 
     def load(self) -> dict[int, Diagram]:
@@ -72,8 +77,7 @@ class Checkpoints:
             self._library.write(part, above.values())
             publish(part, path)
         self._pending[-1] |= {"file": path.name, "sha256": _digest(path), "sums": list(above)}
-        for entry in self._pending:
-            self._journal.append(entry, durable=True)
+        self._journal.append(*self._pending, durable=True)
         self._pending = []
         for old in self._folder.glob("diagrams-*.dddmp"):
             if old != path:

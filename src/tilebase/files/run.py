@@ -140,12 +140,12 @@ class Journal:
         else:
             self.path.unlink(missing_ok=True)
 
-    def append(self, line: dict[str, Any], *, durable: bool) -> None:
-        """Add a line for something that is finished.  Raises `StorageError`."""
+    def append(self, *lines: dict[str, Any], durable: bool) -> None:
+        """Add lines for what is finished, with one write.  Raises `StorageError`."""
         with storage_errors(self.path):
             if self._file is None:
                 self._file = self.path.open("ab", buffering=0)
-            data = self._text(line).encode()
+            data = "".join(map(self._text, lines)).encode()
             while data:  # on a disk that becomes full, a write may write only a part
                 data = data[self._file.write(data) :]
             if durable:
