@@ -47,7 +47,7 @@ def measure(one: Formation, goal: int) -> dict[str, object] | None:
     with tempfile.TemporaryDirectory() as folder:
         command = ["solve", "--formation", one.name, str(goal), "-o", folder, "--threads", "1", "--quiet"]
         child = subprocess.Popen(
-            [sys.executable, "-m", "tilebase", *command, "--anyway"], stdout=subprocess.DEVNULL
+            [sys.executable, "-P", "-m", "tilebase", *command, "--anyway"], stdout=subprocess.DEVNULL
         )
         _, status, used = os.wait4(child.pid, 0)
         if status:

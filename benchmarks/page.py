@@ -63,7 +63,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table")
         solve(Game("3x3", 64), table=path)
-        command = [sys.executable, "-m", "tilebase", "serve", str(path), "--port", "0"]
+        command = [sys.executable, "-P", "-m", "tilebase", "serve", str(path), "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
                 assert server.stdout is not None

@@ -24,7 +24,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-TILEBASE = [sys.executable, "-m", "tilebase"]
+TILEBASE = [sys.executable, "-P", "-m", "tilebase"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def force(*arguments: str) -> list[str]:
 
 
 BENCHMARKS = [
-    Benchmark("import tilebase", [sys.executable, "-c", "import tilebase"], 0.2),
+    Benchmark("import tilebase", [sys.executable, "-P", "-c", "import tilebase"], 0.2),
     Benchmark("tilebase --help", [*TILEBASE, "--help"], 0.2),
     Benchmark("count 3x3 1024", count("3x3", "1024"), 3),
     Benchmark("count 3x3", count("3x3"), 6),

@@ -65,7 +65,7 @@ def main() -> int:
         rng = random.Random(1)
         with open_table(path) as table:
             boards = [random_position(table, rng).text for _ in range(POSITIONS)]
-        command = [sys.executable, "-m", "tilebase", "serve", str(path), "--port", "0"]
+        command = [sys.executable, "-P", "-m", "tilebase", "serve", str(path), "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             try:
                 assert server.stdout is not None

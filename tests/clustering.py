@@ -23,6 +23,7 @@ class Workers:
     """Two worker processes, and what tests do to them."""
 
     executor: DaskExecutor
+    security: Any
     end: Callable[[], None]
 
     @property
@@ -31,17 +32,24 @@ class Workers:
         found: dict[str, int] = self.executor._client.run(os.getpid, on_error="ignore")
         return found
 
+    @property
+    def keys(self) -> dict[str, str]:
+        """The same as `security`, as Dask's configuration names it."""
+        of_client = {"client.cert": self.security.tls_client_cert, "client.key": self.security.tls_client_key}
+        found = {"ca-file": self.security.tls_ca_file} | of_client
+        return {f"distributed.comm.tls.{name}": text for name, text in found.items()}
+
     def tell(self, code: str) -> None:
         """Let one worker execute Python."""
         self.executor._client.run(exec, code, {}, workers=[next(iter(self.pids))])
 
 
 def start_workers(silent: float = local.SILENT_SECONDS) -> Workers:
-    address, end = local.start(2, silent)
+    found = local.start(2, silent)
     try:
-        return Workers(DaskExecutor(address), end)
+        return Workers(DaskExecutor(found.address, security=found.security), found.security, found.end)
     except BaseException:
-        end()
+        found.end()
         raise
 
 

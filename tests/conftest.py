@@ -55,6 +55,15 @@ def workers() -> Iterator[Workers]:
     found.end()
 
 
+@pytest.fixture
+def address(workers: Workers) -> Iterator[str]:
+    """The address of their scheduler; the keys are in Dask's configuration, as a user may have them."""
+    import dask.config
+
+    with dask.config.set(workers.keys):
+        yield workers.executor.address
+
+
 @pytest.fixture(scope="module")
 def threads() -> Iterator[ThreadExecutor]:
     """Two threads of this process that do pieces of work."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,14 +25,16 @@ import pytest
 pytest.importorskip("distributed")
 
 from dask.utils import key_split
+from distributed import Security
 
 import tilebase.cluster.dask as over_dask
 from clustering import Tree, Workers, noting, one_hangs, start_workers, tree, when_layer_begins
 from tilebase import _version
 from tilebase.cli import main
 from tilebase.cluster import local
+from tilebase.cluster.dask import DaskExecutor
 from tilebase.cluster.executors import Executor, ThreadExecutor
-from tilebase.cluster.opening import attached, executor_of, open_cluster
+from tilebase.cluster.opening import attached
 from tilebase.cluster.pieces import IdleJob, Piece, written
 from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
 from tilebase.counting import scale
@@ -169,10 +172,9 @@ def test_workers_write_the_same_files(tmp_path: Path, workers: Workers) -> None:
 
 
 def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
-    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     layers = shared_layers(monkeypatch)
-    address = workers.executor.address
     assert main(["count", "3x3", "64", "--cluster", address, "--work", str(tmp_path / "work"), "-q"]) == 0
     assert "304,257" in capsys.readouterr().out
     counted = len(layers)
@@ -185,16 +187,14 @@ def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
     assert tree(table) == expected(tmp_path)
 
 
-def test_workers_verify_all_values(
-    tmp_path: Path, workers: Workers, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_workers_verify_all_values(tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "table"
     solve(Game("2x3", 32), "win,lower:uint32", table=table)
     before = tree(table)
     command = ["verify", str(table), "--all", "-q"]
     assert main(command) == 0
     alone = capsys.readouterr().out
-    assert main([*command, "--cluster", workers.executor.address]) == 0
+    assert main([*command, "--cluster", address]) == 0
     assert capsys.readouterr().out == alone
     assert tree(table) == before
     assert main(["verify", str(table), "--cluster", "local:1"]) == 2
@@ -292,7 +292,7 @@ def refusal(workers: Workers, folder: Path, code: str, undo: str) -> str:
     try:
         with (
             pytest.raises((ClusterError, ResourceError)) as caught,
-            open_cluster(workers.executor.address) as executor,
+            closing(DaskExecutor(workers.executor.address, security=workers.security)) as executor,
             attached(executor, folder),
         ):
             pytest.fail("the worker was not refused")
@@ -448,12 +448,73 @@ def test_bad_input_is_refused(
 
 def test_a_scheduler_without_workers_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_dask, "CONNECT_SECONDS", 1.0)
-    address, end = local.start(0)
+    found = local.start(0)
     try:
         with pytest.raises(ClusterError, match="has no workers"):
-            executor_of(address)
+            DaskExecutor(found.address, security=found.security)
     finally:
-        end()
+        found.end()
+
+
+# -- who else is on this machine -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shown", ["nothing", "other keys"])
+def test_nobody_without_the_keys_reaches_local_workers(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch, shown: str
+) -> None:
+    monkeypatch.setattr(over_dask, "CONNECT_SECONDS", 0.5)
+    security = Security.temporary() if shown == "other keys" else None
+    info = workers.executor._client.scheduler_info()
+    nannies = [worker["nanny"] for worker in info["workers"].values()]
+    for address in (info["address"], *info["workers"], *nannies):
+        sentence = "wants to see a key" if security is None else "no scheduler answers"
+        with pytest.raises(ClusterError, match=sentence):
+            DaskExecutor(address, security=security)
+        if security is None:
+            with pytest.raises(ClusterError, match="no scheduler answers"):
+                DaskExecutor(address.replace("tls://", "tcp://"))
+
+
+def test_local_workers_listen_only_to_those_who_have_the_keys(workers: Workers) -> None:
+    """No page about the scheduler, at port 8787 or elsewhere; nothing on another interface."""
+    info = workers.executor._client.scheduler_info()
+    expected = {info["address"], *info["workers"], *(one["nanny"] for one in info["workers"].values())}
+    (session,) = {os.getsid(pid) for pid in workers.pids.values()}
+    assert session != os.getsid(0)
+    assert {f"tls://{host}:{port}" for host, port in listening(session)} == expected
+    assert {host for host, _ in listening(session)} == {"127.0.0.1"}
+
+
+def listening(session: int) -> set[tuple[str, int]]:
+    """The addresses at which the processes of a session listen."""
+    sockets = set[str]()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.getsid(int(process.name)) == session:
+                sockets |= {str(one.readlink()) for one in (process / "fd").iterdir()}
+    found = set[tuple[str, int]]()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                host, _, port = words[1].partition(":")
+                ip = ipaddress.ip_address(bytes.fromhex(host)[::-1]) if table == "tcp" else host
+                found.add((str(ip), int(port, 16)))
+    return found
+
+
+def test_the_keys_of_local_workers_are_in_no_command_line_and_no_environment(workers: Workers) -> None:
+    (session,) = {os.getsid(pid) for pid in workers.pids.values()}
+    middle = workers.security.tls_client_key.splitlines()[1].encode()
+    seen = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.getsid(int(process.name)) == session:
+                seen += 1
+                for name in ("cmdline", "environ"):
+                    assert middle not in (process / name).read_bytes()
+    assert seen >= 3
 
 
 def test_too_little_memory_of_workers_is_said_before_anything_is_counted(tmp_path: Path) -> None:
@@ -470,6 +531,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path, threads: ThreadExecu
             with pytest.raises(StorageError, match="another process is writing"):
                 count(SMALL, folder=folder, keep="afterstates", cluster=threads)
             tried.append(folder)
+            super().attach(folder)
 
     tried: list[Path] = []
     second = Second(1, 4 << 30)

@@ -100,14 +100,14 @@ def expected(tmp_path: Path, objectives: str = "lower:uint32") -> Tree:
 
 def test_the_command_solves_proves_and_forces_with_workers(
     tmp_path: Path,
-    workers: Workers,
+    address: str,
     shared_sums: list[int],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(shared, "SHARED_BOARDS", 18_700)  # four layers
     want = expected(tmp_path, "win,lower:uint32,guaranteed")
-    cluster = ["--cluster", workers.executor.address, "-q"]
+    cluster = ["--cluster", address, "-q"]
     said, shared_by = [], []
     for command in (
         ["solve", "2x4", "32", "--start", "empty", "--objective", "win,lower:uint32,guaranteed"]

@@ -6,25 +6,29 @@ import csv
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pytest
 
 from tilebase import Game, force, search_orders, symbolic
 from tilebase.bdd import checkpoints, library, process
+from tilebase.bdd.checkpoints import Checkpoints
+from tilebase.bdd.library import Library
 from tilebase.bdd.process import Task
 from tilebase.bdd.strategies import Line, Rules
 from tilebase.bdd.worker import do
 from tilebase.cli import main
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.errors import MissingExtraError, ResourceError, UsageError
+from tilebase.errors import ChildError, MissingExtraError, ResourceError, UsageError
+from tilebase.runtime import children
 
 TWOS = Game("2x2", 16, four=0, start="empty")
 MIDDLING = Game("3x3", 64, start="empty")
@@ -101,7 +105,8 @@ def test_what_is_known_stays_when_memory_runs_out(monkeypatch):
         force(MIDDLING, engine="symbolic")
 
 
-def test_what_is_known_stays_when_the_process_is_killed():
+@pytest.mark.parametrize("cause", ["SIGKILL", "SIGABRT", "SIGTERM"])
+def test_what_is_known_stays_when_the_process_is_killed(cause):
     seen: list[Line] = []
 
     def kill(line: Line, fraction: float) -> None:
@@ -113,13 +118,28 @@ def test_what_is_known_stays_when_the_process_is_killed():
             except OSError:
                 continue
             if b"tilebase.bdd.worker" in words and parent == os.getpid():
-                os.kill(int(worker.parent.name), signal.SIGKILL)
+                os.kill(int(worker.parent.name), signal.Signals[cause])
 
     task = Task(Game("3x3", 256, start="empty"), Rules(), "sum", "bdd", "short", "rows", 1 << 22, 1)
-    outcome = process.run_task(task, kill, lambda _: None)
-    assert (outcome.wins, outcome.out_of_memory) == (None, True)
-    assert "SIGKILL" in outcome.reason
+    if cause == "SIGTERM":  # nobody sends it for lack of memory
+        with pytest.raises(ChildError, match=r"^the process that held the diagrams ended: SIGTERM$"):
+            process.run_task(task, kill, lambda _: None)
+    else:
+        outcome = process.run_task(task, kill, lambda _: None)
+        assert (outcome.wins, outcome.out_of_memory) == (None, True)
+        assert cause in outcome.reason
+        assert "lack of memory" in outcome.reason
     assert seen
+
+
+def test_a_process_that_cannot_start_says_why(monkeypatch, refused):
+    """Another end than a kill is not taken for lack of memory."""
+    monkeypatch.setattr(children, "python", lambda _: [sys.executable, "-P", "-m", "tilebase.nothing"])
+    sentence = "the process that held the diagrams ended: "
+    for command in (["symbolic", "2x2", "16"], ["force", "2x2", "16", "--engine", "symbolic"]):
+        refused([*command, "-q"], 1, sentence)
+    with pytest.raises(ChildError, match=r"No module named tilebase\.nothing \(exit status 1\)$"):
+        symbolic(TWOS)
 
 
 def test_each_iteration_of_a_sweep_line_is_told():
@@ -175,6 +195,59 @@ def test_a_run_continues_at_its_checkpoint(tmp_path, monkeypatch, damage):
     ]
     again = [new.seconds == old.seconds for new, old in zip(lines, first, strict=False)]
     assert again[:18] == [not damage] * 18
+
+
+class OneFile:
+    """In place of the library of diagrams: a checkpoint holds the names of its diagrams."""
+
+    def write(self, path: Path, diagrams: Iterable[str]) -> None:
+        path.write_text(" ".join(diagrams))
+
+    def read(self, path: Path) -> list[str]:
+        return path.read_text().split()
+
+
+def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch):
+    """The journal is cut where lines end, and between, within what the second checkpoint adds."""
+    folder, again = tmp_path / "run", tmp_path / "again"
+
+    def continued(folder: Path) -> Checkpoints:
+        return Checkpoints(folder, {"game": "2x2"}, cast(Library, OneFile()))
+
+    def add(run: Checkpoints, numbers: Iterable[int], often: float) -> None:
+        monkeypatch.setattr(checkpoints, "OFTEN", often)
+        for number in numbers:
+            run.add(Line(f"{number}", 1, 0.0), cast(Any, {number: f"diagram-{number}"}))
+
+    folder.mkdir()
+    with continued(folder) as run:
+        add(run, [1, 2], math.inf)
+        add(run, [3], 0)
+        older = [(path.name, path.read_bytes()) for path in folder.iterdir()]
+        add(run, [4, 5], math.inf)
+        add(run, [6], 0)
+    newer = [(path.name, path.read_bytes()) for path in folder.iterdir()]
+    before, journal = dict(older)["diagrams.jsonl"], dict(newer)["diagrams.jsonl"]
+    assert len(older) == len(newer) == 2
+    assert journal.startswith(before)
+    ends = [place + 1 for place, byte in enumerate(journal) if byte == ord("\n")]
+    cuts = {*range(len(before), len(journal), 23), *ends, *(end - 1 for end in ends)}
+    found = list[int]()
+    for cut in sorted(cuts - set(range(len(before)))):
+        again.mkdir()
+        for name, data in older + newer:  # the file of the newer one is there before its line is written
+            (again / name).write_bytes(data)
+        (again / "diagrams.jsonl").write_bytes(journal[:cut])
+        with continued(again) as run:
+            found.append(len(run.lines))
+            assert [int(line.name) for line in run.lines] == list(range(1, found[-1] + 1))
+            assert run.load() == {found[-1]: f"diagram-{found[-1]}"}
+            add(run, [found[-1] + 1], 0)
+        with continued(again) as run:
+            assert len(run.lines) == found[-1] + 1
+        shutil.rmtree(again)
+    assert found == [3] * (len(found) - 1) + [6]
+    assert len(found) > 10
 
 
 def test_orders_are_tried_on_a_smaller_board():

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tilebase.counting.formation_sizes import tables_that_fit as tables_that_fit
     from tilebase.dense.index import PerfectIndex as PerfectIndex
     from tilebase.errors import BoardError as BoardError
+    from tilebase.errors import ChildError as ChildError
     from tilebase.errors import ClusterError as ClusterError
     from tilebase.errors import CorruptError as CorruptError
     from tilebase.errors import GameError as GameError
@@ -166,6 +167,7 @@ _HOMES = {
     "dense.index": ("PerfectIndex",),
     "errors": (
         "BoardError",
+        "ChildError",
         "ClusterError",
         "CorruptError",
         "GameError",

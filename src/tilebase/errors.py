@@ -63,6 +63,10 @@ class StorageError(TilebaseError, OSError):
     """The system refused to read or write: the disk is full, read-only or removed."""
 
 
+class ChildError(TilebaseError, RuntimeError):
+    """A process that this one has started ended before it had done its work."""
+
+
 class ClusterError(TilebaseError, RuntimeError):
     """Workers on other machines cannot be reached, do not see the folder, or run another version."""
 

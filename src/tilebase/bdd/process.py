@@ -13,7 +13,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -22,8 +21,9 @@ from typing import IO, Any
 
 from tilebase import errors
 from tilebase.bdd.strategies import Line, Rules
-from tilebase.errors import ResourceError, TilebaseError
+from tilebase.errors import ChildError, ResourceError, TilebaseError
 from tilebase.game.game import Game
+from tilebase.runtime import children
 
 OFTEN = 0.5
 """Seconds between two looks at the clock while the worker is silent."""
@@ -107,22 +107,24 @@ def run_task(task: Task, tell: Tell, step: Step, deadline: float = math.inf) -> 
     `deadline`: when the worker is stopped, by `time.perf_counter`.  Raises the worker's errors, except that
     too little memory is an outcome.
     """
-    path = os.pathsep.join(filter(None, sys.path))
     with (
         TemporaryFile() as complaints,
         subprocess.Popen(
-            [sys.executable, "-m", "tilebase.bdd.worker"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints,
-            env=os.environ | {"PYTHONPATH": path},
+            children.python("tilebase.bdd.worker"),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, env=children.environment(),
         ) as worker,
     ):  # fmt: skip
         try:
-            return _follow(worker, task, tell, step, deadline)
+            found = _follow(worker, task, tell, step, deadline)
+            return _ended(worker.wait(), complaints) if found is None else found
         finally:
             worker.kill()
 
 
-def _follow(worker: subprocess.Popen[bytes], task: Task, tell: Tell, step: Step, deadline: float) -> Outcome:
+def _follow(
+    worker: subprocess.Popen[bytes], task: Task, tell: Tell, step: Step, deadline: float
+) -> Outcome | None:
+    """The outcome that a worker reports; None if it ends without one."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     try:
@@ -144,14 +146,23 @@ def _follow(worker: subprocess.Popen[bytes], task: Task, tell: Tell, step: Step,
             raise kind(message["text"])
         else:
             return Outcome(**message["outcome"])
-    status = worker.wait()
+    return None
+
+
+def _ended(status: int, complaints: IO[bytes]) -> Outcome:
+    """What the end of a worker means that has reported no outcome.  Raises `ChildError` unless it is memory.
+
+    The system kills a process if memory runs out, and OxiDD aborts its own if the system refuses memory.
+    """
     cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-    return Outcome(
-        None,
-        f"the process that held the diagrams ended ({cause}), probably for lack of memory: give less "
-        "--memory",
-        out_of_memory=True,
-    )
+    if -status in (signal.SIGKILL, signal.SIGABRT):
+        return Outcome(
+            None,
+            f"the process that held the diagrams ended ({cause}), probably for lack of memory: give less "
+            "--memory",
+            out_of_memory=True,
+        )
+    raise ChildError(f"the process that held the diagrams ended: {children.last_words(complaints, cause)}")
 
 
 def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:

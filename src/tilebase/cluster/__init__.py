@@ -6,7 +6,8 @@ Modules, those that the others import first:
     executors   the protocol of executors, and threads of this process
     workers     what each worker says of itself, and what is refused
     dask        workers of Dask distributed
-    local       worker processes on this machine (a program of its own)
+    local       worker processes on this machine
+    program     the program that starts them
     opening     from the text of ``--cluster`` to an executor
 
 A piece reads files and writes one file, all in a folder that every worker sees.  No bulk data goes

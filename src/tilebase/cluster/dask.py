@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dask.utils import key_split
-from distributed import Client, KilledWorker, wait
+from distributed import Client, KilledWorker, Security, wait
 from distributed.client import FutureCancelledError
 
 from tilebase import _version
@@ -51,6 +51,9 @@ MOST_TRIES = 20
 class DaskExecutor:
     """The workers of one scheduler: an `executors.Executor`.
 
+    `security` is what Dask shows there; None for what its configuration says.  `release` is called at the
+    end.
+
     Raises
     ------
     MissingExtraError
@@ -62,13 +65,18 @@ class DaskExecutor:
     """
 
     def __init__(
-        self, address: str, *, memory: int | None = None, release: Callable[[], None] | None = None
+        self,
+        address: str,
+        *,
+        memory: int | None = None,
+        security: Any = None,
+        release: Callable[[], None] | None = None,
     ) -> None:
         self.address = address
         self._release = release
         self._exchange: Exchange | None = None
         self._names = 0  # of pieces, which the scheduler may remember
-        self._client = _connect(address)
+        self._client = _connect(address, security)
         try:
             self._await_workers()
             facts = self._facts(None)
@@ -178,10 +186,18 @@ class DaskExecutor:
                 self._client.run_on_scheduler(key_split.cache_clear, callback_timeout=CONNECT_SECONDS)
 
 
-def _connect(address: str) -> Client:
+def _connect(address: str, security: Any) -> Client:
     """A client of the scheduler at an address.  Raises `ClusterError` if nothing answers."""
+    security = security or Security()
+    if address.startswith("tls://") and security.get_connection_args("client")["ssl_context"] is None:
+        raise ClusterError(
+            f"the scheduler at {address} wants to see a key, and there is none: name the files in Dask's "
+            "configuration, under distributed.comm.tls"
+        )
     try:
-        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="tilebase")
+        return Client(
+            address, timeout=CONNECT_SECONDS, set_as_default=False, name="tilebase", security=security
+        )
     except (OSError, TimeoutError, ValueError) as error:
         raise ClusterError(
             f"no scheduler answers at {address}: start one with dask scheduler, or use --cluster local:4"

@@ -76,11 +76,13 @@ def _local(workers: int, memory: int | None) -> Executor:
 
     if not 1 <= workers <= MOST_THREADS:
         raise UsageError(f"the number of workers must be 1 to {MOST_THREADS}, not {workers}")
-    address, end = local.start(workers)
+    found = local.start(workers)
     try:
-        return DaskExecutor(address, memory=memory and memory // workers, release=end)
+        return DaskExecutor(
+            found.address, memory=memory and memory // workers, security=found.security, release=found.end
+        )
     except BaseException:
-        end()
+        found.end()
         raise
 
 

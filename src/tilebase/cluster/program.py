@@ -1,0 +1,102 @@
+"""The program that starts a scheduler and workers on this machine, for `local`.
+
+    python -P -m tilebase.cluster.program WORKERS SILENT_SECONDS
+
+It reads one line from its standard input, the keys as JSON, and prints the address of the scheduler.  It runs
+until its standard input is closed: so it ends with the process that started it, however that ends.  Workers
+that die are started again.  A worker that is silent for SILENT_SECONDS is taken for dead.
+
+Nothing listens but the scheduler, the workers, and what looks after each of them: on the loopback interface,
+to those who have the key.  Dask's pages about itself, which ask for no key, are not served.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import select
+import signal
+import sys
+from contextlib import suppress
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import dask.config
+from distributed import Nanny, Scheduler, Security, SpecCluster, Worker
+
+SETTINGS = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.low-level-log-length": 100,  # logs of messages, each of which names many pieces
+    "distributed.admin.tick.interval": "1s",  # how often each process looks at its own event loop
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.scheduler.active-memory-manager.start": False,  # results are small, and none is copied
+    "distributed.deploy.lost-worker-timeout": "60s",  # a busy machine starts a worker in more than 15 s
+}
+"""Settings of Dask with which idle processes take less time, and the scheduler's memory stays flat."""
+WATCH_SECONDS = 5.0
+"""How often workers are looked for that Dask has given up: it starts no others for them."""
+
+
+class QuietScheduler(Scheduler):  # type: ignore[misc]  # Dask ships no types
+    """A scheduler without pages about itself."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Do not listen."""
+
+
+class QuietWorker(Worker):  # type: ignore[misc]
+    """A worker without pages about itself."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Do not listen."""
+
+
+def main(workers: int, silent: float) -> None:
+    """Start the workers, print the address, and wait for the end of standard input."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    dask.config.set(SETTINGS)
+    security = security_of(json.loads(sys.stdin.readline()))
+    common = {"host": "127.0.0.1", "protocol": "tls://", "security": security, "dashboard": False}
+    with TemporaryDirectory(prefix="tilebase-") as folder:
+        scheduler = {"worker_ttl": silent, "allowed_failures": 1000, "idle_timeout": None}
+        worker = {"worker_class": QuietWorker, "nthreads": 1, "memory_limit": 0, "local_directory": folder}
+        spec = {"cls": Nanny, "options": common | worker | {"silence_logs": logging.CRITICAL}}
+        with SpecCluster(
+            scheduler={"cls": QuietScheduler, "options": common | scheduler},
+            workers=dict.fromkeys(range(workers), spec), worker=spec, security=security,
+            silence_logs=logging.CRITICAL,
+        ) as cluster:  # fmt: skip
+            sys.stdout.write(f"{cluster.scheduler_address}\n")
+            sys.stdout.flush()
+            try:
+                while not select.select([sys.stdin], [], [], WATCH_SECONDS)[0]:
+                    if len(cluster.workers) < workers:
+                        cluster.scale(workers)
+            finally:
+                _kill(cluster)
+
+
+def security_of(keys: dict[str, str]) -> Any:
+    """The same certificate and key for all: only who holds the key is trusted, and by all."""
+    certificate, key = keys["certificate"], keys["key"]
+    roles = ("client", "scheduler", "worker")
+    return Security(
+        require_encryption=True,
+        tls_ca_file=certificate,
+        **{f"tls_{role}_cert": certificate for role in roles},
+        **{f"tls_{role}_key": key for role in roles},
+    )
+
+
+def _kill(cluster: Any) -> None:
+    """Kill the workers: nobody waits for what they do, and Dask would wait for its end."""
+    for nanny in list(cluster.workers.values()):
+        nanny.close_gracefully()  # it starts no other worker
+        with suppress(ProcessLookupError):
+            if nanny.pid:
+                os.kill(nanny.pid, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), float(sys.argv[2]))
