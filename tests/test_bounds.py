@@ -460,7 +460,7 @@ def test_the_index_command(capsys):
     assert "281,474,976,710,656" in out
     assert main(["index", "2x2", "32", "--layers", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sum,boards,version"
+    assert lines[0] == "sum,boards,game,command,version"
     assert sum(int(line.split(",")[1]) for line in lines[1:]) == 5**4
     assert main(["index", "rank", "2x2", "32", "--board", "2,4/8,16"]) == 0
     assert capsys.readouterr().out == "sum 30, rank 0\n"

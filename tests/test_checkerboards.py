@@ -304,7 +304,7 @@ def test_bad_input() -> None:
 def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pattern", "checkerboard", "3x5", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "corner,reachable,moves,reason,version"
+    assert lines[0] == "corner,reachable,moves,reason,game,command,version"
     assert lines[1].startswith('2,yes,"')
     assert lines[2].startswith("4,no,,")
     rules = Rules(3, 5, most=2)

@@ -12,11 +12,15 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
+from cyclopts import App
 from cyclopts.completion import detect
 from cyclopts.completion.detect import ShellDetectionError
 
 from tilebase import __version__
 from tilebase.cli import main, output
+from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
+from tilebase.game.formations import formation, game_text
+from tilebase.game.game import Game
 from tilebase.runtime import progress as shown
 from tilebase.sparse.forward import ForwardPass
 
@@ -126,7 +130,7 @@ def test_refusals_are_one_sentence(arguments, status, words, refused):
 def test_module_and_version():
     done = subprocess.run([sys.executable, "-m", "tilebase", "--version"], capture_output=True, text=True)
     assert done.returncode == 0
-    assert done.stdout.strip().count(".") == 2
+    assert done.stdout.strip() == __version__
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(5, "0:05"), (125, "2:05"), (3723, "1:02:03")])
@@ -253,35 +257,82 @@ def test_what_can_be_cited_names_the_version(command, capsys):
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "game"),
     [
-        "count 2x2 16",
-        "count 2x2 16 --bound",
-        "solve 2x2 16",
-        "force 2x2 8",
-        "force largest 2x2",
-        "force starts 2x2 8",
-        "force table --budget 0.1s",
-        "limits search 2x2 16 --start empty --budget 200",
-        "limits minimal 2x2 8",
-        "plan 2x2 16",
-        "index 2x2 16",
+        ("count 2x2 16 --four 0.2", Game("2x2", 16, four="0.2")),
+        ("count 2x2 16 --bound", Game("2x2", 16)),
+        ("count 2x2 16 --plan", Game("2x2", 16)),
+        ("solve 2x2 16", Game("2x2", 16)),
+        ("force 2x2 8", Game("2x2", 8, start="empty")),
+        ("force largest 2x2", None),
+        ("force starts 2x2 8", Game("2x2", 8)),
+        ("force table --budget 0.1s", None),
+        ("symbolic 2x2 8 --spawns 2", Game("2x2", 8, start="empty", four=0)),
+        ("limits search 2x2 16 --start empty --budget 200", Game("2x2", 16, start="empty")),
+        ("limits minimal 2x2 8", Game("2x2", 8, start="empty")),
+        ("plan 2x2 16", Game("2x2", 16)),
+        ("index 2x2 16", Game("2x2", 16)),
+        ("pattern checkerboard 2x3 --deterministic", "2x3 --drops 2 --deterministic --convention rows"),
+        ("pattern reach 2,2/0,0", "2x2 --drops 2,4"),
+        ("pattern fill 2x2", "2x2"),
     ],
+    ids=str,
 )
-def test_documents_name_the_version(command, tmp_path):
-    words = command.split() + ["-q"] * (command.split()[0] not in ("plan", "index"))
+def test_rows_name_game_command_and_version(command, game, tmp_path):
+    words = command.split()
+    more = ["-q"] * (words[0] not in ("plan", "index"))
     option = "--save" if words[0] == "solve" else "-o"
     files = {suffix: tmp_path / f"a.{suffix}" for suffix in ("json", "csv", "parquet")}
     for file in files.values():
-        assert main([*words, option, str(file)]) == 0
-    document = json.loads(files["json"].read_text())
-    for one in document if isinstance(document, list) else [document]:
-        assert one["version"] == __version__
+        assert main([*words, *more, option, str(file)]) == 0
+    text = game_text(game) if isinstance(game, Game) else game
     with files["csv"].open() as lines:
         rows = list(csv.DictReader(lines))
-    assert rows
-    assert {row["version"] for row in rows} == {__version__}
-    assert pq.read_schema(files["parquet"]).metadata[b"tilebase"] == __version__.encode()
+    for found in (rows, pq.read_table(files["parquet"]).to_pylist()):
+        assert found
+        for row in found:
+            named = (row.get("game"), row["command"], row["version"])
+            assert named == (text, f"tilebase {command}", __version__)
+    document = json.loads(files["json"].read_text())
+    for one in document if isinstance(document, list) else [document]:
+        assert (one["command"], one["version"]) == (f"tilebase {command}", __version__)
+        expected = json.loads(json.dumps(game.identity)) if isinstance(game, Game) else game
+        assert one.get("game") == expected
+
+
+def test_a_command_is_named_without_where_its_result_goes(tmp_path, capsys):
+    words = ["-f=json", "--by", "max", "-w", str(tmp_path / "work"), "--stats", "--start", "2,0/0,2"]
+    assert main(["count", "2x2", "16", *words]) == 0
+    assert json.loads(capsys.readouterr().out)["command"] == "tilebase count 2x2 16 --by max --start 2,0/0,2"
+
+
+GAMES = [
+    Game("2x2"),
+    Game("2x2x2", 16, four=0, start="empty"),
+    Game("3x3", 64, limits="64,32,8/16,8,8/8,8,8", largest=32, walls=[8]),
+    Game("2x3", 32, pattern="16,8,*/*,*,*|*,*,*/*,8,16", start="2,4,0/0,0,2"),
+    Game("2x3", pattern="pair", goal=32, four="1/3"),
+    Game("2x2", goal_sum=30),
+    Game("2x3", 16, unmergeable=[5], start="after 2,0,0/0,0,x|0,0,2/0,0,x", masks=".../..x", horizon=40),
+    Game("2x3", 16, unmergeable=[5], start="two-tiles", fixed=True),
+    formation("LL").game(512),
+    formation("442").game(64, four=0, horizon=120, at_least=True),
+    formation("t").game(goal_sum=200),
+    formation("3x3").game(128),
+]
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_the_text_of_a_game_is_read_again(game):
+    found = []
+    app = App()
+
+    @app.default
+    def read(shape: str = "", goal: int | None = None, *, rules: GameOptions = DEFAULT_GAME):
+        found.append(make_game(shape, goal, rules))
+
+    app(shlex.split(game_text(game)), result_action="return_value")
+    assert found == [game]
 
 
 def test_other_documents_name_the_version(tmp_path, capsys):

@@ -85,7 +85,7 @@ def test_solve_as_json_and_csv(folder, printed):
     assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
     assert document["complete"]
     rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
-    assert rows[0] == ["objective", "kind", "value", "version"]
+    assert rows[0] == ["objective", "kind", "value", "game", "command", "version"]
     assert rows[1][:2] == ["win", "exact"]
     assert float(rows[1][2]) == pytest.approx(float(VALUE))
 
@@ -137,7 +137,7 @@ def test_probe_in_json(table, printed):
     with open_table(table) as opened:
         answer = opened.probe("2,0/0,4")
     document = json.loads(printed("probe", "t", "1002", "-f", "json"))
-    assert document.pop("version") == __version__
+    assert (document.pop("version"), document.pop("command")) == (__version__, "tilebase probe t 1002")
     assert document == json.loads(json.dumps(answer.as_dict()))
     assert document["value"]["kind"] == "interval"
 

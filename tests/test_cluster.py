@@ -303,8 +303,8 @@ def refusal(workers: Workers, folder: Path, code: str, undo: str) -> str:
 
 
 def test_workers_that_cannot_work_for_a_run_are_refused(tmp_path: Path, workers: Workers) -> None:
-    version = "import tilebase._version as v; v.__version__ = {!r}"
-    said = refusal(workers, tmp_path, version.format("0.0"), version.format(_version.__version__))
+    version = "import tilebase._version as v; v.version = lambda: {!r}"
+    said = refusal(workers, tmp_path, version.format("0.0"), version.format(_version.version()))
     assert "runs tilebase 0.0" in said
     module = "import tilebase.cluster.workers as w; "
     blind = "w.real = w.Exchange.path; w.Exchange.path = property(lambda self: w.Path('{}'))"
@@ -319,12 +319,12 @@ def test_workers_that_cannot_work_for_a_run_are_refused(tmp_path: Path, workers:
 
 def test_a_worker_of_another_version_that_joins_later_does_nothing(tmp_path: Path, workers: Workers) -> None:
     with attached(workers.executor, tmp_path):
-        workers.tell("import tilebase._version as v; v.__version__ = '0.0'")
+        workers.tell("import tilebase._version as v; v.version = lambda: '0.0'")
         try:
             with pytest.raises(ClusterError, match=r"runs tilebase 0\.0"):
                 list(workers.executor.map(IdleJob(), numbered(64)))
         finally:
-            workers.tell(f"import tilebase._version as v; v.__version__ = {_version.__version__!r}")
+            workers.tell(f"import tilebase._version as v; v.version = lambda: {_version.version()!r}")
 
 
 def test_a_worker_writes_nothing_for_a_run_that_has_ended(tmp_path: Path) -> None:

@@ -349,7 +349,7 @@ def test_the_command_refuses(refused: Callable[..., None], words: str, status: i
 def test_the_command_prints_a_row_for_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["pattern", "lemmas", "2x4", "--format", "csv", "-q"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
-    assert head == "lemma,statement,checked,failures,verdict,first,version"
+    assert head == "lemma,statement,checked,failures,verdict,first,game,command,version"
     assert [row.partition(",")[0] for row in rows] == list(BY_NUMBER)
     assert [row.split(",")[0] for row in rows if "not stated" in row] == ["12", "13"]
     assert main(["pattern", "lemmas", "2x2", "--sum", "20", "--format", "json", "-q"]) == 0

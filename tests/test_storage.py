@@ -379,7 +379,7 @@ def test_runs_are_listed_and_removed(folder: Path, capsys: pytest.CaptureFixture
     assert "unfinished" in printed
     assert main(["runs", "-f", "json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
-    assert found == run.as_dict() | {"version": __version__}
+    assert found == run.as_dict() | {"command": "tilebase runs", "version": __version__}
     assert main(["runs", "--remove", "--older-than", "1h"]) == 0
     assert capsys.readouterr().out == "no runs\n"
     assert main(["runs", "--remove", run.name]) == 0

@@ -40,7 +40,8 @@ NUMBER = r"\d[\d,]*(?:\.\d+)?"
 UNIT = "(?:[nµm]?s|min|h|seconds?|minutes?|hours?|days?|weeks?|years?)"
 TIME = re.compile(rf"\b(?:{NUMBER} {UNIT}|about \d+(?::\d\d)+)\b")
 SIZE = re.compile(rf"\b{NUMBER} (?:[kMGTP]?i?B)\b")
-VERSION = re.compile(r"\btilebase \d+\.\d+\.\d+\b|(?<=,)\d+\.\d+\.\d+$")
+NUMBERS = r"\d+\.\d+\.\d+(?:\.dev\d+\+\w+(?:\.dirty)?)?"
+VERSION = re.compile(rf"\btilebase {NUMBERS}(?![\w.]*\w)|(?<=,){NUMBERS}$")
 LAST_NUMBER = re.compile(rf"{NUMBER}$")
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import sys
 
-from tilebase._version import __version__ as __version__
-
 TYPE_CHECKING = False  # as typing's, whose import takes longer than all of this
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilebase._version import __version__ as __version__
     from tilebase.check import RefusedError as RefusedError
     from tilebase.check import check_certificate as check_certificate
     from tilebase.counting.combinatorics import BoundResult as BoundResult
@@ -150,6 +149,7 @@ if TYPE_CHECKING:
     from tilebase.web.export import export_page as export_page
 
 _HOMES = {
+    "_version": ("__version__",),
     "check": (
         "RefusedError",
         "check_certificate",
@@ -366,7 +366,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605  (sorted gives a list)
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  (sorted gives a list)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from rich.table import Table
 from tilebase.cli.options import QuietOption
 from tilebase.cli.output import write_rows
 from tilebase.errors import UsageError
+from tilebase.game.game import Game
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,11 @@ def codecs(
     if form == "table":
         Console(highlight=False).print(_table(rows))
     else:
-        write_rows(values, values, form, None)
+        from tilebase.files.format import LayerFile
+
+        with LayerFile(layer) as opened:
+            game = Game.from_identity(opened.meta["game"])
+        write_rows(values, values, form, None, game=game)
     return 0
 
 

@@ -12,7 +12,7 @@ from threading import Timer, main_thread
 
 from cyclopts import App, CycloptsError, Group
 
-from tilebase._version import __version__
+from tilebase._version import version
 from tilebase.cli.check import check
 from tilebase.cli.codecs import codecs
 from tilebase.cli.count import count
@@ -25,7 +25,7 @@ from tilebase.cli.graph import graph
 from tilebase.cli.index import index
 from tilebase.cli.lemma import lemma
 from tilebase.cli.limits import limits
-from tilebase.cli.output import Output, OutputError
+from tilebase.cli.output import Output, OutputError, naming_command
 from tilebase.cli.pattern import pattern
 from tilebase.cli.plan import plan
 from tilebase.cli.play import play
@@ -47,7 +47,7 @@ from tilebase.errors import TilebaseError, UsageError
 app = App(
     name="tilebase",
     help="Exact answers about the game 2048.",
-    version=__version__,
+    version=version,
     suppress_keyboard_interrupt=False,  # run prints whether the work can be continued
 )
 COMMANDS = {
@@ -101,7 +101,8 @@ def _status(arguments: Sequence[str], stoppable: bool) -> int:
         try:
             if stoppable:
                 _raise_when_stopped()
-            status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
+            with naming_command(arguments):
+                status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
         finally:
             if stoppable:
                 signal.signal(signal.SIGINT, lambda *_: os._exit(130))

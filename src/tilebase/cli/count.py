@@ -89,7 +89,7 @@ def count(
         from tilebase.counting import scale
 
         rows = scale.plan(question, up_to=up_to)
-        write_rows(rows, rows, chosen, output)
+        write_rows(rows, rows, chosen, output, game=question)
         return 0
     if work is None and keep != "counts":
         raise UsageError(f"--keep {keep} needs a folder: name one with --work")
@@ -106,7 +106,7 @@ def count(
                 work=costs.append,
             )  # fmt: skip
         rows = list(result.rows(columns)) if columns else _totals(title_of(question), result.totals)
-        write_rows(rows, result.as_dict(), chosen, output)
+        write_rows(rows, result.as_dict(), chosen, output, game=question)
         folder.finish()  # only after the result was written, so that it cannot be lost
     if not result.complete:
         print(
@@ -142,7 +142,7 @@ def _bound(game: Game, title: str, columns: tuple[str, ...], form: str, output: 
         for total in sorted(result.boards_by_sum)
     ]
     rows = by_sum if columns else _totals(title, totals)
-    write_rows(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, form, output)
+    write_rows(rows, {"game": game.identity, "totals": totals, "layers": by_sum}, form, output, game=game)
 
 
 def _print_work(cost: Work, result: CountResult) -> None:

@@ -15,7 +15,7 @@ from tilebase.cli.options import (
     parse_bytes,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.probe import LabelOption, LocalTableArgument
+from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives.values import number_text
@@ -79,5 +79,5 @@ def evaluate(
     data = found.as_dict()
     if chosen in ("csv", "parquet"):
         rows = [data | {"objective": found.objective.label}]
-    write_rows(rows, data, chosen, output)
+    write_rows(rows, data, chosen, output, game=game_of_table(table))
     return 0

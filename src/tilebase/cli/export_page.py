@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.probe import LabelOption, LocalTableArgument
+from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives.values import byte_text
@@ -52,6 +52,6 @@ def export_page(
         {"": "all files", page.objective: byte_text(page.size)},
         {"": "games that leave it", page.objective: f"{page.leaves:.6g}"},
     ]
-    data = page.as_dict()
-    write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None)
+    data, game = page.as_dict(), game_of_table(table)
+    write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None, game=game)
     return 0

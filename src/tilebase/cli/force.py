@@ -110,7 +110,7 @@ def decide(
         if engine not in ("dense", "reachable"):
             raise UsageError("--plan is for the passes: choose the engine dense or reachable")
         rows = scale.plan(question, [Objective("guaranteed")], "all" if engine == "dense" else engine)
-        write_rows(rows, rows, chosen, output)
+        write_rows(rows, rows, chosen, output, game=question)
         return 0
     options = _common(budget, memory, threads)
     prepare_kernels()
@@ -132,13 +132,9 @@ def decide(
 
 def _print_answer(answer: Forced, chosen: str, output: Path | None, certificate: Path | None) -> None:
     if chosen != "table" or output is not None:
-        row: dict[str, Any] = {
-            "game": str(answer.game),
-            "forced": WORDS[answer.forced],
-            "engine": answer.engine,
-        }
+        row: dict[str, Any] = {"forced": WORDS[answer.forced], "engine": answer.engine}
         row |= {"afterstates": answer.positions, "seconds": round(answer.seconds, 1)}
-        write_rows([row], answer.as_dict(), chosen, output)
+        write_rows([row], answer.as_dict(), chosen, output, game=answer.game)
         return
     print(f"{answer.statement} {signature()}.")
     print(f"{answer.positions:,} afterstates by the engine {answer.engine} in {answer.seconds:.1f} s")
@@ -174,7 +170,7 @@ def largest(
 
     with counting_progress(quiet=quiet) as progress:
         found = largest_forced(shape, spawns=spawns, start=start, limits=limits, progress=progress, **options)
-    write_rows([_row_of(found)], _document_of(found), chosen, output, signed=True)
+    write_rows([_row_of(found)], _document_of(found), chosen, output, game=None, signed=True)
     return 0 if found.exact else 1
 
 
@@ -214,7 +210,11 @@ def table(
                 print(signature())
             else:
                 write_rows(
-                    [_row_of(one) for one in found], [_document_of(one) for one in found], chosen, output
+                    [_row_of(one) for one in found],
+                    [_document_of(one) for one in found],
+                    chosen,
+                    output,
+                    game=None,
                 )
     return 0
 
@@ -290,7 +290,7 @@ def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, out
     every = sum(one.boards for one in starts)
     undecided = sum(one.boards for one in starts if one.forced is None)
     document = {"game": game.identity, "starts": rows, "boards": every, "forced": forced}
-    write_rows(rows, document | {"undecided": undecided}, chosen, output)
+    write_rows(rows, document | {"undecided": undecided}, chosen, output, game=game)
     if chosen == "table" and output is None:
         more = f", {undecided} undecided" if undecided else ""
         print(

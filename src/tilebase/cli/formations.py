@@ -71,12 +71,12 @@ def formations(
         sizes = _sizes(all_formations(), goal)
     document = [_as_dict(size, used) for size in sizes]
     if chosen != "table":
-        write_rows(document, document, chosen, output)
+        write_rows(document, document, chosen, output, game=None)
     elif name is None and goal is None and fit is None:
-        write_rows(_times(sizes, used), document, chosen, output)
+        write_rows(_times(sizes, used), document, chosen, output, game=None)
     else:
         names = ("formation", "goal") if fit else ("formation",)
-        write_rows(_rows(sizes, used, *names), document, chosen, output)
+        write_rows(_rows(sizes, used, *names), document, chosen, output, game=None)
     return 0
 
 

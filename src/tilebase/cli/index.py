@@ -57,11 +57,12 @@ def sizes(
         "memory": memory,
     }
     if layers or chosen in ("csv", "parquet"):
-        write_rows([{"sum": s, "boards": size} for s, size in boards.items()], document, chosen, output)
+        rows = [{"sum": s, "boards": size} for s, size in boards.items()]
+        write_rows(rows, document, chosen, output, game=question)
         if chosen == "table" and output is None:
             print(_layers_line(boards, memory))
     else:
-        write_rows(_totals(title_of(question), boards, memory), document, chosen, output)
+        write_rows(_totals(title_of(question), boards, memory), document, chosen, output, game=question)
     return 0
 
 

@@ -92,7 +92,7 @@ def search(
         "tried": found.tried,
         "finished": found.finished,
     }
-    write_rows(rows, document, chosen, output, signed=True)
+    write_rows(rows, document, chosen, output, game=question, signed=True)
     if not found.finished:
         print("stopped early: better limits may be found", file=sys.stderr)
     return 0
@@ -138,7 +138,7 @@ def minimal(
         for side, border in (("minimal winning", found.winning), ("maximal losing", found.losing))
         for text, images in border
     ]
-    write_rows(rows, found.as_dict(), chosen, output, signed=True)
+    write_rows(rows, found.as_dict(), chosen, output, game=question, signed=True)
     if found.open:
         print(f"stopped early: {found.open:,} of {found.lattice:,} limits are open", file=sys.stderr)
         return 1

@@ -7,19 +7,28 @@ import csv
 import importlib.util
 import io
 import json
+import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-from tilebase._version import __version__
+from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError
+from tilebase.game.formations import game_text
+from tilebase.game.game import Game
 from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
 FORMATS = ("table", "csv", "json", "parquet")
 Result = TypeVar("Result")
 PYARROW = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 Row = Mapping[str, Any]
+PLACES = frozenset(("--output", "-o", "--save", "--work", "-w", "--format", "-f", "--certificate", "-c"))
+"""The options that say where and how a result is written, each with a word behind it."""
+SHOWING = frozenset(("--quiet", "-q", "--stats"))
+"""The options that say what is shown beside a result."""
 
 
 class OutputError(StorageError):
@@ -106,38 +115,75 @@ def is_installed(module: str) -> bool:
 
 def signature() -> str:
     """The program and its version, for statements that can be cited."""
-    return f"(tilebase {__version__})"
+    return f"(tilebase {version()})"
 
 
-def with_version(document: Any) -> Any:
-    """A JSON object, or each of a list of objects, with the version of the program that made it."""
-    if isinstance(document, Mapping):
-        return {**document, "version": __version__}
-    return [with_version(one) for one in document]
+_command: ContextVar[str] = ContextVar("_command", default="tilebase")
 
 
-def write_document(document: Any, file: Path | None) -> None:
-    """Write a result as JSON, with the version.  Raises `StorageError`."""
-    write_text(json.dumps(with_version(document), indent=1) + "\n", file)
+@contextmanager
+def naming_command(words: Sequence[str]) -> Iterator[None]:
+    """Name the command whose results are written meanwhile: its words, quoted as in a shell.
+
+    What only says where and how the result is shown is left out, so that the same question has the same name.
+    """
+    kept, rest = ["tilebase"], iter(words)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if name in PLACES:
+            if not equals:
+                next(rest, None)
+        elif word not in SHOWING:
+            kept.append(word)
+    token = _command.set(shlex.join(kept))
+    try:
+        yield
+    finally:
+        _command.reset(token)
+
+
+def with_origin(document: Any, game: Game | str | None = None, *, text: bool = False) -> Any:
+    """A JSON object, or each of a list of objects, with its game, its command and the program's version.
+
+    The game is its identity or, as `text`, the words that name it on the command line.  An object that names
+    its game itself keeps it.
+    """
+    if not isinstance(document, Mapping):
+        return [with_origin(one, game, text=text) for one in document]
+    named = game if game is None or isinstance(game, str) else game_text(game) if text else game.identity
+    origin = {} if named is None or "game" in document else {"game": named}
+    return {**document, **origin, "command": _command.get(), "version": version()}
+
+
+def write_document(document: Any, file: Path | None, game: Game | str | None = None) -> None:
+    """Write a result as JSON, with its game, command and version.  Raises `StorageError`."""
+    write_text(json.dumps(with_origin(document, game), indent=1) + "\n", file)
 
 
 def write_rows(
-    rows: Sequence[Row], document: Any, form: str, file: Path | None, *, signed: bool = False
+    rows: Sequence[Row],
+    document: Any,
+    form: str,
+    file: Path | None,
+    *,
+    game: Game | str | None,
+    signed: bool = False,
 ) -> None:
     """Write `rows` in a format to `file` or standard output; JSON writes `document` instead.
 
-    JSON, CSV (in a column) and Parquet (in the metadata) name the version; a table does if it is `signed`.
-    Raises `StorageError` if the file cannot be written.
+    CSV and Parquet name the game, the command and the version in columns, JSON in members.  A table names
+    the version if it is `signed`.  `game` is None if the rows say themselves what they are about.  Raises
+    `StorageError` if the file cannot be written.
     """
     if form == "json":
-        write_document(document, file)
+        write_document(document, file, game)
     elif form == "table":
         write_text(table_text(rows) + (f"{signature()}\n" if signed else ""), file)
     elif form == "csv":
-        write_text(_csv(with_version(rows)), file)
+        write_text(_csv(with_origin(rows, game, text=True)), file)
     else:
         assert file is not None
-        _write_parquet(rows, file)
+        _write_parquet(with_origin(rows, game, text=True), file)
 
 
 def write_text(text: str, file: Path | None) -> None:
@@ -184,6 +230,5 @@ def _write_parquet(rows: Sequence[Row], file: Path) -> None:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtraError(PYARROW) from error
-    table = pa.Table.from_pylist([dict(row) for row in rows])
     with atomic_file(file) as whole:
-        pq.write_table(table.replace_schema_metadata({"tilebase": __version__}), whole)
+        pq.write_table(pa.Table.from_pylist([dict(row) for row in rows]), whole)

@@ -47,5 +47,5 @@ def plan(
 
     with showing_notes():
         rows = plans.rows(question, objectives[0], parse_bytes(memory))
-    write_rows(rows, rows, chosen, output)
+    write_rows(rows, rows, chosen, output, game=question)
     return 0

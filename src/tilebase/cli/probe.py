@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from tilebase.cli.output import write_document, write_text
 from tilebase.errors import UsageError
 from tilebase.game.formations import title_of
+from tilebase.game.game import Game
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Value
@@ -25,6 +26,14 @@ LabelOption = Annotated[
     str | None,
     Parameter(help="Which of the table's objectives; left out: the first, or the interval."),
 ]
+
+
+def game_of_table(table: str) -> Game:
+    """The game of a table, as its manifest says.  Raises the errors of `open_table`."""
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened:
+        return opened.game
 
 
 def probe(

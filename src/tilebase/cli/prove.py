@@ -84,7 +84,7 @@ def prove(
 
         chosen = space or ("reachable" if question.limits is None else "all")
         rows = scale.plan(question, [Objective(direction, dtype)], chosen, summaries=False)
-        write_rows(rows, rows, "table", None)
+        write_rows(rows, rows, "table", None, game=question)
         return 0
     label = Objective(direction, dtype).label
     name = f"bound-{question.shape_text}-{question.digest}-{space or 'auto'}-{label}"

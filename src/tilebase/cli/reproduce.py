@@ -55,7 +55,7 @@ def reproduce(
         }
         for verdict in verdicts
     ]
-    write_rows(rows, rows, chosen, output)
+    write_rows(rows, rows, chosen, output, game=None)
     print(facts.summary(verdicts), file=sys.stderr)
     return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0
 

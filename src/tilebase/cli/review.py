@@ -12,6 +12,7 @@ from tilebase.cli.options import OutputOption
 from tilebase.cli.output import choose_format, table_text, write_rows, write_text
 from tilebase.cli.probe import LabelOption
 from tilebase.errors import MissingBoardError, StorageError, UsageError
+from tilebase.game.formations import game_text
 from tilebase.objectives.values import loss_text, short_text
 
 if TYPE_CHECKING:
@@ -52,11 +53,11 @@ def review(
     from tilebase.questions.review import review as review_game
 
     with open_table(table) as opened:
-        found = review_game(opened, text, objective)
+        played, found = opened.game, review_game(opened, text, objective)
     if chosen == "table":
         write_text(_described(found), output)
     else:
-        write_rows(_rows(found), found.as_dict(), chosen, output)
+        write_rows(_rows(found), found.as_dict(), chosen, output, game=played)
     return 0
 
 
@@ -67,13 +68,21 @@ def _review_folder(table: str, text: str, objective: str | None, form: str, outp
 
     with open_tables(table) as tables:
         found = review_tables(tables, text, objective)
+        games = {name: tables.tables[name].game for name in found}
     if not found:
         raise MissingBoardError(f"no table in {table} knows a slide of this game")
     if form == "table":
         write_text("\n".join(f"{name}: {_described(one)}" for name, one in found.items()), output)
         return 0
-    rows = [{"table": name} | row for name, one in found.items() for row in _rows(one)]
-    write_rows(rows, {"reviews": {name: one.as_dict() for name, one in found.items()}}, form, output)
+    rows = [
+        {"table": name} | row | {"game": game_text(games[name])}
+        for name, one in found.items()
+        for row in _rows(one)
+    ]
+    document = {
+        "reviews": {name: {"game": games[name].identity} | one.as_dict() for name, one in found.items()}
+    }
+    write_rows(rows, document, form, output, game=None)
     return 0
 
 

@@ -50,7 +50,7 @@ def runs(
         print("no runs")
         return 0
     data = [run.as_dict() for run in found]
-    write_rows(data if chosen in ("csv", "parquet") else rows, data, chosen, output)
+    write_rows(data if chosen in ("csv", "parquet") else rows, data, chosen, output, game=None)
     return 0
 
 

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.probe import LabelOption, LocalTableArgument
+from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.objectives.values import number_text
@@ -52,5 +52,5 @@ def simulate(
     data = found.as_dict()
     if chosen in ("csv", "parquet"):
         rows = [data | {"objective": found.objective.label}]
-    write_rows(rows, data, chosen, output)
+    write_rows(rows, data, chosen, output, game=game_of_table(table))
     return 0

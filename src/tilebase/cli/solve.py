@@ -118,7 +118,7 @@ def solve(
         from tilebase.dense import scale
 
         rows = scale.plan(question, objectives, within, keep=table is not None)
-        write_rows(rows, rows, chosen, save)
+        write_rows(rows, rows, chosen, save, game=question)
         return 0
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])
     prepare_kernels()
@@ -141,7 +141,7 @@ def solve(
             rows = _totals(solution, title)
             if above is not None and solution.complete:
                 rows.insert(1, _kept(table, title, above))
-        write_rows(rows, solution.as_dict(), chosen, save)
+        write_rows(rows, solution.as_dict(), chosen, save, game=question)
         if solution.complete:
             work.finish()
     if not solution.complete:

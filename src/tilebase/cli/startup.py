@@ -6,17 +6,20 @@ import gc
 import os
 import sys
 
+from tilebase._version import version
 from tilebase.runtime.resources import check_addresses
 
 
 def prepare_kernels() -> None:
     """Check that the compiler can be loaded, and keep it from loading modules that it does not need.
 
-    The objects of the compiler live to the end of the process, so the garbage collector skips them.
+    The version is asked for here, since the checkout may change while a long command runs.  The objects of
+    the compiler live to the end of the process, so the garbage collector skips them.
 
     Raises `ResourceError`.
     """
     check_addresses()
+    version()
     # NumPy's threads for linear algebra, which no command uses, wait for work in a loop: 0.1 CPU seconds.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()

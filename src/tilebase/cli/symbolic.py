@@ -158,11 +158,11 @@ def _name_of(line: str) -> str:
 def _print(found: Symbolic, chosen: str, output: Path | None, every: bool) -> None:
     rows = found.rows()
     if chosen != "table" or output is not None:
-        write_rows(rows, found.as_dict(), chosen, output)
+        write_rows(rows, found.as_dict(), chosen, output, game=found.game)
         return
     print(f"{found.statement} {signature()}.")
     if every or len(rows) <= MOST_ROWS:
-        write_rows(rows, None, "table", None)
+        write_rows(rows, None, "table", None, game=found.game)
     side = "the player" if found.rules.player == "slider" else "the side that spawns"
     print(
         f"{side} wins {found.states:,} states and {found.afterstates:,} afterstates; largest set "

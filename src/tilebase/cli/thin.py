@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.probe import LabelOption, LocalTableArgument
+from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -61,8 +61,8 @@ def thin(
         {"": "afterstates before", title: f"{found.before:,}"},
         {"": "probability left out", title: f"{found.left_out:.6g}"},
     ]
-    data = found.as_dict()
-    write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None)
+    data, game = found.as_dict(), game_of_table(table)
+    write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None, game=game)
     return 0
 
 
@@ -77,5 +77,5 @@ def _prune(table: str, output: Path, bound: float, objective: str | None, form: 
         {"": "afterstates before", title: f"{found.before:,}"},
     ]
     data = found.as_dict()
-    write_rows([data] if form in ("csv", "parquet") else rows, data, form, None)
+    write_rows([data] if form in ("csv", "parquet") else rows, data, form, None, game=game_of_table(table))
     return 0

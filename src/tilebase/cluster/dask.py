@@ -105,16 +105,16 @@ class DaskExecutor:
         for worker, answer in answers.items():
             if isinstance(answer, ImportError | AttributeError):
                 raise ClusterError(
-                    f"the worker {worker} has no tilebase {_version.__version__}: install it there, with the "
+                    f"the worker {worker} has no tilebase {_version.version()}: install it there, with the "
                     "extra cluster"
                 )
             if isinstance(answer, OSError) and not isinstance(answer, TilebaseError):
                 continue  # the worker has just died
             if isinstance(answer, BaseException):
                 raise ClusterError(f"the worker {worker} does not answer as it should: {answer}")
-            if answer.version != _version.__version__:
+            if answer.version != _version.version():
                 raise ClusterError(
-                    f"the worker {worker} runs tilebase {answer.version} and this is {_version.__version__}: "
+                    f"the worker {worker} runs tilebase {answer.version} and this is {_version.version()}: "
                     "install the same version on all machines"
                 )
             if answer.trouble:

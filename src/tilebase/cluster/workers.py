@@ -42,7 +42,7 @@ class Exchange:
     @classmethod
     def within(cls, folder: Path) -> Exchange:
         """A new one in the folder of a run; `make` makes it."""
-        return cls(str(folder.resolve()), f".cluster-{uuid.uuid4().hex[:12]}.part", _version.__version__)
+        return cls(str(folder.resolve()), f".cluster-{uuid.uuid4().hex[:12]}.part", _version.version())
 
     @property
     def path(self) -> Path:
@@ -61,9 +61,9 @@ class Exchange:
 
     def check(self) -> None:
         """Raise `ClusterError` unless this process may work for the run."""
-        if _version.__version__ != self.version:
+        if _version.version() != self.version:
             raise ClusterError(
-                f"a worker on {socket.gethostname()} runs tilebase {_version.__version__} and this is "
+                f"a worker on {socket.gethostname()} runs tilebase {_version.version()} and this is "
                 f"{self.version}: install the same version on all machines"
             )
         if not self.path.is_dir():
@@ -92,7 +92,7 @@ class WorkerFacts:
                 _try_to_write(exchange)
         except (ClusterError, OSError) as error:
             trouble = str(error)
-        return cls(socket.gethostname(), _version.__version__, available_memory(), trouble)
+        return cls(socket.gethostname(), _version.version(), available_memory(), trouble)
 
 
 def _try_to_write(exchange: Exchange) -> None:

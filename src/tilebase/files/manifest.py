@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from tilebase._version import __version__
+from tilebase._version import version as program_version
 from tilebase.errors import CorruptError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -76,7 +76,7 @@ class Manifest:
     starts: Mapping[str, Value]
     layers: Mapping[int, Mapping[str, str]]
     thinned: Mapping[str, Any] | None = None
-    version: str = __version__
+    version: str = field(default_factory=program_version)
     space: str = "reachable"
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ import urllib.request
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from tilebase._version import __version__
+from tilebase._version import version
 from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, StorageError, UsageError
 from tilebase.files.recent import Recent
 from tilebase.runtime.documents import shown
@@ -234,7 +234,7 @@ class HttpServer:
         """As `Server` says."""
         url = f"{self._begin}/{name}" + (f"?{self._query}" if self._query else "")
         request = urllib.request.Request(url)
-        request.add_header("User-Agent", f"tilebase/{__version__}")
+        request.add_header("User-Agent", f"tilebase/{version()}")
         request.add_header("Range", f"bytes={begin}-{end - 1}")
         if self._secret:
             request.add_unredirected_header("Authorization", self._secret)

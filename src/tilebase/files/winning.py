@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._version import __version__
+from tilebase._version import version as program_version
 from tilebase.errors import CorruptError
 from tilebase.files.dddmp import Diagrams, read_dddmp
 from tilebase.files.manifest import MOST_COUNT
@@ -100,7 +100,7 @@ class WinningManifest:
     nodes: int
     size: int
     sha256: str
-    version: str = __version__
+    version: str = field(default_factory=program_version)
 
     @property
     def complete(self) -> bool:

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
@@ -340,6 +341,38 @@ def title_of(game: Game) -> str:
     if not found.makes(game, None):
         words.append(f"until the sum {game.horizon}")
     return ", ".join(words)
+
+
+def game_text(game: Game) -> str:
+    """A game as a command line names it: shape and goal or formation, and the options that differ.
+
+    `tilebase count`, `solve` and all commands for games with random spawns read it again.
+
+    >>> game_text(formation("l3").game(64, four=0)), game_text(Game("3x3", 64, pattern="64,*,*/*,*,*/*,*,*"))
+    ('64 --formation L3 --four 0', "3x3 64 --pattern '64,*,*/*,*,*/*,*,*'")
+    """
+    found = formation_of(game)
+    four = "" if game.four == Fraction(1, 10) else str(game.four)
+    options: dict[str, object]  # the values; empty where the command line leaves the option out
+    if found is None:
+        words: list[object] = [game.shape_text, game.goal]
+        options = {
+            "start": "" if game.start == "two-tiles" else game.start, "four": four, "largest": game.largest,
+            "limits": game.limits_text, "pattern": game.pattern, "goal-sum": game.goal_sum,
+            "walls": ",".join(map(str, game.walls)), "unmergeable": ",".join(map(str, game.unmergeable)),
+            "fixed": game.fixed, "masks": game.masks_text, "horizon": game.horizon,
+        }  # fmt: skip
+    else:
+        goal, at_least = _goal_of(game)
+        words = [goal]
+        options = {
+            "formation": found.name, "four": four, "goal-sum": game.goal_sum,
+            "horizon": "" if found.makes(game, None) else game.horizon, "at-least": at_least,
+        }  # fmt: skip
+    for name, value in options.items():
+        if value:
+            words += [f"--{name}"] if value is True else [f"--{name}", value]
+    return shlex.join(str(word) for word in words if word is not None)
 
 
 def formation(name_or_path: str | Path) -> Formation:

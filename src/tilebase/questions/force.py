@@ -18,12 +18,12 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tilebase._version import __version__
+from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import LOG, WEEK
@@ -80,7 +80,7 @@ class Forced:
     positions: int
     seconds: float
     listed: int | None = None
-    version: str = __version__
+    version: str = field(default_factory=program_version)
 
     def __repr__(self) -> str:
         verdict = {True: "yes", False: "no", None: "undecided"}[self.forced]

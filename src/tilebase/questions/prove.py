@@ -14,12 +14,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from tilebase._version import __version__
+from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached, open_cluster
 from tilebase.dense.executors.protocol import DenseWork
@@ -74,7 +74,7 @@ class ProvedBound:
     positions: int
     seconds: float
     bytes_moved: int
-    version: str = __version__
+    version: str = field(default_factory=program_version)
 
     def __repr__(self) -> str:
         up = self.direction == "upper"

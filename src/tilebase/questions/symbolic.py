@@ -10,11 +10,11 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tilebase._version import __version__
+from tilebase._version import version as program_version
 from tilebase.bdd.codes import ENCODINGS, ORDERS
 from tilebase.bdd.export import check_export
 from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
@@ -78,7 +78,7 @@ class Symbolic:
     out_of_memory: bool = False
     listed: int | None = None
     exported: int | None = None
-    version: str = __version__
+    version: str = field(default_factory=program_version)
 
     def __repr__(self) -> str:
         verdict = {True: "yes", False: "no", None: "undecided"}[self.wins]

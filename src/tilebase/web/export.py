@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._version import __version__
+from tilebase._version import version
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
 from tilebase.game.formations import title_of
@@ -314,7 +314,7 @@ def _header(
     return {
         "format": FORMAT,
         "version": VERSION,
-        "program": __version__,
+        "program": version(),
         "title": title(table.game),
         "game": table.game.identity,
         "rules": _rules(table.game),

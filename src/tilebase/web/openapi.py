@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilebase._version import __version__
+from tilebase._version import version
 from tilebase.web.operations import MOST_BODY, OPERATIONS, Operation
 from tilebase.web.schemas import COMPONENTS, component
 
@@ -33,7 +33,7 @@ def document() -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "tilebase explorer",
-            "version": __version__,
+            "version": version(),
             "description": "Exact answers about the game 2048 from solved tables. Errors are problem "
             "documents (RFC 9457) whose detail is one sentence.",
         },

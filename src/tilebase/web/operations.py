@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tilebase._version import __version__
+from tilebase._version import version
 from tilebase.errors import TilebaseError, UsageError
 from tilebase.questions.review import review
 from tilebase.tables.probe import Table
@@ -161,7 +161,7 @@ def _check_member(name: str, value: Any, schema: Schema) -> None:
 
 def _tables(collection: Collection, _: Arguments) -> documents.Document:
     tables = [documents.served(collection.look(name)) for name in list(collection.entries)]
-    return {"version": __version__, "tables": tables}
+    return {"version": version(), "tables": tables}
 
 
 def _game(collection: Collection, given: Arguments) -> documents.Document:

@@ -17,7 +17,13 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import ConventionOption, DropsOption, SearchMemoryOption, SizeArgument
+from tilebase.cli.pattern.options import (
+    ConventionOption,
+    DropsOption,
+    SearchMemoryOption,
+    SizeArgument,
+    rules_text,
+)
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import ResourceError, UsageError
@@ -89,7 +95,7 @@ def checkerboard(
         except ResourceError as error:  # the verdicts are still true
             failed = str(error)
     rows = [_row(verdict, counted) for verdict in verdicts]
-    write_rows(rows, _document(verdicts, rows), chosen, output)
+    write_rows(rows, _document(verdicts, rows), chosen, output, game=rules_text(rules))
     if failed:
         print(f"tilebase: {failed}", file=sys.stderr)
     return 1 if failed or any(verdict.reachable is None for verdict in verdicts) else 0

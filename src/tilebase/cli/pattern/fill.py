@@ -43,7 +43,7 @@ def fill(
         )  # fmt: skip
     document = found.as_dict()
     if chosen != "table" or output is not None:
-        write_rows([document], document, chosen, output)
+        write_rows([document], document, chosen, output, game=str(found.rules))
     else:
         print(f"{found.statement}.")
         if found.moves is not None:

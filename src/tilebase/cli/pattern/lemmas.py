@@ -62,5 +62,5 @@ def lemmas(
             {**row, "exact_statement": check.lemma.statement} for row, check in zip(rows, checks, strict=True)
         ],
     }
-    write_rows(rows, document, chosen, output)
+    write_rows(rows, document, chosen, output, game=f"{size} --drops {drops}")
     return int(any(check.failures for check in checks))

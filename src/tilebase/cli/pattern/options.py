@@ -6,6 +6,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from tilebase.patterns.rules import Rules
+
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
 DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2 or 2,4.")]
 ConventionOption = Annotated[
@@ -19,3 +21,11 @@ SeedOption = Annotated[int, Parameter(help="Starts the random choices; the same 
 SearchMemoryOption = Annotated[
     str | None, Parameter(name="--memory", help="Stop, undecided, when the search needs more: 16GiB.")
 ]
+
+
+def rules_text(rules: Rules) -> str:
+    """Rules as the subcommands name them: the size, and the options for drops."""
+    words = [str(rules), "--drops", ",".join(str(1 << exponent) for exponent in rules.drops)]
+    if rules.convention is not None:
+        words += ["--deterministic", "--convention", rules.convention]
+    return " ".join(words)

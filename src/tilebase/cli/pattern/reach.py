@@ -17,7 +17,7 @@ from tilebase.cli.options import (
     parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DropsOption, SearchMemoryOption, SeedOption
+from tilebase.cli.pattern.options import DropsOption, SearchMemoryOption, SeedOption, rules_text
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
@@ -57,9 +57,8 @@ def reach(
         )  # fmt: skip
     document = found.as_dict()
     if chosen != "table" or output is not None:
-        write_rows(
-            [{key: value for key, value in document.items() if key != "drops"}], document, chosen, output
-        )
+        row = {key: value for key, value in document.items() if key != "drops"}
+        write_rows([row], document, chosen, output, game=rules_text(found.rules))
     else:
         print(f"{found.statement}.")
         if found.moves is not None:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption
 from tilebase.cli.output import choose_format, write_rows, write_text
-from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument
+from tilebase.cli.pattern.options import ConventionOption, DropsOption, SizeArgument, rules_text
 from tilebase.errors import UsageError
 from tilebase.patterns.moves import moves_text
 from tilebase.patterns.replays import replay_moves
@@ -59,7 +59,8 @@ def replay(
         {"move": number, "what": what, "board": board}
         for number, (what, board) in enumerate(zip(words, game.boards, strict=True))
     ]
-    write_rows(rows, {"size": str(game.rules), "moves": game.text, "positions": rows}, chosen, output)
+    document = {"size": str(game.rules), "moves": game.text, "positions": rows}
+    write_rows(rows, document, chosen, output, game=rules_text(game.rules))
     return 0
 
 

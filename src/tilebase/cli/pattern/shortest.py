@@ -54,7 +54,7 @@ def shortest(
     document = found.as_dict()
     if chosen != "table" or output is not None:
         row = {key: value for key, value in document.items() if key != "excluded"}
-        write_rows([row], document, chosen, output)
+        write_rows([row], document, chosen, output, game=str(found.rules))
     else:
         print(f"{found.statement}.")
         for drops, (ends, kept) in found.excluded.items():
