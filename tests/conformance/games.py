@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from functools import cache
 
 from tilebase.counting.combinatorics import boards_by_sum
@@ -123,6 +125,32 @@ def is_small(game: Game) -> bool:
 def boards_of(game: Game) -> int:
     """How many boards there are within the limits."""
     return sum(boards_by_sum(game).values())
+
+
+@cache
+def rules_of(game: Game) -> frozenset[str]:
+    """What is special about a game, in words: the fields that are given, and the types of some of them."""
+    found = {field.name for field in fields(game)[2:] if getattr(game, field.name) != field.default}
+    found |= {f"{sum(size > 1 for size in game.shape)} axes", f"{game.bits} bits"}
+    found.add("continued" if game.goal is None else "goal")
+    found.add(f"start: {game.start.split()[0] if game.start[0].isalpha() else 'board'}")
+    if game.four in (0, 1):
+        found.add(f"four: {game.four}")
+    if game.pattern:
+        found.add(f"pattern: {game.pattern if game.pattern.isalnum() else f'{len(game.patterns)} boards'}")
+    if game.masks:
+        found.add("masks: " + ("one" if len(game.masks) == 1 else "several"))
+    return frozenset(found)
+
+
+def cover(games: Sequence[Game]) -> list[Game]:
+    """Some of the games, small ones rather than large ones, in which each rule occurs that occurs in any."""
+    left, chosen = set().union(*map(rules_of, games)), list[Game]()
+    while left:
+        best = max(games, key=lambda game: len(rules_of(game) & left) / (2000 + boards_of(game)))
+        chosen.append(best)
+        left -= rules_of(best)
+    return chosen
 
 
 for small in filter(is_small, GAMES):  # the oracle asks for the same slides under each objective

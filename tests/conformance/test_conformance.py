@@ -5,17 +5,34 @@ from __future__ import annotations
 import pytest
 
 from conformance.engines import ENGINES, Bench, Engine, reachable_table, solution_of_all
-from conformance.games import GAMES, is_small
-from conformance.queries import QUERIES, Query
+from conformance.games import GAMES, cover, is_small, rules_of
+from conformance.queries import QUERIES, VALUES, Query
 from tilebase.game.game import Game
 
+QUICK = {
+    (engine.name, query): cover([game for game in GAMES if engine.takes(game) and query.takes(game)])
+    for engine in ENGINES
+    for query in engine.answers
+}
+"""The games that each engine is asked for each query by default: every rule occurs."""
+
+
+def marks(quick: bool) -> list[pytest.MarkDecorator]:
+    return [] if quick else [pytest.mark.all]
+
+
 CASES = [
-    (engine, query, game)
+    pytest.param(engine, query, game, marks=marks(game in QUICK[engine.name, query]))
     for game in GAMES
     for engine in ENGINES
     if engine.takes(game)
     for query in engine.answers
     if query.takes(game)
+]
+"""All of them: ``scripts/test --all``."""
+
+BOTH_SPACES = [
+    pytest.param(game, marks=marks(game in QUICK["dense pass", VALUES])) for game in filter(is_small, GAMES)
 ]
 
 
@@ -29,7 +46,7 @@ def test_engine_equals_the_oracle(engine: Engine, query: Query, game: Game, benc
     query.check(engine.answers[query](game, bench), game)
 
 
-@pytest.mark.parametrize("game", [*filter(is_small, GAMES)], ids=str)
+@pytest.mark.parametrize("game", BOTH_SPACES, ids=str)
 def test_both_spaces_give_the_same_integers(game: Game, bench: Bench) -> None:
     """Bounds are rounded alike, so that they are equal and not only near the exact value."""
     (reachable, _), everything = bench.kept(reachable_table, game), solution_of_all(game, bench)
@@ -50,3 +67,13 @@ def test_every_engine_has_games(engine: Engine) -> None:
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_every_query_is_asked(query: Query) -> None:
     assert any(query in engine.answers for engine in ENGINES)
+
+
+def test_every_rule_is_asked_by_default() -> None:
+    """Of every engine and query that takes a game with the rule."""
+    for engine in ENGINES:
+        for query in engine.answers:
+            taken = [game for game in GAMES if engine.takes(game) and query.takes(game)]
+            quick = QUICK[engine.name, query]
+            assert set().union(*map(rules_of, quick)) == set().union(*map(rules_of, taken))
+            assert len(quick) <= 20
