@@ -235,6 +235,18 @@ def test_undo_redo_and_the_same_seed(visit: Open, served: Served) -> None:
         page.keyboard.press("y")
         moved(page, move)
         assert board(page) == games[0][move]
+    page.get_by_label("Seed").fill("78")  # another game, which Z leaves for the one before
+    page.keyboard.press("Enter")
+    expect(fact(page, "Move")).to_have_text("0")
+    ready(page)
+    fresh = board(page)
+    page.keyboard.press("Tab")  # out of the field
+    page.keyboard.press("z")
+    moved(page, len(games[0]) - 1)
+    assert board(page) == games[0][-1]
+    page.keyboard.press("y")
+    moved(page, 0)
+    assert board(page) == fresh
 
 
 def test_swipes(visit: Open) -> None:
@@ -260,8 +272,11 @@ def test_swipes(visit: Open) -> None:
 
 def test_a_slide_is_drawn_before_the_server_answers(visit: Open) -> None:
     page = visit(at("0,0,2/0,2,0/0,0,4"))
+    held = False
+    page.route("**/api/**", lambda route: None if held else route.continue_())
+    page.reload()  # a page that was loaded before may still send requests past the route
     ready(page)
-    page.route("**/api/**", lambda _: None)  # the server never answers from now on
+    held = True  # the server never answers from now on
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".slides.stale")).to_be_visible()  # the last values, dimmed
     assert shown(page)[0::3] == ["2", "2", "4"]
@@ -513,45 +528,111 @@ def test_a_text_that_is_no_game_gives_a_sentence(visit: Open) -> None:
     assert len(shown(page)) == 9
 
 
-def test_positions_are_reviewed(visit: Open, served: Served) -> None:
-    game = "2,4,8/16,32,2/0,4,2\n2,4,8/16,32,4/4,2,2\n2,4,8/16,32,4/4,4,2"
-    review = served.post("/api/review", {"table": "3x3-64", "game": game}).json
-    page = visit("?table=3x3-64&view=review")
+REVIEWED = "2,4,8/16,32,2/0,4,2\n2,4,8/16,32,4/4,2,2\n2,4,8/16,32,4/4,4,2"
+
+
+LOSING = "2,4,8/16,32,2/0,4,2\n2,4,8/16,32,2/4,2,2\n2,4,8/16,32,2/4,4,2"
+
+
+def review(page: Page, game: str) -> None:
     page.get_by_label(re.compile("A game")).fill(game)
     page.get_by_role("button", name="Review", exact=True).click()
-    expect(page.locator(".moves tbody tr")).to_have_count(len(review["moves"]))
+
+
+def test_positions_are_reviewed(visit: Open, served: Served) -> None:
+    found = served.post("/api/review", {"table": "3x3-64", "game": REVIEWED}).json
+    page = visit("?table=3x3-64&view=review")
+    review(page, REVIEWED)
+    rows = page.locator(".moves tbody tr")
+    expect(rows).to_have_count(len(found["moves"]))
     expect(page.get_by_role("heading", name="3 positions, read as a list")).to_be_visible()
     page.get_by_role("button", name="2", exact=True).click()
     shows(page, words_of("2,4,8/16,32,4/4,2,2"))
+    page.get_by_role("button", name="Play from here").click()
+    ready(page)
+    for again in (page.go_back, page.reload):  # the review is still there, at its move
+        again()
+        expect(rows).to_have_count(len(found["moves"]))
+        shows(page, words_of("2,4,8/16,32,4/4,2,2"))
     page.get_by_label(re.compile("A game")).fill("nonsense")
     page.get_by_role("button", name="Review", exact=True).click()
     expect(page.get_by_role("alert")).to_be_visible()
+
+
+def test_the_chart_of_a_review_agrees_with_its_list(visit: Open, served: Served) -> None:
+    """What slides lost and what spawns changed lead from each value to the next."""
+    moves = served.post("/api/review", {"table": "3x3-64", "game": LOSING}).json["moves"]
+    values = [(one["value"]["value"], (one["slide_value"] or {}).get("value")) for one in moves]
+    page = visit("?table=3x3-64&view=review", viewport={"width": 390, "height": 844})
+    review(page, LOSING)
+    expect(page.locator(".moves")).to_be_visible()
+    known = [one for pair in values for one in pair if one is not None]
+    low, high = min(known), max(known)
+    points = {
+        name: [
+            [float(word) for word in re.findall(r"-?[\d.]+", piece)]
+            for piece in (page.locator(f".line.{name}").get_attribute("d") or "").split("M")[1:]
+        ]
+        for name in ("slid", "spawns")
+    }
+    lost = [(before, after) for before, after in values if after is not None and after < before]
+    assert len(lost) == len(points["slid"]) >= 1
+    tops = [y for piece in (*points["slid"], *points["spawns"]) for y in piece[1::2]]
+
+    def value(y: float) -> float:
+        return high - (y - min(tops)) / (max(tops) - min(tops)) * (high - low)
+
+    for (before, after), (_, y, _, z) in zip(lost, points["slid"], strict=True):
+        assert (value(y), value(z)) == pytest.approx((before, after), abs=0.01 * (high - low))
+    for (_, after), (before, _), (_, y, _, z) in zip(values, values[1:], points["spawns"], strict=False):
+        assert (value(y), value(z)) == pytest.approx((after, before), abs=0.01 * (high - low))
+    heads = page.locator(".moves th").all_inner_texts()
+    assert heads == ["Move", "Value", "Slide", "Loss", "Luck"]
+    assert page.locator(".moves").evaluate("one => one.scrollWidth <= one.clientWidth")  # all are seen
 
 
 # -- the trainer ---------------------------------------------------------------------------------------
 
 
 def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
-    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"))
-    expect(page.get_by_text("Which slide is best?")).to_be_visible()
+    """On a phone, where the verdict and a position that is played again must not need scrolling."""
+    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"), viewport={"width": 390, "height": 844})
+    verdict = page.locator(".verdict")
+    expect(verdict).to_contain_text("Which slide is best?")
     assert page.get_by_text("%").count() == 0
     answer = table.probe("2,4,8/16,32,2/0,4,2")
     wrong = next(slide for slide in answer.slides if slide.direction not in answer.best)
     page.keyboard.press(KEYS[wrong.direction])
-    expect(page.locator(".side h2").first).to_contain_text(f"{wrong.direction.capitalize()} lost")
-    agreed(page, "0.0 %", "1", "0, longest 0")
+    expect(verdict).to_contain_text(f"{wrong.direction.capitalize()} lost")
+    expect(verdict).to_contain_text("Run 0")
+    agreed(page, "0.0 %", "1", "0")
+    assert inside(page, ".verdict")
+    assert inside(page, ".pad")
     page.get_by_role("button", name="Play again").click()
-    expect(page.get_by_text("Which slide is best?")).to_be_visible()  # the address follows later
+    expect(verdict).to_contain_text("Which slide is best?")  # the address follows later
+    until(page, INSIDE, arg=".board")
     page.keyboard.press(KEYS[answer.best[0]])
-    expect(page.locator(".side h2").first).to_contain_text("best slide")
-    agreed(page, "50.0 %", "2", "1, longest 1")
+    expect(verdict).to_contain_text("best slide")
+    expect(verdict).to_contain_text("Run 1")
+    agreed(page, "50.0 %", "2", "1")
 
 
-def agreed(page: Page, part: str, slides: str, run: str) -> None:
+INSIDE = """selector => {
+  const { top, bottom } = document.querySelector(selector).getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+}"""
+"""Whether something is seen whole without scrolling, in JavaScript."""
+
+
+def inside(page: Page, selector: str) -> bool:
+    return bool(page.evaluate(INSIDE, selector))
+
+
+def agreed(page: Page, part: str, slides: str, longest: str) -> None:
     """Wait until the trainer has judged so many slides."""
     expect(fact(page, "Slides")).to_have_text(slides)
     expect(fact(page, "Best slides")).to_have_text(part)
-    expect(fact(page, "Run without a mistake")).to_have_text(run)
+    expect(fact(page, "Longest run")).to_have_text(longest)
 
 
 SUM = "sum => sum === new URL(location).searchParams.get('board')?.split(/[,/]/).reduce((a, b) => a + +b, 0)"
@@ -615,8 +696,21 @@ def test_the_diagram_of_a_small_game(visit: Open) -> None:
     page.locator(".paper svg g.state").first.click()
     expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
     expect(page.locator(".board [role=cell]")).to_have_count(4)
-    page = visit("?table=3x3-64&view=diagram")
-    expect(page.get_by_role("alert")).to_contain_text("states")
+
+
+def test_the_diagram_of_a_large_table_shows_surroundings(visit: Open, table: Table) -> None:
+    start = "2,4,8/16,32,2/0,4,2"
+    page = visit(at(start, PLAY + "&view=diagram"))
+    boards = page.locator(".paper svg a.state")
+    expect(boards.first).to_be_visible()
+    answer = table.probe(start)
+    spawns = [state.text for slide in answer.slides for state, _ in slide.spawns()]
+    assert boards.count() == len(spawns)
+    picture = page.locator(".paper svg").text_content() or ""
+    assert all(slide.direction in picture for slide in answer.slides)
+    boards.first.click()
+    addressed(page, spawns[0])
+    expect(page.get_by_role("img", name=f"the surroundings of {spawns[0]}")).to_be_visible()
 
 
 def test_other_boards(visit: Open) -> None:
@@ -629,17 +723,34 @@ def test_other_boards(visit: Open) -> None:
     assert page.locator(".slide", has_text="Back").count() == 1
 
 
-def test_the_large_tiles_of_a_real_board(visit: Open, tables: Path) -> None:
-    real = "2,0,0,4/0,2,0,0/4096,2048,1024,512/64,128,256,512"
+def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
+    real = "4,0,512,512/0,0,1024,256/0,2,2048,128/2,0,4096,64"  # rotated: the table has large tiles below
     page = visit(at(real, "?table=44-32"))
     ready(page)
     with open_table(tables / "44-32") as formation_table:
         answer = formation_table.probe_real(real)
-    expect(page.locator(".notes")).to_contain_text("Large tiles: 4096")
-    assert shown(page) == words_of(real)
+    expect(page.locator(".notes")).to_contain_text("Large tiles: 512, 512, 1024")
+    words = [f"{word}, goal cell" if at % 4 == 1 else word for at, word in enumerate(words_of(real))]
+    assert shown(page) == words
+    expect(page.locator(".goal")).to_have_count(4)
+    expect(page.locator(".slide", has_text="Left")).to_contain_text("breaks the formation")
+    page.get_by_text("32 wins on a dashed cell. All rules").click()
+    rules = page.locator(".rules")
+    expect(rules).to_contain_text(
+        "8 large tiles, written x, slide and never merge: each stands for a tile that is 32"
+    )
+    expect(rules).to_contain_text("The tile 32 wins on row 2, column 1 or row 2, column 2")
     page.keyboard.press(KEYS[answer.best[0]])
     moved(page, 1)
-    assert "4096" in shown(page)
+    assert any("4096" in word for word in shown(page))
+    page.get_by_role("link", name="Layers").click()
+    expect(page.get_by_text("The tile 32 wins only on a goal cell")).to_be_visible()
+
+
+def test_why_a_slide_is_not_allowed(visit: Open) -> None:
+    page = visit(at("2,4,8/16,32,2/0,4,2"))
+    ready(page)
+    expect(page.locator(".slide[aria-disabled=true]", has_text="Right")).to_contain_text("moves nothing")
 
 
 # -- certificates --------------------------------------------------------------------------------------

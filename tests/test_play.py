@@ -9,12 +9,13 @@ import re
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from terminals import STYLES, Terminal
-from tilebase import solve
+from tilebase import formation, solve
 from tilebase.cli import main
 from tilebase.cli.drawing import (
     LEVELS,
@@ -27,10 +28,12 @@ from tilebase.cli.drawing import (
     paint,
     visible_length,
 )
+from tilebase.cli.live import Live
 from tilebase.cli.seat import Score, Seat
 from tilebase.game.board import FILLS, Board
 from tilebase.game.game import Game
-from tilebase.tables.probe import open_table
+from tilebase.objectives.values import sort_key
+from tilebase.tables.probe import Table, open_table
 
 GAME = Game("3x3", 32)
 LEFT = "\x1b[D"
@@ -44,6 +47,15 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     solve(Game("2x2x2", 8), table=folder / "box")
     solve(Game("2x3", 16), "guaranteed", table=folder / "forced")
     return folder
+
+
+@pytest.fixture(scope="module")
+def formation_table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+    """A table of the formation 44 to 32."""
+    folder = tmp_path_factory.mktemp("formation")
+    solve(formation("44").game(32, steps=24), table=folder / "44")
+    with open_table(folder / "44") as opened:
+        yield opened
 
 
 def play(folder: Path, *arguments: object, **options: object) -> Terminal:
@@ -205,6 +217,67 @@ def test_lines_are_cut_at_the_window():
     assert "abc" + RESET + "\r\n" in text  # a full line is not cleared behind its last character
     assert "d" + RESET + "\x1b[K" in text
     assert "e" not in STYLES.sub("", text).replace("\x1b", "")
+
+
+# -- real boards -----------------------------------------------------------------------------------
+
+REAL = "2,4,2048,64/0,2,512,128/0,0,1024,256/0,8,4096,8192"
+"""A board of the formation 44, turned: the table has the large tiles below."""
+
+
+def test_a_real_board_keeps_its_numbers_and_its_orientation(formation_table: Table) -> None:
+    """Each position is the one before after a slide and a spawn, by the plain rules of 4x4."""
+    plain = Game("4x4", largest=1 << 14)
+    seat = Seat(formation_table, None, random.Random(5), REAL)
+    large = {"64", "128", "256", "512", "1024", "2048", "4096", "8192"}
+    assert seat.board.text == REAL
+    assert seat.how == "the table never merges the large tiles 64, 128, 256, 512, 1024, 2048, 4096, 8192"
+    assert seat.refusal("left") == "left breaks the formation"
+    assert not seat.slide("left")
+    while not seat.over:
+        before, answer = plain.parse(seat.board.text), formation_table.probe_real(seat.board.text)
+        chosen = seat.best()
+        assert chosen in answer.best
+        assert seat.slide(chosen, own=True)
+        after = plain.slide_any(before, chosen)
+        states = [after] if seat.last else [cells for cells, _ in plain.spawns(after)]
+        assert plain.parse(seat.board.text) in states
+        assert large <= set(re.split("[,/]", seat.board.text))
+    assert seat.score.losses == [0.0] * len(seat.history)
+    last = seat.history[-1]
+    seat.undo()
+    assert seat.board == last
+
+
+def test_the_adversary_on_a_real_board(formation_table: Table) -> None:
+    seat = Seat(formation_table, None, random.Random(5), REAL, worst=True)
+    (after,) = (one.after for one in formation_table.probe_real(REAL).slides if one.direction == "up")
+    spawned = [
+        formation_table.probe_real(board.text).value
+        for slide in formation_table.probe_real(REAL).slides
+        for board, _ in slide.spawns()
+        if slide.after == after
+    ]
+    assert seat.slide("up")
+    assert sort_key(formation_table.probe_real(seat.board.text).value) == min(map(sort_key, spawned))
+
+
+def test_long_messages_are_wrapped(formation_table: Table) -> None:
+    shown: list[str] = []
+
+    class Keys:
+        size = (60, 40)
+
+        def read(self, _: float | None) -> str:
+            return "q"
+
+        def show(self, text: str) -> None:
+            shown.append(STYLES.sub("", text))
+
+    seat = Seat(formation_table, None, random.Random(1), REAL)
+    Live(seat, Keys(), values=True, train=False, colors="none", delay=0).converse()  # type: ignore[arg-type]
+    assert seat.how in " ".join(shown[0].split())
+    assert "│    2 │    4 │ 2048 │   64 │" in shown[0]
 
 
 # -- windows ---------------------------------------------------------------------------------------

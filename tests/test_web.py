@@ -4,38 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import html
 import json
 import random
 import re
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
+from uvicorn.server import ServerState
 
-from serving import Served, serving
+from serving import SECONDS, Served, serving
 from tilebase import force, formation, open_table, solve
 from tilebase.cli import main
 from tilebase.errors import MissingLayerError, UsageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
+from tilebase.objectives.values import short_text
 from tilebase.tables.certificates import open_certificate
 from tilebase.tables.playing import play_game, random_position
 from tilebase.tables.probe import Table
 from tilebase.web import app as web
-from tilebase.web import documents, openapi
+from tilebase.web import connections, documents, openapi
 from tilebase.web.app import make_app
 from tilebase.web.collection import Collection
 from tilebase.web.limits import Limits
 from tilebase.web.operations import MOST_BODY, OPERATIONS
+from tilebase.web.rules import describe_rules
 
 BOARD = "2,0,0/4,8,2/16,8,4"
+TURNED = "64,2048,4,2/128,512,2,0/256,1024,0,0/8192,4096,8,0"
+"""A real board of the formation 44, whose large tiles the table has below."""
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Client: TypeAlias = Callable[..., Awaitable[Streams]]
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +90,9 @@ def test_what_is_served(server: Served, tables: Path):
         "lost.cert": ("certificate", "ready", "3x3, to 64, start empty"),
         "44.cert": ("certificate", "ready", str(open_certificate(tables / "44.cert").game)),
     }
-    assert "not the manifest of a table" in found["damaged"]["problem"] or found["damaged"]["problem"]
+    damaged = "damaged/manifest.json is damaged, or not written by tilebase: "
+    assert found["damaged"]["problem"].startswith(damaged)
+    assert all(one["problem"] is None for name, one in found.items() if name != "damaged")
 
 
 def test_a_game_has_what_the_page_moves_tiles_with(server: Served):
@@ -201,13 +213,73 @@ def test_layers(server: Served, table: Table):
         assert found == pytest.approx(mean)
 
 
-def test_a_diagram_of_a_small_game(tables: Path, tmp_path: Path, server: Served):
-    solve(Game("2x2", 8), table=tmp_path / "2x2-8")
-    found = documents.diagram(Collection([tmp_path / "2x2-8"]).open("2x2-8"), None)
+def test_a_diagram_of_a_small_game(server: Served):
+    found = server.get("/api/graph", table="2x2-32").json
+    assert found["whole"]
     assert found["dot"].startswith("digraph")
-    refused = server.get("/api/graph", table="3x3-64")
-    assert refused.status == 400
-    assert "states" in refused.json["detail"]
+    assert len(found["boards"]) == 57  # Lees-Miller 2017: live states of 2x2 to 32
+    assert all(name in found["dot"] for name in found["boards"])
+
+
+@pytest.mark.parametrize("name", ["3x3-64", "44-32"])
+def test_the_surroundings_of_a_board_are_drawn(server: Served, tables: Path, name: str):
+    with open_table(tables / name) as opened:
+        start = opened.game.format(opened.game.starts()[0][0])
+        answer = opened.probe(start)
+        found = server.get("/api/graph", table=name, board=start).json
+        assert (found["whole"], found["board"]) == (False, start)
+        spawned = [state for slide in answer.slides for state, _ in slide.spawns()]
+        assert re.findall('HREF="#([^"]+)"', found["dot"]) == [state.text for state in spawned]
+        for slide in answer.slides:
+            heavy = ", color" if slide.direction in answer.best else "]"
+            assert f'centre -> {slide.direction} [label="{slide.direction}"{heavy}' in found["dot"]
+        texts = re.findall(r"\d+/\d+: ([^<]+)<", found["dot"])
+        values = [opened.probe(state).value for state in spawned]
+        unit = opened.unit(None)
+        assert [html.unescape(text) for text in texts] == [short_text(value, unit) for value in values]
+        assert server.get("/api/graph", table=name).json["dot"].startswith("digraph")  # of a start
+
+
+def test_a_diagram_of_any_objective(server: Served, tables: Path):
+    found = server.get("/api/graph", table="3x3-64", board=BOARD, objective="guaranteed").json
+    assert "moves" not in found["dot"]
+    assert re.findall(r"\d+/\d+: (\w+)<", found["dot"])[0] in ("yes", "no")
+
+
+def test_slides_that_are_not_allowed_say_why(server: Served):
+    def refused(table: str, board: str) -> Any:
+        return server.get("/api/probe", table=table, board=board).json["refused"]
+
+    assert refused("3x3-64", BOARD) == {"left": "moves nothing"}
+    assert refused("44-32", TURNED) == {"left": "moves nothing", "right": "breaks the formation"}
+    assert refused("3x3-64", "64,0,0/0,0,0/0,0,2") == {}  # won
+    assert set(refused("3x3-64", "2,4,2/4,2,4/2,4,2").values()) == {"moves nothing"}
+
+
+def test_goal_cells_are_named_as_the_board_is_given(server: Served):
+    assert [one["cell"] for one in server.get("/api/tables/44-32").json["goal_cells"]] == [4, 5, 6, 7]
+    found = server.get("/api/probe", table="44-32", board=TURNED).json
+    assert found["orientation"] == "rotated by 90 degrees counterclockwise"
+    assert found["goal_cells"] == [2, 6, 10, 14]
+    assert server.get("/api/probe", table="3x3-64", board=BOARD).json["goal_cells"] == []
+
+
+def test_rules_are_told_in_sentences(server: Served):
+    rules = server.get("/api/tables/44-32").json["rules"]
+    assert rules[:3] == [
+        "The board is 4x4.",
+        "The tile 32 wins on row 2, column 1 or row 2, column 2 or row 2, column 3 or row 2, column 4.",
+        "8 large tiles, written x, slide and never merge: each stands for a tile that is 32 or more.",
+    ]
+    assert not any("unmergeable" in rule for rule in rules)
+    for game in (
+        Game("2x3", 64, four=1, walls=[1], limits="32,0,8/8,8,8"),
+        Game("2x3", 32, unmergeable=[2], fixed=True),
+        Game("2x2", goal_sum=20, start="2,4/0,0"),
+        Game("2x3", 64, pattern="32,16,*/*,*,*"),
+        Game("2x2x2", largest=16),
+    ):
+        assert all(rule.endswith(".") for rule in describe_rules(game))
 
 
 def test_real_boards_of_a_formation(server: Served, tables: Path):
@@ -388,6 +460,85 @@ def test_slow_clients_keep_no_other_waiting(server: Served):
     assert server.get("/api/tables").status == 200
 
 
+HALF = b"GET /api/tables HTTP/1.1\r\nHost: x"
+WHOLE = HALF + b"\r\n\r\n"
+HALF_BODY = b"POST /api/probe HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
+
+
+def connected(tables: Path, scenario: Callable[[Client], Awaitable[None]]) -> None:
+    """Run a scenario, which opens connections to a server from addresses of this machine."""
+
+    async def run() -> None:
+        config = web.make_config(make_app(Collection([tables / "2x2-32"])))
+        config.load()
+        make = partial(connections.PatientProtocol, config, ServerState(), {})
+        server = await asyncio.get_running_loop().create_server(make, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        opened = []
+
+        async def client(address: str = "127.0.0.1") -> Streams:
+            opened.append(await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0)))
+            return opened[-1]
+
+        try:
+            async with asyncio.timeout(SECONDS):
+                await scenario(client)
+        finally:
+            for _, writer in opened:
+                writer.close()
+            server.close()
+
+    asyncio.run(run())
+
+
+async def asked(streams: Streams) -> int:
+    """The status of the answer to a whole request; 0 if the connection was closed."""
+    reader, writer = streams
+    writer.write(WHOLE)
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        size = re.search(r"content-length: (\d+)", head)
+        assert size is not None
+        await reader.readexactly(int(size[1]))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return 0
+    return int(head.split()[1])
+
+
+@pytest.mark.parametrize("half", [b"", HALF])
+def test_every_head_has_a_time_limit(tables: Path, monkeypatch: pytest.MonkeyPatch, half: bytes) -> None:
+    async def scenario(client: Client) -> None:
+        monkeypatch.setattr(connections, "HEAD_SECONDS", 1000)
+        kept = await client()
+        assert await asked(kept) == 200
+        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.05)
+        assert await asked(kept) == 200  # the limit for the head after this one is short
+        for reader, writer in (kept, await client()):
+            writer.write(half)
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+
+    connected(tables, scenario)
+
+
+@pytest.mark.parametrize("half", [b"", HALF, HALF_BODY])
+def test_clients_that_wait_keep_no_others_out(
+    tables: Path, monkeypatch: pytest.MonkeyPatch, half: bytes
+) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
+    monkeypatch.setattr(web, "MOST_CONNECTIONS", 8)
+
+    async def scenario(client: Client) -> None:
+        other = await client("127.0.0.2")  # another address keeps its only connection
+        for _ in range(30):
+            one = await client()
+            assert await asked(one) == 200
+            one[1].write(half)
+        assert await asked(other) == 200
+
+    connected(tables, scenario)
+
+
 def test_a_body_that_does_not_come_is_given_up(tables: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(web, "BODY_SECONDS", 0.05)
     app = make_app(Collection([tables / "2x2-32"]))
@@ -425,6 +576,25 @@ def test_a_table_that_is_removed_extended_or_comes_back(tmp_path: Path):
         score = served.get("/api/probe", table="2x2", board="2,4/0,8", objective="score").json
         with open_table(folder) as table:
             assert score["value"]["value"] == table.probe("2,4/0,8", "score").value.value
+
+
+def test_a_table_that_comes_into_a_served_folder_is_served(tables: Path, tmp_path: Path):
+    shutil.copytree(tables / "2x2-32", tmp_path / "first")
+    with closing(Collection([tmp_path])) as collection:
+        assert [one["name"] for one in listed(collection)] == ["first"]
+        shutil.copytree(tables / "3x3-64", tmp_path / "deep/second")
+        (tmp_path / "third").mkdir()  # no table yet
+        found = {one["name"]: (one["state"], one["game"]) for one in listed(collection)}
+        assert found == {"first": ("ready", "2x2, to 32"), "deep-second": ("ready", "3x3, to 64")}
+        assert collection.open("deep-second").game == Game("3x3", 64)
+        assert len(listed(collection)) == 2  # each table is served once
+
+
+def listed(collection: Collection) -> list[dict[str, Any]]:
+    """What the request for the list of tables is answered."""
+    (operation,) = (one for one in OPERATIONS if one.path == "/api/tables")
+    found: list[dict[str, Any]] = operation.respond(collection, {})["tables"]
+    return found
 
 
 def test_damaged_layers_are_named_in_words(tmp_path: Path):
@@ -534,7 +704,11 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
         refused(["serve", str(tables / "2x2-32"), "--port", port], 2, "is in use: give another --port")
     refused(["serve", str(tables / "2x2-32"), "--port", "70000"], 2, "from 0 to 65535")
     refused(["serve", str(tables / "2x2-32"), "--host", "no.such.host.invalid"], 2, "cannot listen on")
-    refused(["serve"], 2, "there is nothing to serve")
+    for unsafe in ("2049", "6000", "1"):
+        refused(["serve", str(tables / "2x2-32"), "--port", unsafe], 2, f"refuse to open the port {unsafe}")
+    refused(["serve"], 2, "`tilebase serve 3x3 256`")
+    refused(["serve"], 2, "`tilebase serve 3x3-256/`")
+    refused(["serve"], 2, "`tilebase serve tables/`")
     refused(["serve", "nowhere"], 1, "nowhere is not there")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
     refused(["serve", str(tables / "2x2-32"), "--four", "0"], 2, "a table has its own rules")

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from tilebase.game.board import GRID, WALL, X_FILL, Board, ink_color, tile_color
+from tilebase.game.notation import split_cells
+from tilebase.tables.real_boards import RealBoard
 
 Colors: TypeAlias = Literal["none", "256", "true"]
 RESET, BOLD, DIM = "\x1b[0m", "\x1b[1m", "\x1b[2m"
@@ -76,13 +78,13 @@ def cut_line(text: str, columns: int) -> str:
     return "".join(parts)
 
 
-def board_lines(board: Board, colors: Colors, *, tall: bool) -> list[str]:
+def board_lines(board: Board | RealBoard, colors: Colors, *, tall: bool) -> list[str]:
     """A board as lines: coloured tiles, three lines each if `tall`, else one; a picture without colours."""
     if colors == "none":
         return board.unicode().splitlines()
     game = board.game
     rows, columns = game.shape[-2:]
-    words = [_word(board, cell) for cell in range(game.cells)]
+    words = ["" if word == "0" else word for word in split_cells(board.text)]
     width = max(7 if tall else 4, *(len(word) + 2 for word in words))
     lines: list[str] = []
     for first in range(0, game.cells, columns):
@@ -94,7 +96,13 @@ def board_lines(board: Board, colors: Colors, *, tall: bool) -> list[str]:
 
 
 def _row(
-    board: Board, cells: Sequence[int], words: Sequence[str], width: int, colors: Colors, *, tall: bool
+    board: Board | RealBoard,
+    cells: Sequence[int],
+    words: Sequence[str],
+    width: int,
+    colors: Colors,
+    *,
+    tall: bool,
 ) -> list[str]:
     """The lines of one row of cells; between tiles the colour of the grid is seen."""
     fills = [_fill(board, cell) for cell in cells]
@@ -114,15 +122,11 @@ def _row(
     return [line([""] * len(words)), middle, line(["▀" * width] * len(words), edge=True)]
 
 
-def _word(board: Board, cell: int) -> str:
-    if cell in board.game.walls:
-        return "#"
-    return board.game.word(board.cells[cell]) if board.cells[cell] else ""
-
-
-def _fill(board: Board, cell: int) -> str:
+def _fill(board: Board | RealBoard, cell: int) -> str:
     if cell in board.game.walls:
         return WALL
+    if isinstance(board, RealBoard):
+        return tile_color(board.tiles[cell])
     return X_FILL if board.game.is_x(board.cells[cell]) else tile_color(board.cells[cell])
 
 

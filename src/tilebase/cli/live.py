@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tilebase.cli.drawing import BOLD, DIM, Colors, board_lines, frame, style, visible_length
 from tilebase.cli.keys import ENDED, RESIZED, Keyboard
@@ -11,7 +11,9 @@ from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, MissingBoardError
 from tilebase.objectives.values import Found, loss_text, short_text
 from tilebase.questions.review import find_loss
+from tilebase.tables.answers import SlideAnswer
 from tilebase.tables.probe import Answer
+from tilebase.tables.real_boards import RealAnswer, RealSlide
 
 KEYS = {
     "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
@@ -98,11 +100,12 @@ class Live:
             lines = [f"{answer.meaning}: {self._text(answer.value)}", *self._slides(answer)]
         return lines + [""] * (1 + len(seat.table.game.directions) - len(lines))
 
-    def _slides(self, answer: Answer) -> list[str]:
-        texts = [self._text(slide.value) for slide in answer.slides]
+    def _slides(self, answer: Answer | RealAnswer) -> list[str]:
+        slides: Sequence[SlideAnswer | RealSlide] = answer.slides
+        texts = [self._text(slide.value) for slide in slides]
         width = max(map(len, texts), default=0)
         lines = []
-        for slide, text in zip(answer.slides, texts, strict=True):
+        for slide, text in zip(slides, texts, strict=True):
             best = slide.direction in answer.best
             loss = find_loss(answer, slide.direction)
             lost = f"  -{loss_text(loss, self.seat.unit)}" if loss and self.seat.unit != "yes-no" else ""
@@ -121,7 +124,8 @@ class Live:
         made, unit = self.seat.made, self.seat.unit
         lines = [made.text(unit) if made is not None and (self.train or self.values) else ""]
         lines += [self.seat.score.text(unit)] if self.train else []
-        lines.append("the table plays: any key stops it" if self.playing else self.message)
+        message = "the table plays: any key stops it" if self.playing else self.message
+        lines += textwrap.wrap(message, max(columns, 20)) or [""]
         help_text = BOX_HELP if len(self.seat.table.game.shape) == 3 else HELP
         return lines + [style(line, DIM, self.colors) for line in textwrap.wrap(help_text, max(columns, 20))]
 
@@ -143,7 +147,7 @@ class Live:
             self.message = str(error)
             return
         if not moved:
-            self.message = f"{direction} is not allowed here"
+            self.message = self.seat.refusal(direction)
         elif self.seat.made is not None and self.train and self.seat.made.seen:
             self.message = "not counted, since you knew the values"
 

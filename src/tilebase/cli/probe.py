@@ -12,6 +12,7 @@ from tilebase.cli.output import write_document, write_text
 from tilebase.errors import UsageError
 from tilebase.game.formations import title_of
 from tilebase.game.game import Game
+from tilebase.game.refusals import NOTHING
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Value
@@ -172,17 +173,21 @@ def _describe_folder(found: FolderAnswer) -> str:
 
 
 def _describe_values(answer: Answer | RealAnswer | WinningAnswer) -> str:
-    """The value of a board, and its slides."""
+    """The value of a board, and its slides; also why a slide that would move tiles is not allowed."""
+    from tilebase.tables.real_boards import refusals_of
+
     lines = []
     if how := getattr(answer, "how", ""):
         lines.append(how)
     lines.append(f"{answer.meaning}: {answer.value}")
     if not answer.slides:
         lines.append("no slide is allowed: the game is over")
-    width = max((len(slide.direction) for slide in answer.slides), default=0)
+    refused = {direction: why for direction, why in refusals_of(answer).items() if why != NOTHING}
+    width = max(map(len, [*(slide.direction for slide in answer.slides), *refused]), default=0)
     for slide in answer.slides:
         mark = "*" if slide.direction in answer.best else " "
         note = "wins" if slide.wins else f"then {len(slide.spawns())} spawns"
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
+    lines += [f"  {direction:{width}}  {why}" for direction, why in refused.items()]
     lines += getattr(answer, "notes", ())
     return "\n".join(lines) + "\n"

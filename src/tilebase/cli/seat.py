@@ -6,15 +6,47 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TypeAlias
 
+from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board
-from tilebase.game.game import Cells
+from tilebase.game.refusals import refused_slides
 from tilebase.objectives.values import Found, Unit, loss_text, short_text
 from tilebase.questions.review import find_loss, longest_run
 from tilebase.tables import playing
+from tilebase.tables.answers import SlideAnswer
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.playing import ENDED, WON
 from tilebase.tables.probe import Answer, Table
+from tilebase.tables.real_boards import (
+    RealAnswer,
+    RealBoard,
+    RealSlide,
+    RealStep,
+    probe_any,
+    refusals_of,
+    slides_by_rules,
+)
+
+State: TypeAlias = Board | RealBoard
+"""A position: a board of the table's game, or a real board with its large tiles."""
+
+
+@dataclass(frozen=True)
+class Slid:
+    """What a slide that is allowed leads to.
+
+    Attributes
+    ----------
+    after, end:
+        The board after the slide, and how it ends the game: `WON`, `ENDED`, or empty.
+    states:
+        The states that the next spawn can make, with their probabilities; none after the end.
+    """
+
+    after: State
+    end: str
+    states: Sequence[tuple[State, Fraction]]
 
 
 @dataclass(frozen=True)
@@ -26,7 +58,7 @@ class Made:
     """
 
     direction: str
-    answer: Answer | None
+    answer: Answer | RealAnswer | None
     loss: float | None
     seen: bool = False
 
@@ -38,7 +70,7 @@ class Made:
     @property
     def value(self) -> Found | None:
         """What the slide was worth; None if not known."""
-        slides = () if self.answer is None else self.answer.slides
+        slides: Sequence[SlideAnswer | RealSlide] = () if self.answer is None else self.answer.slides
         return next((one.value for one in slides if one.direction == self.direction), None)
 
     def text(self, unit: Unit) -> str:
@@ -92,13 +124,14 @@ class Seat:
     Attributes
     ----------
     board, history:
-        The position, and those before it.
+        The position, and those before it.  A game that begins with a real board keeps the numbers of all
+        tiles, and is not rotated.
     last:
         How the last slide ended the game: `WON`, `ENDED` at the horizon, or empty.
     made:
         The last slide; None at the start, and after one was taken back.
     how:
-        How the board to begin with was read, as a sentence; empty unless it has real large tiles.
+        Which tiles of a real board are large, as a sentence; empty for other boards.
     seen:
         Whether the player has seen the values of the position, or has been told what was best in it.
     score:
@@ -118,58 +151,87 @@ class Seat:
         self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
         self.unit: Unit = table.unit(objective)
         self._start = start
-        self._known: tuple[Board, Answer | None] | None = None
-        self.history: list[Board] = []
+        self._known: tuple[State, Answer | RealAnswer | None] | None = None
+        self.history: list[State] = []
         self.last = ""
         self.made: Made | None = None
         self.how = ""
         self.seen = False
         self.score = Score()
-        self.board = self.begin()
+        self.board: State = self.begin()
 
-    def begin(self) -> Board:
+    def begin(self) -> State:
         """A new game."""
         self.history, self.last, self.made, self.seen = [], "", None, False
         if self._start is not None:
             self.board, self.how = _first_board(self.table, self._start, self.objective)
         else:
-            self.board = self._spawn(self.table.game.starts())
+            starts = [(Board(self.table.game, cells), p) for cells, p in self.table.game.starts()]
+            self.board = self._choose(starts)
         return self.board
 
-    def _spawn(self, boards: Sequence[tuple[Cells, Fraction]]) -> Board:
-        return playing.spawn(self.table, boards, self.rng, worst=self.worst, objective=self.objective)
+    def _choose(self, states: Sequence[tuple[State, Fraction]]) -> State:
+        """One of the states that a spawn makes."""
+        chosen: State = playing.choose_state(
+            self.table, states, self.rng, worst=self.worst, objective=self.objective
+        )
+        return chosen
 
-    def answer(self) -> Answer | None:
+    def answer(self) -> Answer | RealAnswer | None:
         """The result of probing the position; None if the table does not hold it."""
         if self.won or self.last:
             return None
         if self._known is None or self._known[0] != self.board:
-            self._known = self.board, self.table.get(self.board, None, self.objective)
+            self._known = self.board, self._probe()
         return self._known[1]
 
+    def _probe(self) -> Answer | RealAnswer | None:
+        board = self.board
+        try:
+            return probe_any(
+                self.table, board.text if isinstance(board, RealBoard) else board, self.objective
+            )
+        except MissingBoardError:
+            return None
+
     @property
-    def slides(self) -> dict[str, Board]:
+    def slides(self) -> dict[str, Slid]:
         """The slides that the player may make."""
-        return {} if self.last else self.board.slides()
+        board = self.board
+        if self.last:
+            return {}
+        if isinstance(board, Board):
+            return {direction: _slid(after) for direction, after in board.slides().items()}
+        return {step.direction: _slid_real(step) for step in slides_by_rules(self.table, board)}
+
+    def refusal(self, direction: str) -> str:
+        """Why a slide is not allowed: ``left moves nothing``."""
+        answer, board = self.answer(), self.board
+        why: dict[str, str] = {}
+        if answer is not None:
+            why = refusals_of(answer)
+        elif isinstance(board, Board) and not self.over:
+            why = refused_slides(board.game, board.cells)
+        return f"{direction} {why.get(direction, 'is not allowed here')}"
 
     @property
     def won(self) -> bool:
         """Whether the game is won."""
-        return self.last == WON or self.board.won
+        return self.last == WON or (isinstance(self.board, Board) and self.board.won)
 
-    def slide(self, direction: str, spawned: Board | None = None, *, own: bool = False) -> bool:
+    def slide(self, direction: str, spawned: State | None = None, *, own: bool = False) -> bool:
         """Slide, and spawn a tile, or continue with the given state; return whether the slide is allowed.
 
         `own`: the player made the slide, so it adds to the score.
         """
-        after = self.slides.get(direction)
-        if after is None:
+        slid = self.slides.get(direction)
+        if slid is None:
             return False
         answer = self.answer()
         loss = None if answer is None else find_loss(answer, direction)
         made = Made(direction, answer, loss, self.seen)
-        last = playing.end_after(after)
-        following = after if last else spawned or self._spawn(self.table.game.spawns(after.cells))
+        last = slid.end
+        following = slid.after if last else spawned or self._choose(slid.states)
         self.history.append(self.board)
         self.board, self.last, self.made, self.seen = following, last, made, False
         if own:
@@ -200,9 +262,21 @@ class Seat:
         return "" if self.slides else f"no slide is left after {slides}"
 
 
-def _first_board(table: Table, start: str, objective: str | None) -> tuple[Board, str]:
-    """The board to begin with, and how it was read if it is one with real tiles."""
+def _slid(after: Board) -> Slid:
+    end = playing.end_after(after)
+    states = [] if end else [(Board(after.game, cells), p) for cells, p in after.game.spawns(after.cells)]
+    return Slid(after, end, states)
+
+
+def _slid_real(step: RealStep) -> Slid:
+    states = step.spawns()
+    return Slid(step.after, WON if step.wins else "" if states else ENDED, states)
+
+
+def _first_board(table: Table, start: str, objective: str | None) -> tuple[State, str]:
+    """The board to begin with, and which of its tiles are large if it is one with real tiles."""
     if not table.game.unmergeable or table.game.fixed or read_tiles(table.game, start) is None:
         return table.read(start), ""
     found = table.probe_real(start, objective)
-    return found.answer.board, f"your board was {found.how}, which are written x"
+    tiles = ", ".join(map(str, sorted(found.large_tiles)))
+    return found.board, f"the table never merges the large tile{'s' * (len(found.large_tiles) > 1)} {tiles}"

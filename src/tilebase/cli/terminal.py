@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 
 from tilebase.cli.probe import describe
-from tilebase.cli.seat import Seat
+from tilebase.cli.seat import Seat, Slid
 from tilebase.errors import BoardError, MissingBoardError
-from tilebase.game.board import Board
-from tilebase.tables.playing import end_after
+from tilebase.game.notation import split_cells
 
 WORDS = {
     "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
@@ -91,9 +90,9 @@ class Screen:
         sys.stdout.write(SPAWN_HELP + self._how())
         self.show()
         while True:
-            after, chosen = self._slide_of_the_table()
-            if after is not None:
-                sys.stdout.write(f"the table slides {chosen}:\n{after.unicode()}\n")
+            slid, chosen = self._slide_of_the_table()
+            if slid is not None:
+                sys.stdout.write(f"the table slides {chosen}:\n{slid.after.unicode()}\n")
             sys.stdout.write("> ")
             sys.stdout.flush()
             line = sys.stdin.readline()
@@ -106,41 +105,41 @@ class Screen:
                 sys.stdout.write(self._commands[word]())
             elif word in ("?", "h", "help"):
                 sys.stdout.write(SPAWN_HELP)
-            elif after is None or chosen is None:
+            elif slid is None or chosen is None:
                 sys.stdout.write("no tile can be spawned: u takes a spawn back, n begins anew\n")
             elif word:
-                self._spawn(after, chosen, word)
+                self._spawn(slid, chosen, word)
 
-    def _slide_of_the_table(self) -> tuple[Board | None, str | None]:
-        """The afterstate for the next spawn; a slide that ends the game is made at once."""
+    def _slide_of_the_table(self) -> tuple[Slid | None, str | None]:
+        """What the table's slide leads to; a slide that ends the game is made at once."""
         chosen = None if self.seat.over else self.seat.best()
         if chosen is None:
             if not self.seat.over:
                 sys.stdout.write("the table does not know this position\n")
             return None, None
-        after = self.seat.slides[chosen]
-        if end_after(after):
+        slid = self.seat.slides[chosen]
+        if slid.end:
             self.seat.slide(chosen)
             sys.stdout.write(f"{chosen}\n")
             self.show()
             return None, None
-        return after, chosen
+        return slid, chosen
 
-    def _spawn(self, after: Board, direction: str, word: str) -> None:
-        game = self.seat.table.game
+    def _spawn(self, slid: Slid, direction: str, word: str) -> None:
+        before = split_cells(slid.after.text)
         allowed = {
-            f"{cell} {2 ** board[cell]}": board
-            for board, _ in game.spawns(after.cells)
-            for cell in range(game.cells)
-            if board[cell] != after.cells[cell]
+            f"{cell} {tile}": state
+            for state, _ in slid.states
+            for cell, tile in enumerate(split_cells(state.text))
+            if tile != before[cell]
         }
-        board = allowed.get(" ".join(word.replace(",", " ").split()))
-        if board is None:
+        state = allowed.get(" ".join(word.replace(",", " ").split()))
+        if state is None:
             sys.stdout.write(
                 f"{word} is not allowed here; type a cell and a tile, as {', '.join(sorted(allowed)[:6])}\n"
             )
             return
-        self.seat.slide(direction, Board(game, board))
+        self.seat.slide(direction, state)
         self.show()
 
     def _how(self) -> str:
@@ -159,7 +158,7 @@ class Screen:
             self.show()
         else:
             allowed = ", ".join(self.seat.slides) or "none: u takes a slide back, n begins anew"
-            sys.stdout.write(f"{direction} is not allowed here; allowed: {allowed}\n")
+            sys.stdout.write(f"{self.seat.refusal(direction)}; allowed: {allowed}\n")
 
     def _tell(self) -> None:
         """Print what the last slide lost, and the score."""

@@ -246,32 +246,38 @@ def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
 
 def board_label(game: Game, state: Cells) -> str:
     """A board as a table of tiles; the planes of a box are side by side."""
-    rows, columns = game.shape[-2:]
-    planes = range(0, game.cells, rows * columns)
+    words = ["#" if cell in game.walls else game.word(e) if e else "0" for cell, e in enumerate(state)]
+    return words_label(game.shape, words)
+
+
+def words_label(shape: Sequence[int], words: Sequence[str]) -> str:
+    """As `board_label`, from a word for each cell: a number, ``x``, ``#`` for a wall, 0 for an empty cell."""
+    rows, columns = shape[-2:]
+    planes = range(0, len(words), rows * columns)
     lines = []
     for row in range(0, rows * columns, columns):
-        cells = ('<TD WIDTH="6"></TD>' if plane else "" for plane in planes)
-        tiles = (range(plane + row, plane + row + columns) for plane in planes)
-        pieces = zip(cells, tiles, strict=True)
-        lines.append(
-            "".join(gap + "".join(_tile(game, state, cell) for cell in line) for gap, line in pieces)
-        )
+        gaps = ('<TD WIDTH="6"></TD>' if plane else "" for plane in planes)
+        tiles = (words[plane + row : plane + row + columns] for plane in planes)
+        lines.append("".join(gap + "".join(map(_tile, line)) for gap, line in zip(gaps, tiles, strict=True)))
     body = "".join(f"<TR>{line}</TR>" for line in lines)
     return f'<TABLE BORDER="0" CELLSPACING="1" CELLPADDING="0" BGCOLOR="{GRID}">{body}</TABLE>'
 
 
-def _tile(game: Game, state: Cells, cell: int) -> str:
-    exponent = state[cell]
+def _tile(word: str) -> str:
     size = 'FIXEDSIZE="TRUE" WIDTH="20" HEIGHT="20"'
-    if cell in game.walls or not exponent:
-        return f'<TD {size} BGCOLOR="{WALL if cell in game.walls else EMPTY}"></TD>'
-    word = game.word(exponent)
-    fill = X_FILL if word == "x" else tile_color(exponent)
+    if word in ("0", "#"):
+        return f'<TD {size} BGCOLOR="{WALL if word == "#" else EMPTY}"></TD>'
+    fill = X_FILL if word == "x" else tile_color(_exponent(word))
     points = (11, 10, 8, 6, 5)[min(len(word), 5) - 1]
     return (
         f'<TD {size} BGCOLOR="{fill}"><FONT COLOR="{ink_color(fill)}" POINT-SIZE="{points}">'
         f"<B>{'×' if word == 'x' else word}</B></FONT></TD>"
     )
+
+
+def _exponent(word: str) -> int:
+    """The exponent of a tile as `notation.tile_text` writes it."""
+    return int(word[2:]) if word.startswith("2^") else int(word).bit_length() - 1
 
 
 def _special_nodes(graph: StateGraph) -> Iterator[str]:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, TypeVar
 
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.board import Board
@@ -15,24 +15,28 @@ from tilebase.game.records import Move, Record
 from tilebase.objectives.values import Found, sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.probe import Table
+from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any
 
 Boards = Sequence[tuple[Cells, Fraction]]
 """Boards with their probabilities."""
+State = TypeVar("State", bound=Board | RealBoard)
 WON, LOST, ENDED = "won", "lost", "ended"
 """How a game ends: with the goal, without a slide that is allowed, or at the horizon."""
 MOST_TRIES = 200
 """How often a random position is looked for before none is said to exist."""
 
 
-def worth(table: Table, state: Board, objective: str | None = None) -> float:
+def worth(table: Table, state: Board | RealBoard, objective: str | None = None) -> float:
     """The value of a state as a number; infinite if it is won, or if the table does not hold it.
 
     So an adversary, who takes the least, spawns what leads there only if nothing else is left.
     """
-    if state.won:
+    if isinstance(state, Board) and state.won:
         return float("inf")
-    answer: Answer | None = table.get(state, None, objective)
-    return float("inf") if answer is None else sort_key(answer.value)
+    try:
+        return sort_key(probe_any(table, state, objective).value)
+    except MissingBoardError:
+        return float("inf")
 
 
 def spawn(
@@ -42,12 +46,25 @@ def spawn(
 
     Of several that are worth least, it is a random one.
     """
-    found = [Board(table.game, cells) for cells, _ in boards]
+    states = [(Board(table.game, cells), p) for cells, p in boards]
+    return choose_state(table, states, rng, worst=worst, objective=objective)
+
+
+def choose_state(
+    table: Table,
+    states: Sequence[tuple[State, Fraction]],
+    rng: random.Random,
+    *,
+    worst: bool = False,
+    objective: str | None = None,
+) -> State:
+    """As `spawn`, of boards of the game or of real boards."""
+    found = [state for state, _ in states]
     if not worst:
-        return rng.choices(found, [float(p) for _, p in boards])[0]
-    worths = [worth(table, board, objective) for board in found]
+        return rng.choices(found, [float(p) for _, p in states])[0]
+    worths = [worth(table, state, objective) for state in found]
     least = min(worths)
-    return rng.choice([board for board, value in zip(found, worths, strict=True) if value == least])
+    return rng.choice([state for state, value in zip(found, worths, strict=True) if value == least])
 
 
 def end_after(after: Board) -> str:
@@ -56,7 +73,7 @@ def end_after(after: Board) -> str:
     return WON if game.wins(after.cells) else ENDED if game.ended(after.sum) else ""
 
 
-def best_slide(answer: Answer) -> str | None:
+def best_slide(answer: Answer | RealAnswer) -> str | None:
     """The slide of the optimal policy: one that wins at once, else the first of the best; None without."""
     winning = [slide.direction for slide in answer.slides if slide.wins and slide.direction in answer.best]
     return next(iter(winning or answer.best), None)

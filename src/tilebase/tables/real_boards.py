@@ -16,10 +16,12 @@ from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board, draw
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.notation import count_of, tile_text
+from tilebase.game.refusals import refused_slides
 from tilebase.objectives.values import Below, Found, sort_key
-from tilebase.tables.answers import Answer, SlideAnswer
+from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import COUNT, LargeTiles, NoReadingError, Reading, read_tiles
 from tilebase.tables.probe import Table
+from tilebase.tables.winning import WinningAnswer
 
 UNIQUE = 100
 """A large tile on cell c has the code ``UNIQUE + c`` while it slides, so it merges with no other tile."""
@@ -61,14 +63,14 @@ class RealBoard:
 
 
 @dataclass(frozen=True)
-class RealSlide:
-    """One slide of a real board.
+class RealStep:
+    """One slide of a real board, by the rules.
 
     Attributes
     ----------
     direction, after:
         The direction on the board as given, and the board after it, without merges of large tiles.
-    value, wins:
+    wins:
         As in `SlideAnswer`.
     merges_large:
         Whether the slide merges two equal large tiles on the real board.  The table does not know this: its
@@ -77,20 +79,16 @@ class RealSlide:
 
     direction: str
     after: RealBoard
-    value: Found
     wins: bool
     merges_large: bool
-    _answer: SlideAnswer
+    _cells: Cells  # the board of the table's game after the slide
     _sources: Cells
-
-    def __repr__(self) -> str:
-        return f"<RealSlide {self.direction} to {self.after.text}: {self.value}>"
 
     def spawns(self) -> list[tuple[RealBoard, Fraction]]:
         """The boards that the next spawn can lead to, with probabilities; empty after a win."""
         if self.wins:
             return []
-        cells, game = self._answer.cells, self.after.game
+        cells, game = self._cells, self.after.game
         return [(self._with_spawn(cells, board), p) for board, p in game.spawns(cells)]
 
     def _with_spawn(self, cells: Cells, board: Cells) -> RealBoard:
@@ -98,6 +96,16 @@ class RealSlide:
         tiles = list(self.after.tiles)
         tiles[self._sources[new]] = board[new]
         return RealBoard(self.after.game, tuple(tiles))
+
+
+@dataclass(frozen=True)
+class RealSlide(RealStep):
+    """One slide of a real board that a table holds, with its value as in `SlideAnswer`."""
+
+    value: Found
+
+    def __repr__(self) -> str:
+        return f"<RealSlide {self.direction} to {self.after.text}: {self.value}>"
 
 
 @dataclass(frozen=True)
@@ -184,6 +192,15 @@ def _slide_dict(slide: RealSlide) -> dict[str, Any]:
     }
 
 
+def refusals_of(answer: Answer | RealAnswer | WinningAnswer) -> dict[str, str]:
+    """``refused[direction]``: why a slide is not allowed on the board as given, for each that is not."""
+    if not isinstance(answer, RealAnswer):
+        return refused_slides(answer.board.game, answer.board.cells)
+    game, turned = answer.board.game, answer.reading.orientation.directions
+    refused = {turned[one]: why for one, why in refused_slides(game, answer.reading.cells).items()}
+    return {direction: refused[direction] for direction in game.directions if direction in refused}
+
+
 # -- probing ---------------------------------------------------------------------------------------
 
 
@@ -192,6 +209,8 @@ def probe_any(table: Table, board: Any, objective: str | None = None) -> Answer 
 
     Raises the errors of `Table.probe` and `Table.probe_real`.
     """
+    if isinstance(board, RealBoard):
+        return _probe_tiles(table, board.tiles, objective)
     if table.game.unmergeable and not table.game.fixed:
         tiles = read_tiles(table.game, board)
         if tiles is not None:
@@ -230,7 +249,15 @@ def _probe_tiles(
     best = {reading.orientation.directions[name] for name in answer.best}
     ordered = tuple(name for name in table.game.directions if name in best)
     notes = tuple(_notes(board, reading, answer, slides, others))
-    return RealAnswer(board, reading, answer, _in_order(table.game, slides), ordered, others, notes)
+    return RealAnswer(board, reading, answer, slides, ordered, others, notes)
+
+
+def slides_by_rules(table: Table, board: RealBoard) -> tuple[RealStep, ...]:
+    """The slides of a real board by the rules of the table's game, whether the table holds it or not.
+
+    Of several readings, the first counts.  Raises `NoReadingError` if there is none.
+    """
+    return tuple(_steps(board, table.large_tiles.readings(board.tiles)[0]).values())
 
 
 @dataclass(frozen=True)
@@ -299,27 +326,29 @@ def _not_held(table: Table, board: RealBoard) -> MissingBoardError:
     return MissingBoardError(f"{board.text} is not in {table.location.name}: its large tiles fit, but {why}")
 
 
-def _in_order(game: Game, slides: tuple[RealSlide, ...]) -> tuple[RealSlide, ...]:
-    return tuple(sorted(slides, key=lambda slide: game.directions.index(slide.direction)))
-
-
 def _slides(board: RealBoard, reading: Reading, answer: Answer) -> Iterator[RealSlide]:
     """The slides of an answer, as slides of the board as given."""
-    orientation, equal = reading.orientation, _equal_tiles(board, reading)
+    values = {reading.orientation.directions[slide.direction]: slide.value for slide in answer.slides}
+    for direction, step in _steps(board, reading).items():
+        yield RealSlide(**vars(step), value=values[direction])
+
+
+def _steps(board: RealBoard, reading: Reading) -> dict[str, RealStep]:
+    """The slides of a reading, as slides of the board as given; in the order of the directions."""
+    game, orientation, equal = board.game, reading.orientation, _equal_tiles(board, reading)
     coded = list(board.tiles)
     for cell in reading.large:
         coded[cell] = UNIQUE + cell
-    for slide in answer.slides:
-        direction = orientation.directions[slide.direction]
-        after = [
-            board.tiles[code - UNIQUE] if code >= UNIQUE else code
-            for code in _slid(board.game, coded, direction)
-        ]
-        merges = bool(equal) and _slid(board.game, board.tiles, direction) != after
-        yield RealSlide(
-            direction, RealBoard(board.game, tuple(after)), slide.value, slide.wins, merges, slide,
-            orientation.sources,
-        )  # fmt: skip
+    found: dict[str, RealStep] = {}
+    for name, cells in game.slides(reading.cells).items():
+        direction = orientation.directions[name]
+        codes = _slid(game, coded, direction)
+        after = tuple(board.tiles[code - UNIQUE] if code >= UNIQUE else code for code in codes)
+        merges = bool(equal) and tuple(_slid(game, board.tiles, direction)) != after
+        found[direction] = RealStep(
+            direction, RealBoard(game, after), game.wins(cells), merges, cells, orientation.sources
+        )
+    return {direction: found[direction] for direction in game.directions if direction in found}
 
 
 def _slid(game: Game, codes: list[int] | Cells, direction: str) -> list[int]:

@@ -51,7 +51,8 @@ try:
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import Response
     from starlette.routing import Route
-    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    from tilebase.web.connections import MOST_CONNECTIONS, PatientProtocol
 except ImportError as error:
     raise MissingExtraError(
         "the explorer needs the packages starlette and uvicorn: install tilebase[web]"
@@ -65,9 +66,13 @@ EXPENSIVE = 100
 THREADS, EXPENSIVE_THREADS = 4, 2
 BODY_SECONDS = 20.0
 """How long the body of a request may take to arrive."""
-FIRST_SECONDS = 15.0
-"""How long a new connection may take to send its first request."""
-MOST_CONNECTIONS = 500
+UNSAFE_PORTS = frozenset({
+    1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
+    104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513,
+    514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720,
+    1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+})  # fmt: skip
+"""Ports that no browser opens: "bad ports" of the Fetch standard (https://fetch.spec.whatwg.org/#port-blocking)."""
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -319,20 +324,6 @@ def _fixed(asset: _Asset) -> Callable[[Request], Awaitable[Response]]:
 # -- the server --------------------------------------------------------------------------------------
 
 
-class _Patient(H11Protocol):
-    """HTTP that closes a connection over which no request comes."""
-
-    def connection_made(self, transport: Any) -> None:
-        """Begin to wait for the first request."""
-        super().connection_made(transport)
-        self.loop.call_later(FIRST_SECONDS, self._close_if_silent)
-
-    def _close_if_silent(self) -> None:
-        begun: object = self.cycle
-        if begun is None and not self.transport.is_closing():
-            self.transport.close()
-
-
 def serve(
     tables: Sequence[Path | str] = (),
     *,
@@ -377,7 +368,10 @@ def serve(
         If a table does not exist.
     """
     if not tables and game is None:
-        raise UsageError("there is nothing to serve: name a table, or a shape and a goal")
+        raise UsageError(
+            "there is nothing to serve: type `tilebase serve 3x3 256` to solve a game first, `tilebase serve "
+            "3x3-256/` for a table, or `tilebase serve tables/` for all tables in the subfolders of a folder"
+        )
     if not 1 <= rate <= 1e9:
         raise UsageError(f"the rate is {rate:g} probes a second, but must be from 1 to 1,000,000,000")
     with closing(Collection(tables)) as collection, closing(_listen(host, port)) as listener:
@@ -430,18 +424,22 @@ class _Server(uvicorn.Server):
         self._ready()
 
 
+def make_config(app: App) -> uvicorn.Config:
+    """How uvicorn runs the application."""
+    return uvicorn.Config(
+        app, http=PatientProtocol, ws="none", lifespan="off", log_level="critical", access_log=False,
+        server_header=False, limit_concurrency=MOST_CONNECTIONS + 1, timeout_keep_alive=10,
+        timeout_graceful_shutdown=3, h11_max_incomplete_event_size=1 << 16,
+    )  # fmt: skip
+
+
 def _run(
     collection: Collection, listener: socket.socket, host: str, rate: float, ready: Callable[[], object]
 ) -> None:
     hosts = {"localhost", "127.0.0.1", "::1", host} if is_loopback(host) else None
-    config = uvicorn.Config(
-        make_app(collection, rate=rate, hosts=None if hosts is None else sorted(hosts)),
-        http=_Patient, ws="none", lifespan="off", log_level="critical", access_log=False, server_header=False,
-        limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=10, timeout_graceful_shutdown=3,
-        h11_max_incomplete_event_size=1 << 16,
-    )  # fmt: skip
+    app = make_app(collection, rate=rate, hosts=None if hosts is None else sorted(hosts))
     try:
-        _Server(config, ready).run(sockets=[listener])
+        _Server(make_config(app), ready).run(sockets=[listener])
     except KeyboardInterrupt:
         return  # this is how a server is stopped
 
@@ -460,6 +458,8 @@ def _listen(host: str, port: int) -> socket.socket:
     """A socket that listens.  Raises `UsageError`."""
     if not 0 <= port <= 65535:
         raise UsageError(f"the port is {port}, but must be from 0 to 65535")
+    if port in UNSAFE_PORTS:
+        raise UsageError(f"browsers refuse to open the port {port}, which is another service's: use {PORT}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         # The protocol is named, since asyncio turns Nagle's algorithm off only for sockets that name TCP.

@@ -1,7 +1,8 @@
 """What a server serves: tables, winning sets and certificates by name, and games that it solves first.
 
-Only what was named at the start can be reached.  A table may be removed, replaced or extended while it is
-served: before each request its manifest is looked at, and opened again if it is another.
+Only what was named at the start can be reached, and what is in a folder that was named.  A table may be
+removed, replaced or extended while it is served: before each request its manifest is looked at, and opened
+again if it is another.  A table that comes into a folder of tables is served from then on.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from tilebase.tables.winning import WinningSet, open_solved
 MOST_OPEN = 8
 """Most tables that are kept open.  Each keeps up to 256 MiB of decoded boards and values."""
 MOST_SERVED = 1000
-"""Most tables that are served."""
+"""Most tables that are served.  Those that come later into a folder are left out beyond this number."""
 
 Opened: TypeAlias = Table | WinningSet | Certificate
 State: TypeAlias = Literal["ready", "solving", "failed"]
@@ -86,22 +87,40 @@ class Collection:
     """
 
     def __init__(self, locations: Sequence[Path | str]) -> None:
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, Entry] = {}  # replaced, and never changed: other threads read it
+        self._folders: list[Path] = []
         self._open = Recent(MOST_OPEN)
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._solver: threading.Thread | None = None
-        for name, location in _named(locations):
-            if len(self.entries) == MOST_SERVED:
-                raise UsageError(f"more than {MOST_SERVED:,} tables cannot be served: name fewer of them")
-            entry = Entry(_free(name, self.entries), location)
-            self.entries[entry.name] = entry
-            try:
-                self.open(entry.name)
-            except MissingLayerError:
-                raise
-            except TilebaseError as error:
-                entry.state, entry.problem = "failed", str(error)
+        for location in map(str, locations):
+            if _is_folder_of_tables(location):
+                self._folders.append(Path(location))
+            for name, found in _named(location):
+                if len(self.entries) == MOST_SERVED:
+                    raise UsageError(f"more than {MOST_SERVED:,} tables cannot be served: name fewer of them")
+                self._add(name, found)
+
+    def _add(self, name: str, location: str) -> None:
+        """Serve what is at a location.  Raises `MissingLayerError` if it does not exist."""
+        entry = Entry(_free(name, self.entries), location)
+        self.entries = {**self.entries, entry.name: entry}
+        try:
+            self.open(entry.name)
+        except MissingLayerError:
+            raise
+        except TilebaseError as error:
+            entry.state, entry.problem = "failed", str(error)
+
+    def refresh(self) -> None:
+        """Serve also the tables that have come into the folders of tables since they were last read."""
+        with self._lock:
+            known = {entry.location for entry in self.entries.values()}
+            for folder in self._folders:
+                for name, location in _tables_of(folder):
+                    if location not in known and len(self.entries) < MOST_SERVED:
+                        with suppress(MissingLayerError):  # it was removed again
+                            self._add(name, location)
 
     def __repr__(self) -> str:
         return f"<Collection of {', '.join(self.entries)}>"
@@ -174,7 +193,7 @@ class Collection:
         `run` is called with a function that takes its progress; it returns the folder of the table.
         """
         entry = Entry(_free(name, self.entries), "", "solving", game=game)
-        self.entries[entry.name] = entry
+        self.entries = {**self.entries, entry.name: entry}
         self._solver = threading.Thread(target=self._solve, args=(entry, run), daemon=True)
         self._solver.start()
         return entry
@@ -212,16 +231,23 @@ class Collection:
         self._open.clear()
 
 
-def _named(locations: Sequence[Path | str]) -> Iterator[tuple[str, str]]:
-    """Names and locations; a folder of tables gives those in its subfolders."""
-    for location in map(str, locations):
-        path = Path(location)
-        if "://" not in location and path.is_dir() and holds_tables(path):
-            for subfolder in table_folders(path):
-                yield subfolder.relative_to(path).as_posix().replace("/", "-"), str(subfolder)
-        else:
-            name = location.rstrip("/").rpartition("/")[2] or "table"
-            yield (path.resolve().name if name in (".", "..") else name), location
+def _is_folder_of_tables(location: str) -> bool:
+    return "://" not in location and Path(location).is_dir() and holds_tables(Path(location))
+
+
+def _named(location: str) -> Iterator[tuple[str, str]]:
+    """Names and locations of what is at a location; a folder of tables gives those in its subfolders."""
+    if _is_folder_of_tables(location):
+        yield from _tables_of(Path(location))
+        return
+    name = location.rstrip("/").rpartition("/")[2] or "table"
+    yield (Path(location).resolve().name if name in (".", "..") else name), location
+
+
+def _tables_of(folder: Path) -> Iterator[tuple[str, str]]:
+    """Names and locations of the tables in the subfolders of a folder."""
+    for subfolder in table_folders(folder):
+        yield subfolder.relative_to(folder).as_posix().replace("/", "-"), str(subfolder)
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:

@@ -16,19 +16,21 @@ from tilebase.game.board import Board
 from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import exponent_of, split_cells
-from tilebase.objectives.objective import Objective
+from tilebase.game.refusals import refused_slides
 from tilebase.objectives.values import Found, Unit, loss_text, sort_key, value_document
 from tilebase.questions.review import find_loss
 from tilebase.runtime.progress import Progress, describe
 from tilebase.tables.answers import Answer
 from tilebase.tables.certificates import Certificate, CertifiedSlide
-from tilebase.tables.large_tiles import read_tiles
+from tilebase.tables.large_tiles import Reading, read_tiles
 from tilebase.tables.layers import layer_sizes, layer_values
 from tilebase.tables.playing import ENDED, LOST, WON, end_after, play_game, random_position, spawn
 from tilebase.tables.probe import Table
-from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any
+from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any, refusals_of
 from tilebase.tables.winning import WinningAnswer, WinningSet
 from tilebase.web.collection import Entry, Opened, kind_of
+from tilebase.web.rules import describe_rules, goal_cells
+from tilebase.web.surroundings import surroundings_to_dot
 
 Document = dict[str, Any]
 PLAY = "play"
@@ -36,7 +38,7 @@ PLAY = "play"
 MOST_TEXT = 1000
 """Most characters of a board."""
 DRAWN = 400
-"""Most states of a game whose diagram is drawn in the page."""
+"""Most states of a game that is drawn whole; of larger ones, the surroundings of a board are."""
 WINNING = "won"
 """The label of the only objective of a winning set or a certificate."""
 
@@ -69,7 +71,9 @@ def game_document(name: str, opened: Opened) -> Document:
         "kind": kind_of(opened),
         "state": "ready",
         "game": title_of(game),
-        "rules": str(game),
+        "rules": describe_rules(game),
+        "named": title_of(game) != str(game),
+        "goal_cells": [{"cell": cell, "tile": tile} for cell, tile in goal_cells(game).items()],
         "identity": game.identity,
         "plain": _is_plain(game),
         "shape": list(game.shape),
@@ -252,7 +256,7 @@ def _ask(
 ) -> Answer | RealAnswer | WinningAnswer:
     if isinstance(opened, WinningSet):
         return opened.probe(_own(board))
-    return probe_any(opened, board.text if isinstance(board, RealBoard) else board, label)
+    return probe_any(opened, board, label)
 
 
 def _own(board: Board | RealBoard) -> Board:
@@ -271,8 +275,22 @@ def _plain(name: str, board: Board | RealBoard, state: str, problem: str | None)
         state = state if slides else LOST
     return {
         "table": name, **board_document(board), "state": state, "meaning": "", "value": None, "best": [],
-        "slides": slides, "large_tiles": None, "orientation": None, "notes": [], "problem": problem,
+        "slides": slides, "refused": _refused(board, state), "goal_cells": _goals(board), "large_tiles": None,
+        "orientation": None, "notes": [], "problem": problem,
     }  # fmt: skip
+
+
+def _refused(board: Board | RealBoard, state: str) -> dict[str, str]:
+    """Why slides are not allowed, by direction; empty after a win, and of a real board that is not known."""
+    return refused_slides(board.game, board.cells) if isinstance(board, Board) and state != WON else {}
+
+
+def _goals(board: Board | RealBoard, reading: Reading | None = None) -> list[int]:
+    """The cells of a board on which the goal wins, if it does not win on all."""
+    cells = list(goal_cells(board.game))
+    if isinstance(board, Board):
+        return cells
+    return [] if reading is None else sorted(reading.orientation.sources[cell] for cell in cells)
 
 
 def _answered(
@@ -291,6 +309,8 @@ def _answered(
         "value": value_document(answer.value, unit),
         "best": list(answer.best),
         "slides": slides,
+        "refused": refusals_of(answer),
+        "goal_cells": _goals(board, None if real is None else real.reading),
         "large_tiles": None if real is None else list(real.large_tiles),
         "orientation": None if real is None else real.reading.orientation.name,
         "notes": [] if real is None else list(real.notes),
@@ -356,6 +376,8 @@ def _certified(name: str, certificate: Certificate, board: Board) -> Document:
         "value": _verdict(certificate.forced if known else None),
         "best": proved,
         "slides": [_certified_slide(certificate, one) for one in slides],
+        "refused": _refused(board, state),
+        "goal_cells": _goals(board),
         "large_tiles": None,
         "orientation": None,
         "notes": [],
@@ -492,17 +514,40 @@ def layer(opened: Opened, total: int, label: str | None) -> Document:
     return layer_values(_table(opened), total, label).as_dict()
 
 
-def diagram(opened: Opened, label: str | None) -> Document:
-    """The Markov decision process of a small game as a graph in the language DOT."""
-    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+def diagram(name: str, opened: Opened, text: str | None, label: str | None) -> Document:
+    """A graph in the language DOT: the whole of a small game, or else the surroundings of a board.
 
-    game = opened.game
-    if isinstance(opened, Table):
-        objective: Objective = opened.objective(label)
-        if objective.meaning.spawns != "mean":
-            raise UsageError(f"a diagram has mean values: choose another objective than {objective.label}")
-    found = decision_diagram(game, max_states=DRAWN)
-    return {"dot": diagram_to_dot(found), "states": len(found.values)}
+    The whole is the Markov decision process.  The surroundings are the slides of a board (without one: of a
+    start) and the states that spawns make of them, with the values that the table knows.  In the whole,
+    ``boards[node]`` is the board of a node; in the surroundings, boards are links.
+    """
+    if isinstance(opened, Table) and _is_drawn_whole(opened, label):
+        return _whole(opened.game, opened.objective(label).discount)
+    board = start(opened, 1, None, "start", label, adversary=False)["board"] if text is None else text
+    centre = position(name, opened, board, label)
+    after = {
+        slide["direction"]: [] if slide["ends"] else spawns(name, opened, slide["board"], label)["spawns"]
+        for slide in centre["slides"]
+    }
+    dot = surroundings_to_dot(opened.game.shape, centre, after)
+    return {"dot": dot, "boards": {}, "whole": False, "board": centre["board"]}
+
+
+def _is_drawn_whole(table: Table, label: str | None) -> bool:
+    """Whether the values are probabilities to win, and all states that a game can meet are few and stored."""
+    objective = table.objective(label)
+    stored = table.manifest.space == "reachable" and table.manifest.thinned is None
+    live = table.manifest.counts.get("live")
+    return objective.is_win and objective.is_mean and stored and live is not None and live <= DRAWN
+
+
+def _whole(game: Game, discount: Fraction) -> Document:
+    from tilebase.small.diagrams import decision_diagram, diagram_to_dot
+    from tilebase.small.graphs import state_name
+
+    found = decision_diagram(game, discount=discount, max_states=DRAWN)
+    boards = {state_name(game, cells): game.format(cells) for cells in found.values}
+    return {"dot": diagram_to_dot(found), "boards": boards, "whole": True, "board": None}
 
 
 def certificate(opened: Opened, board: str | None, after: str | None) -> Document:

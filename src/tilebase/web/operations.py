@@ -160,6 +160,7 @@ def _check_member(name: str, value: Any, schema: Schema) -> None:
 
 
 def _tables(collection: Collection, _: Arguments) -> documents.Document:
+    collection.refresh()
     tables = [documents.served(collection.look(name)) for name in list(collection.entries)]
     return {"version": version(), "tables": tables}
 
@@ -221,7 +222,8 @@ def _layer(collection: Collection, given: Arguments) -> documents.Document:
 
 
 def _diagram(collection: Collection, given: Arguments) -> documents.Document:
-    return documents.diagram(collection.open(given["table"]), given["objective"])
+    opened = collection.open(given["table"])
+    return documents.diagram(given["table"], opened, given["board"], given["objective"])
 
 
 def _certificate(collection: Collection, given: Arguments) -> documents.Document:
@@ -300,8 +302,13 @@ OPERATIONS: tuple[Operation, ...] = (
         cost=lambda _: 500,
     ),
     Operation(
-        "GET", "/api/graph", "A small game as a graph, in the language DOT.", _diagram, schemas.DIAGRAM,
-        (TABLE, OBJECTIVE), cost=lambda _: 500,
+        "GET", "/api/graph", "A small game, or the surroundings of a board, as a graph in the language DOT.",
+        _diagram, schemas.DIAGRAM,
+        (
+            TABLE, OBJECTIVE,
+            Parameter("board", "whose surroundings are drawn, unless the game is small; left out: a start"),
+        ),
+        cost=lambda _: 500,
     ),
     Operation(
         "GET", "/api/certificate", "What a certificate says of a state, or which spawns follow a slide.",

@@ -117,6 +117,8 @@ COMPONENTS: dict[str, Schema] = {
             "value": nullable(component("Value")),
             "best": array(DIRECTION),
             "slides": array(component("Slide")),
+            "refused": {"type": "object", "additionalProperties": TEXT},
+            "goal_cells": array(WHOLE),
             "large_tiles": nullable(array(WHOLE)),
             "orientation": nullable(TEXT),
             "notes": array(TEXT),
@@ -191,4 +193,11 @@ LAYER = record(
         "by_largest": array(record({"tile": WHOLE, "positions": WHOLE, "mean": NUMBER})),
     }
 )
-DIAGRAM = record({"dot": TEXT, "states": WHOLE})
+DIAGRAM = record(
+    {
+        "dot": TEXT,
+        "boards": {"type": "object", "additionalProperties": TEXT},
+        "whole": TRUE,
+        "board": nullable(TEXT),
+    }
+)

@@ -27,7 +27,7 @@ const viewsOf = (kind) => VIEWS_OF[kind] || VIEWS_OF.table;
 
 // -- tables -------------------------------------------------------------------------------------
 
-/** The list of tables; it is asked for again each second while one is being solved. */
+/** The list of tables; it is asked for again each second while one is being solved, and when the page is seen again. */
 function useTables() {
   const found = useGet("tables");
   const solving = found.data?.tables.some((table) => table.state === "solving");
@@ -36,6 +36,11 @@ function useTables() {
     const timer = setTimeout(found.again, 1000);
     return () => clearTimeout(timer);
   }, [found.data, solving]);
+  useEffect(() => {
+    const seen = () => document.visibilityState === "visible" && found.again();
+    document.addEventListener("visibilitychange", seen);
+    return () => document.removeEventListener("visibilitychange", seen);
+  }, [found.again]);
   return found;
 }
 
@@ -111,13 +116,15 @@ function useView(view) {
 
 /** The heading.  A game with many rules is named by its formation, or by the first rules; all can be opened. */
 function Title({ view, info }) {
-  const { game, rules, formation } = info;
+  const { game, rules, formation, named } = info;
   const [name, first] = game.split(", ");
-  const short = game.length < 60 ? game : `${name}, ${formation ? "with large tiles" : `${first}, …`}`;
-  if (rules === short) return html`<h1>${view} <span>${short}</span></h1>`;
+  const whole = game.length < 60;
+  const short = whole ? game : `${name}, ${formation ? "with large tiles" : `${first}, …`}`;
+  if (whole && !named) return html`<h1>${view} <span>${short}</span></h1>`;
+  const goal = Math.min(...info.goal_cells.map(({ tile }) => tile));
   return html`<div>
     <h1>${view} <span>${short}</span></h1>
-    <details class="rules"><summary>All rules</summary><p>${rules}</p></details>
+    <details class="rules"><summary>${info.goal_cells.length ? `${goal} wins on a dashed cell. All rules` : "All rules"}</summary><ul>${rules.map((rule) => html`<li>${rule}</li>`)}</ul></details>
   </div>`;
 }
 

@@ -41,6 +41,9 @@ const Wall = () => html`<svg viewBox="0 0 100 100" aria-hidden="true">
   <path d="M0 33h100M0 67h100M50 0v33m0 34v33M25 33v34m50-34v34" />
 </svg>`;
 
+/** A mark on a cell on which the goal wins, drawn over its tile. */
+const Goal = ({ cell, sizes }) => html`<div class="goal" style=${box(sizes, sizes.left(cell), sizes.top(cell))}></div>`;
+
 function Tile({ token, sizes, ghost }) {
   const fill = fillOf(token.word);
   const move = `translate(${(100 * sizes.left(token.cell)).toFixed(2)}%,${(100 * sizes.top(token.cell)).toFixed(2)}%)`;
@@ -54,13 +57,13 @@ function Tile({ token, sizes, ghost }) {
 
 /** The rows of a plane as a table for screen readers, whose cells can be buttons. */
 function Plane({ plane, props, sizes }) {
-  const { cells, shape, onCell, clickable, hint, label } = props;
-  const name = sizes.planes > 1 ? `${label}, plane ${plane + 1}` : label;
+  const { cells, shape, onCell, clickable, hint, label, goals = [] } = props;
+  const title = sizes.planes > 1 ? `${label}, plane ${plane + 1}` : label;
   const rows = Array.from({ length: sizes.rows }, (_, row) => row);
   const cellAt = (row, column) => (plane * sizes.rows + row) * sizes.columns + column;
   const left = plane * (sizes.planeWidth + PLANE_GAP);
   return html`<div class="plane" style=${box(sizes, left, 0, sizes.planeWidth, sizes.height)}></div>
-    <div class="cells" role="table" aria-label=${name}>
+    <div class="cells" role="table" aria-label=${title}>
       ${rows.map(
         (row) => html`<div role="row">
           ${Array.from({ length: sizes.columns }, (_, column) => {
@@ -68,13 +71,14 @@ function Plane({ plane, props, sizes }) {
             const word = cells[cell];
             const at = box(sizes, sizes.left(cell), sizes.top(cell));
             const press = onCell && clickable(cell);
+            const name = `${cellWord(word)}${goals.includes(cell) ? ", goal cell" : ""}`;
             return html`<div role="cell" class=${word === "#" ? "cell wall" : "cell"} style=${at}>
               ${press
                 ? html`<button type="button" data-cell=${cell} onClick=${(event) => onCell(cell, event)} onContextMenu=${(event) => onCell(cell, event)}>
-                    <span class="hidden">${placeWord(cell, shape)}: ${cellWord(word)}${hint?.(cell) ? `, ${hint(cell)}` : ""}</span>
+                    <span class="hidden">${placeWord(cell, shape)}: ${name}${hint?.(cell) ? `, ${hint(cell)}` : ""}</span>
                     <span class="hint" aria-hidden="true">${hint?.(cell)}</span>
                   </button>`
-                : html`<span class="hidden">${cellWord(word)}</span>`}
+                : html`<span class="hidden">${name}</span>`}
               ${word === "#" && html`<${Wall} />`}
             </div>`;
           })}
@@ -91,11 +95,12 @@ function swipeOf(x, y, directions) {
 }
 
 /**
- * The large board.  props: shape, cells, tokens, ghosts, label; onSlide(direction) and directions for swipes;
- * onCell(cell, event) with clickable(cell) for cells that are buttons, and hint(cell), a text on them.
+ * The large board.  props: shape, cells, tokens, ghosts, label; `goals`, the cells on which the goal wins if it does
+ * not win on all; onSlide(direction) and directions for swipes; onCell(cell, event) with clickable(cell) for cells
+ * that are buttons, and hint(cell), a text on them.
  */
 export function Board(props) {
-  const { shape, cells, tokens, ghosts = [], onSlide, directions = [] } = props;
+  const { shape, cells, tokens, ghosts = [], goals = [], onSlide, directions = [] } = props;
   const sizes = layout(shape);
   const from = useRef(null);
   const planes = Array.from({ length: sizes.planes }, (_, plane) => plane);
@@ -117,6 +122,7 @@ export function Board(props) {
     <div class="tiles" aria-hidden="true">
       ${ghosts.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} ghost=${true} />`)}
       ${tokens.map((token) => html`<${Tile} key=${token.id} token=${token} sizes=${sizes} />`)}
+      ${goals.map((cell) => html`<${Goal} key=${`goal ${cell}`} cell=${cell} sizes=${sizes} />`)}
     </div>
   </div>`;
 }

@@ -59,7 +59,7 @@ function State({ info, route, go, digits, position, stale }) {
   });
   return html`<div class="play">
     <div class="stage">
-      <${StillBoard} cells=${position.cells} shape=${info.shape} label="Board, the player to move" />
+      <${StillBoard} cells=${position.cells} shape=${info.shape} goals=${position.goal_cells} label="Board, the player to move" />
       <div class="bar-of-buttons">
         <${Button} icon="play" onClick=${() => go({ view: "play", board: position.board })}>Play from here<//>
         <${CopyLink} />
@@ -69,6 +69,7 @@ function State({ info, route, go, digits, position, stale }) {
       <section class="card">
         ${position.value ? html`<${Headline} answer=${position} digits=${digits} stale=${stale} />` : html`<h2>${ENDS[position.state] || "No value is known."}</h2>`}
         <${Facts} items=${[["Sum", count(position.sum)], ["Largest tile", count(position.largest)], ["Slides", position.slides.length]]} />
+        <${Refused} refused=${position.refused} />
         <${Notes} answer=${position} />
       </section>
       ${position.slides.length > 0 && html`<h2>After each slide</h2>`}
@@ -86,6 +87,13 @@ function State({ info, route, go, digits, position, stale }) {
   </div>`;
 }
 
+/** The slides that would move tiles, but that the game does not allow. */
+function Refused({ refused }) {
+  const found = Object.entries(refused).filter(([, why]) => why !== "moves nothing");
+  if (!found.length) return null;
+  return html`<p class="quiet">${found.map(([direction, why]) => `${capital(direction)} ${why}.`).join(" ")}</p>`;
+}
+
 function After({ info, route, go, objective, digits, position, slide }) {
   const { data, problem, again } = useGet(slide.ends ? null : "spawns", { table: info.name, board: slide.board, objective });
   const open = (spawn) => go({
@@ -97,7 +105,7 @@ function After({ info, route, go, objective, digits, position, slide }) {
   });
   return html`<div class="play">
     <div class="stage">
-      <${StillBoard} cells=${slide.cells} shape=${info.shape} label=${`Board after the slide ${slide.direction}`} />
+      <${StillBoard} cells=${slide.cells} shape=${info.shape} goals=${position.goal_cells} label=${`Board after the slide ${slide.direction}`} />
       <div class="bar-of-buttons">
         <${Button} icon="undo" onClick=${() => go({ board: boardText(position.cells, info.shape), slide: "", path: route.path.slice(0, -1) })}>Before the slide<//>
         <${CopyLink} />

@@ -63,47 +63,49 @@ function span(values, unit) {
   return unit === "probability" ? [Math.max(0, first), Math.min(1, last)] : [first, last];
 }
 
-/** A path through the known values; it is interrupted where one is not known. */
-function pathOf(values, x, y) {
-  let pen = "M";
-  return values
-    .map((value, index) => {
-      if (value === null) {
-        pen = "M";
-        return "";
-      }
-      const step = `${pen}${x(index).toFixed(1)} ${y(value).toFixed(1)}`;
-      pen = "L";
-      return step;
-    })
+/** A path of separate lines; those with an end that is not known are left out. */
+const linesOf = (lines) =>
+  lines
+    .filter((line) => line.every(([, y]) => y !== null))
+    .map((line) => `M${line.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`)
     .join("");
-}
 
 /**
- * Values over a game.  `marks` are indices of large drops, `current` the index of the position shown;
+ * Values over a game.  `values[i]` is the value before slide i, and `afters[i]` that after it, before the spawn:
+ * what slides lost and what spawns changed are lines of different colours.  Where only one of the two is known, the values
+ * before the slides are joined.  `marks` are indices of slides, `current` is the index of the position shown;
  * `onPick(index)` goes to a position.
  */
-export function LineChart({ values, marks = [], current, onPick, unit, label }) {
+export function LineChart({ values, afters, marks = [], current, onPick, unit, label }) {
   const [ref, width] = useWidth();
-  const [low, high] = span(values, unit);
+  const [low, high] = span([...values, ...afters], unit);
   const last = values.length - 1;
   const ticks = [low, (low + high) / 2, high];
   const texts = tickTexts(ticks, unit);
   const begin = spaceFor(texts);
   const x = (index) => begin + (last < 1 ? 0 : (index / last) * (width - begin - PAD.right));
-  const y = (value) => PAD.top + (1 - (value - low) / (high - low)) * plotHeight;
+  const y = (value) => (value === null ? null : PAD.top + (1 - (value - low) / (high - low)) * plotHeight);
   const pick = onPick && ((event) => onPick(within(Math.round(partAt(event, begin) * last), values.length)));
-  const path = pathOf(values, x, y);
+  const before = (index) => [x(index), y(values[index])];
+  const after = (index) => [x(index + 0.5), y(afters[index] ?? null)];
+  const steps = values.slice(0, -1).map((_, index) => index);
+  const known = (index) => (afters[index] ?? null) !== null;
+  const lost = (index) => known(index) && values[index] !== null && afters[index] < values[index];
+  const line = (index) => [before(index), after(index)];
+  const losses = linesOf(steps.filter(lost).map(line));
+  const others = linesOf(steps.filter((index) => !lost(index)).map(line));
+  const spawns = linesOf(steps.map((index) => [known(index) ? after(index) : before(index), before(index + 1)]));
   const shown = values[current] ?? null;
   return html`<div ref=${ref}>
-    <${Frame} kind="lines" label=${label} width=${width} ticks=${ticks} texts=${texts} y=${y} left="0" right=${several(last, "move")} onClick=${pick}>
-      ${path && html`<path class="line" d=${path} />`}
-      ${marks.filter((index) => (values[index] ?? null) !== null).map(
-        (index) => html`<path class="mark" d=${`M${x(index)} ${y(values[index]) - 6}l6 6-6 6-6-6z`} />`,
-      )}
+    <${Frame} kind="lines" label=${label} width=${width} ticks=${ticks} texts=${texts} y=${y} left="1" right=${several(last, "move")} onClick=${pick}>
+      ${spawns && html`<path class="line spawns" d=${spawns} />`}
+      ${others && html`<path class="line kept" d=${others} />`}
+      ${losses && html`<path class="line slid" d=${losses} />`}
+      ${marks.filter(known).map((index) => html`<path class="mark" d=${`M${after(index)[0]} ${after(index)[1] - 6}l6 6-6 6-6-6z`} />`)}
       ${current !== undefined && html`<line class="now" x1=${x(current)} x2=${x(current)} y1=${PAD.top} y2=${HIGH - PAD.bottom} />`}
       ${shown !== null && html`<circle class="now" cx=${x(current)} cy=${y(shown)} r="5" />`}
     <//>
+    <p class="legend"><span class="slid">Lost by slides: skill</span><span class="spawns">Changed by spawns: luck</span></p>
   </div>`;
 }
 

@@ -28,7 +28,7 @@ function dropsOf(entries, values, fall) {
     if (!made || before === null) return;
     const slide = made.loss || 0;
     const spawn = fall || after === null ? 0 : Math.max(0, before - slide - after);
-    if (slide + spawn > LEAST) drops.push({ index: index + 1, slide, spawn, direction: entry.slide, total: slide + spawn });
+    if (slide + spawn > LEAST) drops.push({ index, slide, spawn, direction: entry.slide, total: slide + spawn });
   });
   drops.sort((one, other) => other.total - one.total);
   return drops.slice(0, MOST_DROPS).filter((drop) => drop.total >= LEAST_PART * drops[0].total);
@@ -44,13 +44,14 @@ function causes({ slide, spawn, direction }, unit) {
 export function Course({ game, unit }) {
   const { entries, at } = game;
   const values = entries.map((entry) => valueOf(entry, unit));
+  const afters = entries.map((entry) => numberOf(Game.made(entry)?.value));
   const drops = dropsOf(entries, values, unit === "score" || unit === "slides");
   const label = `Value over ${several(entries.length - 1, "move")}: from ${short(values[0], unit)} to ${short(values[values.length - 1], unit)}.`;
   return html`<section class="card course" aria-labelledby="course">
     <h2 id="course">Course of the game</h2>
     ${entries.length < 2
       ? html`<p class="quiet">After some moves you see here how the value changed, and where the game was won or lost.</p>`
-      : html`<${LineChart} values=${values} marks=${drops.map((drop) => drop.index)} current=${at} onPick=${(index) => game.goto(index)} unit=${unit} label=${label} />
+      : html`<${LineChart} values=${values} afters=${afters} marks=${drops.map((drop) => drop.index)} current=${at} onPick=${(index) => game.goto(index)} unit=${unit} label=${label} />
         <label class="field wide"><span>Move</span>
           <input type="range" min="0" max=${entries.length - 1} value=${at} onInput=${(event) => game.goto(+event.target.value)} onClick=${letGo} />
         </label>
@@ -58,8 +59,8 @@ export function Course({ game, unit }) {
         html`<h3>Largest drops</h3>
           <ol class="drops">
             ${drops.map(
-              (drop) => html`<li><button type="button" onClick=${() => game.goto(drop.index - 1)}>
-                <b>−${lossText(drop.total, unit)}</b><span>${capital(`move ${drop.index}`)}: ${causes(drop, unit)}</span>
+              (drop) => html`<li><button type="button" onClick=${() => game.goto(drop.index)}>
+                <b>−${lossText(drop.total, unit)}</b><span>${capital(`move ${drop.index + 1}`)}: ${causes(drop, unit)}</span>
               </button></li>`,
             )}
           </ol>`}`}

@@ -1,4 +1,5 @@
-// The game as a diagram: states, slides with their values, probabilities.  Graphviz draws it in the browser.
+// A diagram that Graphviz draws in the browser: the whole of a small game with states, slides, values and
+// probabilities; of a larger one, the surroundings of a board: its slides, the spawns after each, and their values.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { useGet } from "./api.js";
@@ -11,22 +12,36 @@ async function draw(dot) {
   return (await instance()).renderSVGElement(dot);
 }
 
-/** Make the states of a diagram lead to their boards: their names are `s` and the packed key. */
-function link(svg, onBoard) {
+/** Make the boards of a diagram lead elsewhere: nodes by `boards[name]`, and links to `#` and a board. */
+function link(svg, boards, onBoard) {
   for (const node of svg.querySelectorAll("g.node")) {
-    const key = /^s([0-9a-f]+)$/.exec(node.querySelector("title")?.textContent || "");
-    if (!key) continue;
+    const board = boards[node.querySelector("title")?.textContent];
+    if (!board) continue;
     node.classList.add("state");
-    node.addEventListener("click", () => onBoard(`0x${key[1]}`));
+    node.addEventListener("click", () => onBoard(board));
+  }
+  for (const anchor of svg.querySelectorAll("a")) {
+    const board = decodeURIComponent(anchor.getAttribute("xlink:href").slice(1));
+    anchor.classList.add("state");
+    anchor.addEventListener("click", (event) => {
+      event.preventDefault();
+      onBoard(board);
+    });
   }
 }
 
-export function Diagram({ info, go, objective }) {
-  const { data, problem, again } = useGet("graph", { table: info.name, objective });
+const ABOUT = {
+  whole: "Thick lines are best slides. Click a board to browse it.",
+  part: "The slides of a board, and the spawns after each. Thick lines are best slides. Click a board to see its surroundings.",
+};
+
+export function Diagram({ info, route, go, objective }) {
+  const { data, problem, again } = useGet("graph", { table: info.name, objective, board: route.board });
   const [size, setSize] = useState(null);
   const [zoom, setZoom] = useState(1);
   const [broken, setBroken] = useState(null);
   const place = useRef();
+  const boards = Object.keys(data?.boards || {}).length;
   useEffect(() => {
     if (!data || !place.current) return undefined;
     let current = true;
@@ -34,8 +49,9 @@ export function Diagram({ info, go, objective }) {
       if (!current) return;
       const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
       svg.setAttribute("role", "img");
-      svg.setAttribute("aria-label", `Diagram of ${info.game} with ${several(data.states, "state")}. Browse gives the same numbers as text.`);
-      link(svg, (board) => go({ view: "browse", board }));
+      const what = data.whole ? `${info.game} with ${several(boards, "state")}` : `the surroundings of ${data.board}`;
+      svg.setAttribute("aria-label", `Diagram of ${what}. Browse gives the same numbers as text.`);
+      link(svg, data.boards, (board) => go(data.whole ? { view: "browse", board } : { board }));
       place.current.replaceChildren(svg);
       setSize({ width: width * (4 / 3), height: height * (4 / 3) });
     };
@@ -50,6 +66,9 @@ export function Diagram({ info, go, objective }) {
     svg.setAttribute("width", size.width * zoom);
     svg.setAttribute("height", size.height * zoom);
   }, [size, zoom]);
+  if (problem && route.board) {
+    return html`<${Notice} again=${again}>${problem}<//><p><${Button} onClick=${() => go({ board: "" })}>Begin with a start<//></p>`;
+  }
   if (problem || broken) return html`<${Notice} again=${broken ? null : again}>${problem || broken}<//>`;
   if (!data) return html`<p class="wait">Loading …</p>`;
   const fit = () => size && setZoom(Math.min(1, place.current.clientWidth / size.width));
@@ -58,9 +77,10 @@ export function Diagram({ info, go, objective }) {
       <${Button} label="Smaller" onClick=${() => setZoom(zoom / 1.4)}>−<//>
       <${Button} label="Larger" onClick=${() => setZoom(zoom * 1.4)}>+<//>
       <${Button} onClick=${fit}>Whole width<//>
-      <p class="quiet">Thick lines are best slides. Click a board to browse it.</p>
+      ${!data.whole && html`<${Button} onClick=${() => go({ view: "browse", board: data.board })}>Browse this board<//>`}
     </div>
-    ${!size && html`<p class="wait">Drawing ${several(data.states, "state")} …</p>`}
+    <p class="quiet">${data.whole ? ABOUT.whole : ABOUT.part}</p>
+    ${!size && html`<p class="wait">Drawing …</p>`}
     <div class="scroll paper" ref=${place} tabindex="0" role="region" aria-label="Diagram"></div>
   </div>`;
 }

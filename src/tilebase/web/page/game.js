@@ -7,6 +7,7 @@ import {
 } from "./rules.js";
 
 const BATCH = 500; // positions asked for at a time
+const MOST_GAMES = 20; // games that undo leads back to
 const UNKNOWN = "unknown"; // the end of a record whose last slide has no spawn, until the server tells
 
 /** A seed that a person can type. */
@@ -22,6 +23,8 @@ export class Game {
     this.mode = "random";
     this.seed = newSeed();
     this.entries = [];
+    this.earlier = []; // games before this one: undo at its start leads back to the last of them
+    this.later = []; // games that undo left: redo at the end leads on to the last of them
     this.turn = 0; // counts the games that were begun
     this.clear();
   }
@@ -65,12 +68,17 @@ export class Game {
     return entry.answer && entry.answer.state !== "play" ? entry.answer.state : "";
   }
 
+  /** The cells on which the goal wins, if it does not win on all. */
+  get goals() {
+    return this.shown?.goal_cells || [];
+  }
+
   get canUndo() {
-    return this.after !== null || this.at > 0;
+    return this.after !== null || this.at > 0 || this.earlier.length > 0;
   }
 
   get canRedo() {
-    return this.at < this.entries.length - 1;
+    return this.at < this.entries.length - 1 || this.later.length > 0;
   }
 
   // -- positions ------------------------------------------------------------------------------
@@ -79,9 +87,7 @@ export class Game {
   async begin(board, seed = this.seed) {
     const turn = ++this.turn;
     const answer = await get("probe", { table: this.table, board, objective: this.objective });
-    if (turn !== this.turn) return;
-    this.seed = seed;
-    this.put([entryOf(answer.cells, answer)]);
+    if (turn === this.turn) this.fresh([entryOf(answer.cells, answer)], 0, seed);
   }
 
   get table() {
@@ -95,14 +101,34 @@ export class Game {
     if (turn === this.turn) await this.begin(found.board, seed);
   }
 
-  put(entries, at = 0) {
+  put({ entries, at, seed }) {
     this.turn += 1;
     this.clear();
-    this.entries = entries;
-    this.at = at;
+    Object.assign(this, { entries, at, seed });
     this.tokens = tokensOf(this.entry.cells);
     this.shown = this.entry.answer;
     this.notify();
+  }
+
+  /** This game as it stands, to come back to. */
+  get kept() {
+    const { entries, at, seed } = this;
+    return { entries, at, seed };
+  }
+
+  /** Begin another game; undo at its start leads back to this one. */
+  fresh(entries, at, seed) {
+    const before = this.entries.length ? [...this.later.reverse(), this.kept] : [];
+    this.earlier = [...this.earlier, ...before].slice(-MOST_GAMES);
+    this.later = [];
+    this.put({ entries, at, seed });
+  }
+
+  /** Go to the last game of one list, and put this one on the other. */
+  change(from, to) {
+    to.push(this.kept);
+    this.put(from.pop());
+    this.askAll();
   }
 
   goto(at) {
@@ -119,13 +145,18 @@ export class Game {
   }
 
   undo() {
-    if (!this.after) return this.goto(this.at - 1);
-    this.entry.slide = null; // the slide whose spawn was not made yet
-    return this.goto(this.at);
+    if (this.after) {
+      this.entry.slide = null; // the slide whose spawn was not made yet
+      return this.goto(this.at);
+    }
+    if (this.at === 0 && this.earlier.length) return this.change(this.earlier, this.later);
+    return this.goto(this.at - 1);
   }
 
   redo() {
-    this.goto(this.at + 1);
+    const ended = this.at === this.entries.length - 1 && !this.after;
+    if (ended && this.later.length) return this.change(this.later, this.earlier);
+    return this.goto(this.at + 1);
   }
 
   /** Draw a board: tokens that are on it already stay what they are. */
@@ -314,7 +345,7 @@ export class Game {
   choose(objective) {
     if (objective === this.objective) return;
     this.objective = objective;
-    for (const entry of this.entries) entry.answer = null;
+    for (const { entries } of [this, ...this.earlier, ...this.later]) for (const entry of entries) entry.answer = null;
     this.askAll();
     this.notify();
   }
@@ -336,7 +367,7 @@ export class Game {
   /** Load a record; throws an `Error` with a sentence if it does not fit. */
   load(record, at = null) {
     const entries = entriesOf(record, this.info, this.merges());
-    this.put(entries, at === null ? entries.length - 1 : Math.min(at, entries.length - 1));
+    this.fresh(entries, at === null ? entries.length - 1 : Math.min(at, entries.length - 1), this.seed);
     this.askAll();
   }
 }

@@ -6,9 +6,9 @@ import { Button } from "./parts.js";
 const KEYS = [
   ["Arrow keys, or WASD", "slide"],
   ["F and B, or Page Up and Page Down", "slide to the front or the back of a box"],
-  ["Z or U", "undo"],
+  ["Z or U", "undo; at the start of a game, back to the game before"],
   ["Y", "redo"],
-  ["N", "new game"],
+  ["N", "new game; Z brings the last one back"],
   ["Space", "start or stop the autoplay"],
   ["2 and 4", "the tile to put, if you choose the spawns"],
   ["Arrow keys, then Enter", "choose a cell, if you set up a board or choose the spawns"],

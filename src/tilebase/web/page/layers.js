@@ -55,9 +55,17 @@ function Layer({ info, sum, objective, unit }) {
     ${data.by_largest.length > 0 &&
     html`<section class="card" aria-labelledby="largest">
       <h2 id="largest">By the largest tile</h2>
+      <${OffGoal} info=${info} rows=${data.by_largest} />
       <${Table} heads=${["Tile", "Positions", "Mean value"]} rows=${data.by_largest.map((one) => [count(one.tile), count(one.positions), short(one.mean, unit === "yes-no" ? "probability" : unit)])} />
     </section>`}
   </div>`;
+}
+
+/** Why positions that hold the goal tile are not won: it does not stand on a goal cell. */
+function OffGoal({ info, rows }) {
+  const goal = Math.min(...info.goal_cells.map(({ tile }) => tile));
+  if (!rows.some(({ tile }) => tile >= goal)) return null;
+  return html`<p class="quiet">The tile ${goal} wins only on a goal cell, which boards show dashed. In these positions it stands elsewhere.</p>`;
 }
 
 const Table = ({ heads, rows }) => html`<table>

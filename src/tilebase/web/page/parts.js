@@ -117,7 +117,7 @@ function Slide({ direction, slide, answer, digits, unit, onSlide, chosen, hideVa
       <${Icon} name=${direction} />
       <span class="name">${capital(direction)}${chosen && html` <em>your slide</em>`}</span>
       <span class="number">${slide && !hideValues ? (slide.value ? valueText(slide.value, digits) : slide.ends || "–") : ""}</span>
-      <span class="loss">${best ? html`<${Icon} name="check" /><b>best</b>` : loss}${!allowed && "not allowed"}</span>
+      <span class="loss">${best ? html`<${Icon} name="check" /><b>best</b>` : loss}${!allowed && (answer.refused?.[direction] || "not allowed")}</span>
       ${bar && html`<i class="bar" style=${`width:${bar}`}></i>`}
     </button>
   </li>`;

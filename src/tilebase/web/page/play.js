@@ -33,7 +33,7 @@ export function bestOf(answer) {
 export function GameBoard({ game, tile, onSlide, hints }) {
   const { cells, info } = game;
   const choosing = game.waits && game.mode === "chosen";
-  return html`<${Board} shape=${info.shape} cells=${cells} tokens=${game.tokens} ghosts=${game.ghosts} label="Board"
+  return html`<${Board} shape=${info.shape} cells=${cells} tokens=${game.tokens} ghosts=${game.ghosts} goals=${game.goals} label="Board"
     directions=${info.directions} onSlide=${onSlide} clickable=${emptyOnly(cells)} hint=${choosing ? hints : undefined}
     onCell=${choosing ? (cell) => game.spawn({ cell, tile }) : null} />`;
 }

@@ -1,28 +1,50 @@
 // Reviewing a written game: which slides lost how much.
 
-import { html, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { post } from "./api.js";
 import { StillBoard } from "./board.js";
 import { LineChart } from "./chart.js";
 import { Button, Facts, Icon, Notice, Toggle, useKeys } from "./parts.js";
 import { wordsOf } from "./rules.js";
 import { recall, remember } from "./store.js";
-import { capital, count, either, lossText, numberOf, percent, several, short, valueText } from "./text.js";
+import { capital, changeText, count, either, lossText, numberOf, percent, several, short, valueText } from "./text.js";
 
 const MOST_ROWS = 3000;
 
-export function Review({ info, go, objective, unit, digits, setDigits }) {
-  const [text, setText] = useState(() => recall(`review.${info.name}`, "", "sessionStorage"));
-  const [state, setState] = useState({ review: null, problem: null, busy: false });
-  const review = async (game) => {
-    setState({ review: null, problem: null, busy: true });
-    remember(`review.${info.name}`, game.length < 100000 ? game : "", "sessionStorage");
-    try {
-      setState({ review: await post("review", { table: info.name, game, objective: objective || null }), problem: null, busy: false });
-    } catch (error) {
-      setState({ review: null, problem: error.message, busy: false });
-    }
+/** What this tab reviewed last, {game, at}: it is shown again after another view or a reload. */
+function useKept(name) {
+  const [kept, setKept] = useState(() => recall(name, { game: "", at: null }, "sessionStorage"));
+  const keep = (next) => {
+    remember(name, next, "sessionStorage");
+    setKept(next);
   };
+  return [kept, keep];
+}
+
+export function Review({ info, go, objective, unit, digits, setDigits }) {
+  const [kept, keep] = useKept(`review.${info.name}`);
+  const [text, setText] = useState(kept.game);
+  const [state, setState] = useState({ review: null, problem: null, busy: false });
+  const turn = useRef(0);
+  const ask = async (game) => {
+    const mine = ++turn.current;
+    setState({ review: null, problem: null, busy: true });
+    const answer = await post("review", { table: info.name, game, objective: objective || null }).then(
+      (review) => ({ review, problem: null }),
+      (error) => ({ review: null, problem: error.message }),
+    );
+    if (mine === turn.current) setState({ ...answer, busy: false });
+  };
+  const review = (game) => {
+    keep({ game, at: null });
+    ask(game);
+  };
+  useEffect(() => {
+    if (kept.game) ask(kept.game);
+    return () => {
+      turn.current += 1;
+    };
+  }, [objective]);
   const submit = (event) => {
     event.preventDefault();
     review(text);
@@ -54,15 +76,26 @@ export function Review({ info, go, objective, unit, digits, setDigits }) {
     </form>
     ${state.problem && html`<${Notice}>${state.problem}<//>`}
     ${state.busy && html`<p class="wait">Reviewing …</p>`}
-    ${state.review && html`<${Result} review=${state.review} info=${info} unit=${unit} go=${go} digits=${digits} setDigits=${setDigits} objective=${objective} />`}
+    ${state.review && html`<${Result} review=${state.review} info=${info} unit=${unit} go=${go} digits=${digits} setDigits=${setDigits} first=${kept.at} keep=${(at) => keep({ ...kept, at })} />`}
   </div>`;
 }
 
-function Result({ review, info, unit, go, digits, setDigits }) {
-  const [at, setAt] = useState(review.drops.length ? review.drops[0] - 1 : 0);
+/** What the spawn after each slide changed; null where it is not known, or where values are no probabilities. */
+const lucksOf = (values, afters, unit) =>
+  values.map((_, index) => {
+    const [after, next] = [afters[index], values[index + 1] ?? null];
+    return unit !== "probability" || after === null || next === null ? null : next - after;
+  });
+
+function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
+  const { moves, drops } = review;
+  const at = Math.min(first ?? (drops.length ? drops[0] - 1 : 0), moves.length - 1);
+  const setAt = keep;
   const [only, setOnly] = useState(false);
-  const { moves } = review;
   const values = moves.map((move) => numberOf(move.value));
+  const afters = moves.map((move) => numberOf(move.slide_value));
+  const lucks = lucksOf(values, afters, unit);
+  const luck = lucks.reduce((sum, one) => sum + (one || 0), 0);
   const move = moves[at];
   const step = (by) => setAt(Math.max(0, Math.min(moves.length - 1, at + by)));
   useKeys((key) => {
@@ -80,7 +113,7 @@ function Result({ review, info, unit, go, digits, setDigits }) {
         <${Button} icon="right" label="Next position" disabled=${at === moves.length - 1} onClick=${() => step(1)} />
         <${Button} icon="play" onClick=${() => go({ view: "play", board: move.board })}>Play from here<//>
       </div>
-      <${Move} move=${move} digits=${digits} unit=${unit} />
+      <${Move} move=${move} luck=${lucks[at]} digits=${digits} unit=${unit} />
     </div>
     <div class="side">
       <section class="card" aria-label="Summary">
@@ -89,10 +122,11 @@ function Result({ review, info, unit, go, digits, setDigits }) {
           ["Best slides", review.agreement === null ? "–" : `${percent(review.agreement)}, ${count(review.agreed)} of ${count(review.reviewed)}`],
           ["Mean loss", lossText(review.mean_loss, unit)],
           ["Total loss", lossText(review.total_loss, unit)],
+          unit === "probability" && ["Luck of the spawns", changeText(luck, unit)],
           ["Longest run without a mistake", count(review.longest_run)],
           review.unknown > 0 && ["Not in the table", count(review.unknown)],
         ]} />
-        <${LineChart} values=${values} marks=${review.drops.map((number) => number - 1)} current=${at} onPick=${setAt} unit=${unit} label=${label} />
+        <${LineChart} values=${values} afters=${afters} marks=${review.drops.map((number) => number - 1)} current=${at} onPick=${setAt} unit=${unit} label=${label} />
         ${review.drops.length > 0 &&
         html`<h3>Largest losses</h3>
           <ol class="drops">${review.drops.slice(0, 5).map((number) => html`<${Drop} move=${moves[number - 1]} unit=${unit} onPick=${() => setAt(number - 1)} />`)}</ol>`}
@@ -102,7 +136,8 @@ function Result({ review, info, unit, go, digits, setDigits }) {
       <div class="titles"><h2 id="moves">Moves</h2>
         <div class="bar-of-buttons"><${Toggle} checked=${only} onChange=${setOnly}>Only losses<//><${Toggle} checked=${digits} onChange=${setDigits}>All digits<//></div>
       </div>
-      <${Moves} moves=${moves} at=${at} setAt=${setAt} only=${only} digits=${digits} unit=${unit} />
+      <p class="quiet">The value is that before the slide.${unit === "probability" ? " The loss is what the slide lost, luck is what the spawn after it changed." : ""}</p>
+      <${Moves} moves=${moves} lucks=${lucks} at=${at} setAt=${setAt} only=${only} digits=${digits} unit=${unit} />
     </section>
   </div>`;
 }
@@ -113,29 +148,31 @@ function Drop({ move, unit, onPick }) {
   </button></li>`;
 }
 
-function Move({ move, digits, unit }) {
+function Move({ move, luck, digits, unit }) {
   const lost = move.slide && move.loss !== null && !move.best.includes(move.slide);
   const words = !move.slide
     ? "The last position."
     : `${capital(move.slide)}${lost ? ` lost ${lossText(move.loss, unit)}. Best was ${either(move.best)}.` : move.best.length ? ", a best slide." : "."}`;
-  return html`<div class="notice" role="status"><p><b>Move ${move.number}.</b> ${words} Value ${valueText(move.value, digits)}.${move.problem ? ` ${capital(move.problem)}` : ""}</p></div>`;
+  const spawned = luck === null ? "" : ` The spawn changed it by ${changeText(luck, unit)}.`;
+  return html`<div class="notice" role="status"><p><b>Move ${move.number}.</b> Value ${valueText(move.value, digits)}. ${words}${spawned}${move.problem ? ` ${capital(move.problem)}` : ""}</p></div>`;
 }
 
-function Moves({ moves, at, setAt, only, digits, unit }) {
-  const ref = useRef();
+function Moves({ moves, lucks, at, setAt, only, digits, unit }) {
   const rows = moves.filter((move) => !only || (move.slide && move.best.length && !move.best.includes(move.slide)));
-  return html`<div class="scroll moves" ref=${ref} tabindex="0" role="region" aria-label="Moves of the game">
+  const lucky = unit === "probability";
+  return html`<div class="scroll moves${digits ? " digits" : ""}" tabindex="0" role="region" aria-label="Moves of the game">
     <table>
-      <thead><tr><th scope="col">Move</th><th scope="col">Slide</th><th scope="col" class="right">Loss</th><th scope="col">Best</th><th scope="col" class="right">Value</th></tr></thead>
+      <thead><tr><th scope="col">Move</th><th scope="col" class="right">Value</th><th scope="col">Slide</th><th scope="col" class="right">Loss</th>${lucky && html`<th scope="col" class="right">Luck</th>`}</tr></thead>
       <tbody>
         ${rows.slice(0, MOST_ROWS).map((move) => {
           const best = move.best.includes(move.slide);
           return html`<tr key=${move.number} aria-current=${move.number === at + 1 ? "true" : undefined} onClick=${() => setAt(move.number - 1)}>
             <td><button type="button" class="link" onClick=${() => setAt(move.number - 1)}>${move.number}</button></td>
-            <td>${move.slide || "–"}${best && html` <${Icon} name="check" /><span class="hidden"> best</span>`}</td>
-            <td class="right">${move.loss > 0 && !best ? html`<span class="loss-text">−${lossText(move.loss, unit)}</span>` : ""}</td>
-            <td>${move.problem ? "not in the table" : best ? "" : either(move.best)}</td>
             <td class="right">${valueText(move.value, digits)}</td>
+            <td>${move.slide || "–"}${best && html` <${Icon} name="check" /><span class="hidden"> best</span>`}
+              ${!best && html` <span class="better">${move.problem ? "not in the table" : move.slide ? `best ${either(move.best)}` : ""}</span>`}</td>
+            <td class="right">${move.loss > 0 && !best ? html`<span class="loss-text">−${lossText(move.loss, unit)}</span>` : ""}</td>
+            ${lucky && html`<td class="right">${lucks[move.number - 1] === null ? "" : changeText(lucks[move.number - 1], unit)}</td>`}
           </tr>`;
         })}
       </tbody>

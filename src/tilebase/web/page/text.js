@@ -53,6 +53,13 @@ export function lossText(number, unit) {
   return size < FINE ? power(size) : percents(size, size);
 }
 
+/** A change with its sign, as people read it. */
+export function changeText(number, unit) {
+  if (number === null || number === undefined) return "–";
+  const size = lossText(number, unit);
+  return size === "0" ? size : `${number < 0 ? "−" : "+"}${size}`;
+}
+
 /** Numbers at the side of a chart: with so many digits that they differ. */
 export function tickTexts(ticks, unit) {
   const size = Math.abs(ticks[ticks.length - 1] - ticks[0]);

@@ -92,20 +92,29 @@ function Mistakes({ judged, shape, onTry }) {
   </section>`;
 }
 
+/** The verdict on the last slide, and the run of best ones: beside the board, so that a phone shows it, too. */
+function Verdict({ game, sums, unit }) {
+  const before = game.entries[game.at - 1];
+  const made = Game.made(before);
+  const words = made && (verdict(before, made, unit) || "The table has no values here.");
+  return html`<div class="verdict" aria-label="Verdict" role="group">
+    <p class=${made ? (made.best ? "good" : "loss-text") : "quiet"}>${words || "Which slide is best?"}</p>
+    <p class="run">Run <b>${count(sums.run)}</b></p>
+  </div>`;
+}
+
 /** The last slide: the values of all that were possible, and what it lost. */
 function Feedback({ game, digits, unit }) {
   const before = game.entries[game.at - 1];
   const made = Game.made(before);
   if (!made) {
     return html`<section class="card" aria-label="Last slide">
-      <h2>Which slide is best?</h2>
       <p class="quiet">Slide first. Then you see here what each slide was worth, and what yours lost.</p>
       <${Notes} answer=${game.answer} />
     </section>`;
   }
-  const words = verdict(before, made, unit);
   return html`<section class="card" aria-label="Last slide">
-    <h2 class=${made.best ? "good" : "loss-text"}>${words || "The table has no values here."}</h2>
+    <h2>What the slides were worth</h2>
     <div class="before"><${MiniBoard} cells=${before.cells} shape=${game.info.shape} />
       <p>${before.answer.meaning}: <b>${valueText(before.answer.value, digits)}</b></p></div>
     <${Slides} info=${game.info} answer=${before.answer} digits=${digits} unit=${unit} chosen=${made.direction} />
@@ -127,6 +136,10 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   if (!game.cells) {
     return html`<${Status} game=${{ problem: game.problem, again: () => begin(game, ""), info }} />${!game.problem && html`<p class="wait">Loading …</p>`}`;
   }
+  const again = async ({ board }) => {
+    await game.attempt(() => game.begin(board));
+    document.querySelector(".stage").scrollIntoView({ block: "start" }); // the list of mistakes is far below it
+  };
   const sums = summary(judged);
   const last = verdict(game.entries[game.at - 1], Game.made(game.entries[game.at - 1]), unit);
   const directions = game.answer?.slides.map((slide) => slide.direction);
@@ -134,6 +147,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
   return html`<div class="play">
     <div class="stage">
       <${GameBoard} game=${game} onSlide=${(direction) => game.slide(direction)} />
+      <${Verdict} game=${game} sums=${sums} unit=${unit} />
       <${Status} game=${game} />
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(
@@ -146,7 +160,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
           ["Slides", count(judged.length)],
           ["Mean loss", lossText(sums.mean, unit)],
           ["Total loss", lossText(judged.length ? sums.total : null, unit)],
-          ["Run without a mistake", `${sums.run}, longest ${sums.longest}`],
+          ["Longest run", count(sums.longest)],
         ]} />
         <div class="bar-of-buttons">
           <${Button} icon="new" onClick=${fresh}>New game<//>
@@ -158,7 +172,7 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
       <${Feedback} game=${game} digits=${digits} unit=${unit} />
       <${Starts} game=${game} info=${info} />
     </div>
-    <${Mistakes} judged=${judged} shape=${info.shape} onTry=${(one) => game.attempt(() => game.begin(one.board))} />
+    <${Mistakes} judged=${judged} shape=${info.shape} onTry=${again} />
     <${Live}>${game.answer || game.end ? spoken(game, last) : ""}<//>
   </div>`;
 }

@@ -61,6 +61,13 @@ export class Rules {
     });
   }
 
+  /** Why a slide is not allowed. */
+  refusal({ tokens, cells }, direction) {
+    const { tokens: after, moved } = slideTokens(tokens, this.lines[direction]);
+    if (!moved) return "moves nothing";
+    return this.#stands(cellsOf(after, cells)) ? "makes a tile that the game does not allow" : "breaks the formation";
+  }
+
   #goalSum(cells) {
     return this.goalSum !== null && this.sum(cells) >= this.goalSum;
   }

@@ -132,11 +132,11 @@ function useTheme() {
 }
 
 /** The slides as buttons, the best one marked. */
-function Slides({ directions, slides, best, onSlide }) {
+function Slides({ directions, slides, best, refusal, onSlide }) {
   const allowed = new Set(slides.map((slide) => slide.direction));
   return html`<ul class="slides" aria-label="Slides">
     ${directions.map((direction) => {
-      const is = direction === best ? "best" : allowed.has(direction) ? "" : "not allowed";
+      const is = direction === best ? "best" : allowed.has(direction) ? "" : refusal(direction);
       return html`<li key=${direction}>
         <button type="button" class=${`slide ${is === "best" ? "best" : ""}`} aria-disabled=${!allowed.has(direction)} onClick=${() => onSlide(direction)}>
           <${Icon} name=${direction} />
@@ -272,7 +272,7 @@ function Player({ policy }) {
     <div class="side">
       <section class="card" aria-label="Best slide">
         <div class="advice"><${Advice} header=${header} advice=${advice} percent=${percent} end=${now.end} stopped=${stopped} again=${() => setTurn(turn + 1)} /></div>
-        <${Slides} directions=${directions} slides=${game.slides} best=${advice.found?.direction} onSlide=${slide} />
+        <${Slides} directions=${directions} slides=${game.slides} best=${advice.found?.direction} refusal=${(direction) => (now.end ? "" : rules.current.refusal(now, direction))} onSlide=${slide} />
         <p class="quiet">Move ${count(game.at)}, sum ${count(rules.current.sum(now.cells))}</p>
       </section>
       <${Setup} rules=${rules.current} cells=${now.cells} onBegin=${byHand(game.begin)} />

@@ -1,0 +1,110 @@
+"""The rules of a game in sentences, and the cells on which its goal wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from tilebase.game.game import Game
+from tilebase.game.notation import count_of, tile_text
+from tilebase.tables.large_tiles import LargeTiles
+
+
+def goal_cells(game: Game) -> dict[int, int]:
+    """``tiles[cell]``: the least tile that wins on this cell, if the goal wins only on some cells.
+
+    >>> goal_cells(Game("2x3", 64, pattern="32,*,*/*,*,*"))
+    {0: 32}
+    >>> goal_cells(Game("2x3", 64)), goal_cells(Game("2x3", 64, pattern="32,16,*/*,*,*"))
+    ({}, {})
+    """
+    tiles: dict[int, int] = {}
+    for pattern in game.patterns:
+        named = [(cell, 1 << e) for cell, e in enumerate(pattern) if e is not None]
+        if len(named) != 1:
+            return {}  # boards win by several tiles at once
+        cell, tile = named[0]
+        tiles[cell] = min(tile, tiles.get(cell, tile))
+    return tiles
+
+
+def describe_rules(game: Game) -> list[str]:
+    """The rules in sentences, for people.
+
+    >>> describe_rules(Game("2x3", 64, four="1/5", start="empty"))
+    ['The board is 2x3.', 'The tile 64 wins.', 'Play begins with one tile.', 'One of 5 new tiles is a 4.']
+    """
+    return [*_board(game), *_goal(game), *_large_tiles(game), *_play(game)]
+
+
+def _board(game: Game) -> Iterator[str]:
+    yield f"The board is {game.shape_text}."
+    if game.walls:
+        yield f"There are walls on {_places(game, sorted(game.walls))}."
+    if game.limits:
+        yield f"No tile may be larger than these: {game.limits_text}."
+    if game.largest is not None:
+        yield f"No tile may be larger than {game.largest}."
+
+
+def _goal(game: Game) -> Iterator[str]:
+    cells = goal_cells(game)
+    if game.goal is not None:
+        yield f"The tile {game.goal} wins."
+    for tile in sorted(set(cells.values())):
+        places = _places(game, [cell for cell in cells if cells[cell] == tile], "or")
+        yield f"The tile {tile} wins on {places}."
+    if game.patterns and not cells:
+        yield f"A board wins that matches {' or '.join(str(game.pattern).split('|'))}; * is any cell."
+    if game.goal_sum is not None:
+        yield f"Tiles whose sum is {game.goal_sum} or more win."
+    if not game.can_win:
+        yield "There is no goal."
+
+
+def _large_tiles(game: Game) -> Iterator[str]:
+    if not game.unmergeable:
+        return
+    count = len(game.unmergeable)
+    if game.fixed:
+        yield f"{count_of(count, 'large tile')}, written x, never move."
+        return
+    yield (
+        f"{count_of(count, 'large tile')}, written x, slide and never merge: "
+        f"each stands for a tile that is {tile_text(LargeTiles(game).least)} or more."
+    )
+    if game.masks:
+        masks = " or ".join(game.masks_text.split("|"))
+        yield f"After each slide, large tiles stand on every x of {masks}."
+
+
+def _play(game: Game) -> Iterator[str]:
+    if game.start_afters and game.start != "empty":
+        boards = " or ".join(game.format(cells) for cells in game.start_afters)
+        yield f"Play begins with a new tile on {boards}."
+    elif game.start_board is not None:
+        yield f"Play begins on {game.format(game.start_board)}."
+    else:
+        yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
+    if game.four != Fraction(1, 10):
+        yield _fours(game.four)
+    if game.horizon is not None:
+        yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
+
+
+def _fours(four: Fraction) -> str:
+    if four in (0, 1):
+        return f"Every new tile is a {4 if four else 2}."
+    share = "One" if four.numerator == 1 else f"{four.numerator:,}"
+    return f"{share} of {four.denominator:,} new tiles {'is' if four.numerator == 1 else 'are'} a 4."
+
+
+def _places(game: Game, cells: Iterable[int], last: str = "and") -> str:
+    """Cells in words: ``row 1, column 2 and row 3, column 1``."""
+    rows, columns = game.shape[-2:]
+    words = [
+        (f"plane {cell // (rows * columns) + 1}, " if len(game.shape) > 2 else "")
+        + f"row {cell // columns % rows + 1}, column {cell % columns + 1}"
+        for cell in cells
+    ]
+    return f" {last} ".join(words)
