@@ -241,9 +241,26 @@ def test_symmetry_loses_nothing(game: Game, lookahead: bool) -> None:
             assert {canonical(game, board) for board in boards} == canonical_boards
             if symmetric_start:
                 assert boards == {image for board in canonical_boards for image in images(game, board)}
-    if symmetric_start:
-        expected = sum(len(layer.states) for layer in raw.values())
-        assert count(game, lookahead=lookahead).total("raw_states") == expected
+    counted, name = (
+        count(game, lookahead=lookahead),
+        "raw_states" if symmetric_start else "raw_states_of_images",
+    )
+    every = {board for layer in raw.values() for board in layer.states}
+    if not symmetric_start:  # the other images of the start reach the images of these boards
+        every = {image for board in every for image in images(game, board)}
+    assert counted.totals[name] == sum(row[name] for row in counted.rows()) == len(every)
+    assert CountResult.from_dict(counted.as_dict()).as_dict() == counted.as_dict()
+
+
+def test_raw_counts_of_a_start_that_a_symmetry_changes_say_so() -> None:
+    """Rows of 2,0/0,4 counted 8 boards for the start alone, of which one occurs."""
+    game = Game("2x2", 16, start="2,0/0,4")
+    counted = count(game)
+    occurring = sum(len(layer.states) for layer in reachable(game, symmetric=False).values())
+    first = next(iter(counted.rows()))
+    assert "raw_states" not in first | counted.totals
+    assert (first["states"], first["raw_states_of_images"]) == (1, 4)
+    assert occurring < counted.totals["raw_states_of_images"]
 
 
 @pytest.mark.parametrize("game", SMALL_GAMES, ids=str)

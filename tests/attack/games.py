@@ -14,6 +14,7 @@ from attack.rules import MEASURES, Rules
 from attack.rules import Board as Cells
 from tilebase import bound, check_pattern, count, force
 from tilebase.check import check_certificate
+from tilebase.counting.counts import shown_names
 from tilebase.errors import UsageError
 from tilebase.game.board import Board
 from tilebase.small import oracle
@@ -86,7 +87,8 @@ def compare_counts(case: Case, name: str, result: Any, wanted: Any, lines: str) 
     found = {(row["sum"], row["max"] if row["max"] > 1 else 0): row for row in result.rows(by=("sum", "max"))}
     for column in COUNTS:
         ours = {key: row[column] for key, row in wanted.items() if row[column]}
-        theirs = {key: row[column] for key, row in found.items() if row[column]}
+        shown = shown_names(result.game)[column]
+        theirs = {key: row[shown] for key, row in found.items() if row[shown]}
         if ours != theirs:
             key = min(key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key))
             one = f"of (sum, largest tile) {key} {theirs.get(key, 0)}, by the rules {ours.get(key, 0)}"

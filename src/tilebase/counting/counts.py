@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from tilebase.errors import CorruptError
 from tilebase.game.game import Game
+from tilebase.game.symmetry import start_symmetries, symmetries
 
 IntArray = npt.NDArray[np.int64]
 
@@ -25,6 +26,19 @@ FIELDS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "r
 
 STORED = ("states", "live", "winning", "afterstates", "raw_states", "raw_live")
 """The quantities that are stored; losing states are computed as states minus live states."""
+
+OF_IMAGES = "_of_images"
+"""What is added to the names of raw counts if some symmetry changes the start."""
+
+
+def shown_names(game: Game) -> dict[str, str]:
+    """By field, the name under which it is shown: raw counts of a start that is not symmetric say so.
+
+    >>> shown_names(Game("2x2", 32, start="2,0/0,4"))["raw_live"]
+    'raw_live_of_images'
+    """
+    changes = len(start_symmetries(game)) < len(symmetries(game))
+    return {field: field + OF_IMAGES * (changes and field.startswith("raw_")) for field in FIELDS}
 
 
 @dataclass(frozen=True)
@@ -48,8 +62,9 @@ class CountResult:
     afterstates:
         Boards after a slide, goal not reached; with an empty start, the empty board too.
     raw_states, raw_live:
-        The same without symmetry: every state weighted with its orbit size.  If the start
-        itself is not symmetric, these count what is reachable from all its images.
+        The same without symmetry: every state weighted with its orbit size.  If a symmetry changes the
+        start, these count what is reachable from the start or one of its images, and are shown under
+        names that say so (`shown_names`).  How many of these states the start itself reaches is not counted.
     complete:
         False if counting stopped at ``up_to`` before the last layer.
     """
@@ -80,8 +95,8 @@ class CountResult:
 
     @property
     def totals(self) -> dict[str, int]:
-        """All of `FIELDS`, summed."""
-        return {field: self.total(field) for field in FIELDS}
+        """All of `FIELDS`, summed, by the names under which they are shown."""
+        return {name: self.total(field) for field, name in shown_names(self.game).items()}
 
     def rows(self, by: tuple[str, ...] = ("sum",)) -> Iterator[dict[str, int]]:
         """One dictionary per row of the table, which is grouped by ``sum``, ``max``, both or neither.
@@ -91,13 +106,16 @@ class CountResult:
         """
         axes = {"sum": 0, "max": 1}
         dropped = tuple(axis for name, axis in axes.items() if name not in by)
-        tables = {field: np.sum(getattr(self, field), axis=dropped, keepdims=True) for field in FIELDS}
+        tables = {
+            name: np.sum(getattr(self, field), axis=dropped, keepdims=True)
+            for field, name in shown_names(self.game).items()
+        }
         counted = sum(np.abs(table) for table in tables.values())
         for layer, exponent in np.argwhere(counted):
             row = {"sum": int(self.sums[layer])} if "sum" in by else {}
             if "max" in by:
                 row["max"] = 2 ** int(exponent) if exponent else 0
-            yield row | {field: int(table[layer, exponent]) for field, table in tables.items()}
+            yield row | {name: int(table[layer, exponent]) for name, table in tables.items()}
 
     def as_dict(self) -> dict[str, Any]:
         """The result as plain JSON values: game, totals and the table by sum and largest tile."""
@@ -157,8 +175,8 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
     if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.max_code:
         raise ValueError(f"no board of {game} has the sum {sums[0] if sums[0] < 0 else sums[-1]}")
     layers = {total: layer for layer, total in enumerate(sums)}
-    arrays = {name: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for name in STORED}
-    cells = set()
+    arrays = {field: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for field in STORED}
+    cells, names = set(), shown_names(game)
     for row in rows:
         tile = index(row["max"])  # files of older versions have 1 for a board without tiles
         cell = layers[row["sum"]], max(tile.bit_length() - 1, 0)
@@ -173,6 +191,6 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
                 f"the largest tile {tile} in sum {row['sum']} must be a tile of the game, and listed once"
             )
         cells.add(cell)
-        for name in STORED:
-            arrays[name][cell] = index(row[name])
+        for field in STORED:
+            arrays[field][cell] = index(row[names[field]])
     return np.array(sums, dtype=np.int64), arrays

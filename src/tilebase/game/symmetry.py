@@ -25,9 +25,13 @@ def symmetries(game: Game) -> tuple[Cells, ...]:
 
 
 def start_symmetries(game: Game) -> tuple[Cells, ...]:
-    """The symmetries that leave the set of start boards unchanged; all symmetries if there is none."""
+    """The symmetries that leave the set of start boards unchanged.
+
+    An unmergeable tile that may move, and stands on one cell before the first spawn, can change it.
+    """
     start = game.start_board
-    starts = set(game.start_afters if start is None else (start,))
+    before = game.start_afters or (game.empty_board,)  # on which the first tiles are spawned
+    starts = set(before if start is None else (start,))
     return tuple(
         p for p in symmetries(game) if {tuple(board[source] for source in p) for board in starts} == starts
     )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.counting.counts import FIELDS, CountResult
+from tilebase.counting.counts import FIELDS, CountResult, shown_names
 from tilebase.errors import MissingExtraError, UsageError
 from tilebase.files.format import LEVEL
 from tilebase.runtime.storage import atomic_file, check_writable
@@ -117,7 +117,7 @@ def bands(result: CountResult, field: str = "states") -> Bands:
     table: npt.NDArray[np.int64] = getattr(result, field)
     layers, exponents = np.flatnonzero(table.any(axis=1)), np.flatnonzero(table.any(axis=0))
     if not len(layers):
-        raise UsageError(f"no {NAMES[field]} were counted in {result.game}: there is nothing to draw")
+        raise UsageError(f"no {_name(result, field)} were counted in {result.game}: there is nothing to draw")
     held = result.sums[layers]
     step = reduce(math.gcd, np.diff(held).tolist(), 0) or 2
     sums = np.arange(held[0], held[-1] + 1, step, dtype=np.int64)
@@ -172,7 +172,7 @@ def plot_counts(result: CountResult, path: Path | str, *, kind: str = "auto", fi
     with _picture(path, 9.6, 5.2) as figure:
         axes = figure.add_subplot()
         {"stacked": _stack, "lines": _lines}[kind](axes, drawn)
-        axes.set_ylabel(f"{NAMES[field]} per sum")
+        axes.set_ylabel(f"{_name(result, field)} per sum")
         _sum_axis(axes)
         _legend(axes, drawn)
         _head(axes, _title(result, drawn, field), _game_lines(result))
@@ -247,10 +247,16 @@ def _legend(axes: Axes, drawn: Bands) -> None:
     )
 
 
+def _name(result: CountResult, field: str) -> str:
+    """The name of a field in a picture; raw counts of a start that is not symmetric say what they count."""
+    images = shown_names(result.game)[field] != field
+    return NAMES[field] + " from all images of the start" * images
+
+
 def _title(result: CountResult, drawn: Bands, field: str) -> str:
     goal = "continued" if result.game.goal is None else f"to {result.game.goal}"
     end = "" if result.complete else f" up to sum {result.sums[-1]:,}"
-    return f"{result.game.shape_text} {goal}: {int(drawn.total.sum()):,} {NAMES[field]}{end}"
+    return f"{result.game.shape_text} {goal}: {int(drawn.total.sum()):,} {_name(result, field)}{end}"
 
 
 def _game_lines(result: CountResult) -> str:
