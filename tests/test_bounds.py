@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
+import weakref
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,8 +15,10 @@ import pytest
 import cached_oracle as oracle
 from tilebase import prove, solve
 from tilebase.cli import main
+from tilebase.dense.executors.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Machine, estimate, rows
+from tilebase.dense.tables import DenseLayer
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -453,11 +457,48 @@ def test_what_cannot_be_searched():
 # -- the index on the command line -----------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("objective", "row"),
+    [("guaranteed", "Boolean"), ("lower:uint16", "uint16, float16"), ("win", "uint64, float64")],
+)
+def test_layers_in_memory_are_those_of_a_pass(objective, row, capsys, monkeypatch):
+    """The most bytes that layers of values have at the same time, while they are made."""
+    game = Game("2x3", 32, start="empty")
+    now, most = 0, 0
+
+    def counted(layer, nbytes):
+        nonlocal now, most
+        now += nbytes
+        most = max(most, now)
+
+        def forget():
+            nonlocal now
+            now -= nbytes
+
+        weakref.finalize(layer, forget)
+
+    for kind in (DenseLayer, BitLayer):
+        begin = kind.__init__
+
+        def made(self, *arguments, begin=begin, **options):
+            begin(self, *arguments, **options)
+            words = isinstance(self, BitLayer)
+            counted(self, 8 * self.map.size if words else self.map.size * self.values.itemsize)
+
+        monkeypatch.setattr(kind, "__init__", made)
+    solve(game, objective, space="all", threads=1)
+    assert main(["index", "2x3", "32", "-f", "json"]) == 0
+    said = json.loads(capsys.readouterr().out)["memory"][row]
+    assert 0 < most <= said <= 1.5 * most
+
+
 def test_the_index_command(capsys):
     assert main(["index", "4x4", "256"]) == 0
     out = capsys.readouterr().out
     assert "1,353,817,378,016" in out
     assert "281,474,976,710,656" in out
+    assert re.search(r"layers in memory, Boolean +677 GB", out)  # an eighth of bytes, and gaps behind rows
+    assert re.search(r"layers in memory, uint16, float16 +10\.8 TB", out)
     assert main(["index", "2x2", "32", "--layers", "-f", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "sum,boards,game,command,version"

@@ -17,9 +17,15 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.game.formations import title_of
+from tilebase.objectives.objective import Objective
 
-TYPES = {"bit": 0.125, "uint16, float16": 2, "uint32, float32": 4, "uint64, float64": 8}
-"""Bytes per value, by type; a Boolean value takes one byte in memory."""
+TYPES = {
+    "Boolean": Objective("guaranteed"),
+    "uint16, float16": Objective("lower", "uint16"),
+    "uint32, float32": Objective("lower", "uint32"),
+    "uint64, float64": Objective("lower", "uint64"),
+}
+"""An objective with values of each type."""
 
 index = App(name="index")
 
@@ -38,18 +44,19 @@ def sizes(
 ) -> int:
     """Print how many boards lie within the limits, by sum, and the memory that layers of them take.
 
-    A run has three layers in memory, and the one it makes; tables and the program come to these. Nothing is
-    solved: tilebase plan says what a run takes in all, and how long.
+    A pass over all of them has three layers in memory, and the one it makes; Boolean values are bits where
+    this saves memory. Tables and the program come to these. Nothing is solved: tilebase plan says what a pass
+    takes in all, and how long.
 
     tilebase index 4x4 256 --layers
     """
-    from tilebase.counting.combinatorics import boards_by_sum, layers_together
+    from tilebase.counting.combinatorics import boards_by_sum
+    from tilebase.dense.plan import layers_in_memory
 
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)
     boards = boards_by_sum(question)
-    together = max(layers_together(boards).values())
-    memory = {name: int(max(size, 1) * together) for name, size in TYPES.items()}
+    memory = dict(zip(TYPES, layers_in_memory(question, *TYPES.values()), strict=True))
     document = {
         "game": question.identity,
         "layers": {str(s): size for s, size in boards.items()},
@@ -75,9 +82,10 @@ def _totals(title: str, boards: dict[int, int], memory: dict[str, int]) -> list[
         {"": "boards", title: every},
         {"": f"largest layer, of sum {peak}", title: boards[peak]},
     ]
-    for name, size in TYPES.items():
+    for name, objective in TYPES.items():
         rows.append({"": f"layers in memory, {name}", title: byte_text(memory[name])})
-        rows.append({"": f"table of {name}, not compressed", title: byte_text(size * every)})
+        table = byte_text(objective.value_bytes * every)
+        rows.append({"": f"table of {name}, not compressed", title: table})
     return rows
 
 

@@ -107,6 +107,11 @@ class Plan:
         """Bytes that are needed for batches of any size: tables, scratch buffers and the program."""
         return self.table_bytes + OVERHEAD
 
+    @property
+    def layer_bytes(self) -> int:
+        """Bytes of the layers that a pass in memory has at once."""
+        return self.whole_bytes - self.base
+
     def can_be_cut(self, index: PerfectIndex, memory: int, lowest: int, *, largest: bool = False) -> bool:
         """Whether the layers from a sum on, or the largest, can be cut into batches that fit into memory."""
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
@@ -272,6 +277,19 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
         "moved": byte_text(plan.moved_bytes),
         "time": duration(seconds, 3) + ("" if machine.measured else " (estimated rate)"),
     }
+
+
+def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
+    """For each objective, `Plan.layer_bytes`.
+
+    Where there are too many boards for a pass, it is what they would take: one bit for a Boolean value.
+    """
+    try:
+        index = PerfectIndex(game)
+    except ResourceError:
+        together = max(layers_together(boards_by_sum(game)).values())
+        return [int(one.value_bytes * together) for one in objectives]
+    return [Plan.outline(index, one, NO_BOUND, 1).layer_bytes for one in objectives]
 
 
 def rows(game: Game, objective: Objective, memory: int | None = None) -> list[dict[str, Any]]:
