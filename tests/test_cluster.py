@@ -563,6 +563,19 @@ def test_control_c_stops_workers_and_the_run_goes_on_elsewhere(tmp_path: Path) -
     assert tree(table) == want
 
 
+def test_control_c_is_not_kept_waiting_by_workers_that_are_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = list[subprocess.Popen[str]]()
+
+    def stop(process: subprocess.Popen[str], security: Any) -> str:
+        begun.append(process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local, "_greet", stop)
+    with pytest.raises(KeyboardInterrupt):
+        local.start(2)
+    assert [process.returncode for process in begun] == [-signal.SIGTERM]
+
+
 STOPPED = """
 import sys
 from tilebase.cli import main

@@ -53,7 +53,11 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
             start_new_session=True,  # Ctrl-C is for the parent, which ends the workers in order
         )  # fmt: skip
         stack.callback(_end, process)
-        address = _greet(process, security)
+        try:
+            address = _greet(process, security)
+        except BaseException:
+            process.terminate()  # it does not look at its standard input before the workers are there
+            raise
         if not address:
             cause = f"exit status {process.wait(timeout=END_SECONDS)}"
             raise ClusterError(
