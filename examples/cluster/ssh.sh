@@ -13,6 +13,8 @@ port="${PORT:-8786}"
 address="tcp://$(hostname -f):$port"
 trap 'kill $(jobs -p)' EXIT
 
+# Workers run no Python file of the folder that they are started in.
+export PYTHONSAFEPATH=1
 export DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=60s
 export DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES=100
 # Short logs keep the scheduler small.
@@ -20,7 +22,7 @@ export DASK_DISTRIBUTED__ADMIN__LOW_LEVEL_LOG_LENGTH=100
 dask scheduler --port "$port" --no-dashboard &
 for machine in $machines; do
     # -tt: the worker ends with this script.
-    ssh -tt "$machine" "dask worker $address --nworkers 1 --nthreads \$(nproc) --memory-limit 0 --no-dashboard" &
+    ssh -tt "$machine" "PYTHONSAFEPATH=1 dask worker $address --nworkers 1 --nthreads \$(nproc) --memory-limit 0 --no-dashboard" &
 done
 sleep 5
 tilebase "$@" --cluster "$address"
