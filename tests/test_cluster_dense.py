@@ -224,27 +224,31 @@ def test_after_a_step_that_failed_the_run_goes_on(
 
 
 def test_a_worker_that_was_given_up_brings_no_file_back(tmp_path: Path, threads: ThreadExecutor) -> None:
-    """It would write a part of a layer that is finished."""
+    """It would write a part of a layer that is finished; and for a run that has ended."""
     (one,) = parse_objectives("lower")
-    with (
-        attached(threads, tmp_path),
-        DensePass(tmp_path, SMALL, one, memory=1 << 30, threads=1, cluster=threads) as dense,
-    ):
-        late = list[Callable[[], Any]]()
-        real = shared.DenseJob.do
+    late = list[Callable[[], Any]]()
+    real = shared.DenseJob.do
 
-        def note(self: shared.DenseJob, piece: Any) -> Any:
-            late.append(lambda: real(self, piece))
-            return real(self, piece)
+    def note(self: shared.DenseJob, piece: Any) -> Any:
+        late.append(lambda: real(self, piece))
+        return real(self, piece)
 
-        with pytest.MonkeyPatch.context() as patch:
+    def come_late() -> None:
+        before = tree(tmp_path)
+        for piece in late[:: len(late) // 20]:
+            with pytest.raises(StorageError):
+                piece()
+        assert tree(tmp_path) == before
+
+    with attached(threads, tmp_path):
+        with (
+            DensePass(tmp_path / "pass", SMALL, one, memory=1 << 30, threads=1, cluster=threads) as dense,
+            pytest.MonkeyPatch.context() as patch,
+        ):
             patch.setattr(shared.DenseJob, "do", note)
             dense.run()
-    before = tree(tmp_path)
-    for piece in late[:: len(late) // 20]:
-        with pytest.raises(StorageError):
-            piece()
-    assert tree(tmp_path) == before
+        come_late()
+    come_late()
 
 
 def test_a_worker_with_little_memory_does_fewer_batches_at_once(

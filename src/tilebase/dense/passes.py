@@ -78,7 +78,7 @@ class DensePass:
     which nothing is worth anything, and has a `callback` called with the sum and the states of each layer:
     what it returns, plain JSON values, is in `seen`.  All layers must fit into memory then.
 
-    With `cluster`, its workers, to which the folder is attached, do the large layers (`dense.shared`).
+    With `cluster`, its workers do the large layers (`dense.shared`); a folder above is attached to them.
     """
 
     def __init__(
