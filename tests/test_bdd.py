@@ -238,7 +238,10 @@ def can_take(way: Way, game: Game) -> bool:
     return game.goal_sum is None or way.strategy == "sum"
 
 
-def cases() -> list[tuple[Game, Way, Rules]]:
+Case = tuple[Game, Way, Rules]
+
+
+def cases() -> list[Case]:
     """Each game with each way, a large one with every fourth; with one of the rules, another for each."""
     return [
         (game, way, RULES[(index // 3 + index + number) % len(RULES)])
@@ -249,15 +252,44 @@ def cases() -> list[tuple[Game, Way, Rules]]:
     ]
 
 
-@pytest.mark.parametrize(("game", "way", "rules"), cases(), ids=str)
+def pairs(case: Case) -> set[Any]:
+    """The pairs of what a case combines: game, kind with encoding, order, strategy, rules."""
+    game, way, rules = case
+    return set(itertools.combinations((game, (way.kind, way.encoding), way.order, way.strategy, rules), 2))
+
+
+def covering(cases: Sequence[Case]) -> list[Case]:
+    """Some of the cases that have all pairs of all of them: first those with the most pairs that are new."""
+    covered, found = set[Any](), list[Case]()
+    for new in range(10, 0, -1):
+        for case in cases:
+            if len(pairs(case) - covered) >= new:
+                covered |= pairs(case)
+                found.append(case)
+    return found
+
+
+CASES = cases()
+COVERING = covering(CASES)
+
+
+@pytest.mark.parametrize(("game", "way", "rules"), COVERING, ids=str)
 def test_every_board_is_as_the_rules_say(game: Game, way: Way, rules: Rules) -> None:
     check(game, way, rules)
 
 
+@pytest.mark.all
+@pytest.mark.parametrize(
+    ("game", "way", "rules"), [case for case in CASES if case not in set(COVERING)], ids=str
+)
+def test_every_board_is_as_the_rules_say_in_all_combinations(game: Game, way: Way, rules: Rules) -> None:
+    check(game, way, rules)
+
+
 def test_the_cases_cover_all_pairs() -> None:
-    chosen = cases()
-    assert {(way, rules) for _, way, rules in chosen} == set(itertools.product(WAYS, RULES))
-    assert {(game, rules) for game, _, rules in chosen} == set(itertools.product(GAMES, RULES))
+    assert {(way, rules) for _, way, rules in CASES} == set(itertools.product(WAYS, RULES))
+    assert {(game, rules) for game, _, rules in CASES} == set(itertools.product(GAMES, RULES))
+    assert set().union(*map(pairs, COVERING)) == set().union(*map(pairs, CASES))
 
 
 @st.composite
@@ -304,9 +336,15 @@ def possible(game: Game, board: Cells) -> bool:
     )
 
 
-@pytest.mark.parametrize("way", WAYS[::7], ids=str)
-@pytest.mark.parametrize("rules", RULES, ids=str)
-@pytest.mark.parametrize("four", [0, "1/10"])
+LEMMA = [
+    pytest.param(way, rules, four, marks=[] if index % 9 == number else pytest.mark.all)
+    for number, way in enumerate(WAYS[::7])
+    for index, (rules, four) in enumerate(itertools.product(RULES, (0, "1/10")))
+]
+"""Each way, and each of the rules with each chance of a 4, once by default."""
+
+
+@pytest.mark.parametrize(("way", "rules", "four"), LEMMA, ids=str)
 def test_the_lemma_leaves_out_boards_that_play_cannot_make(way: Way, rules: Rules, four: Any) -> None:
     game = Game("2x3", 16, four=four)
     wanted = reference(game, rules.variant, rules.player)

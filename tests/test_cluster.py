@@ -75,7 +75,7 @@ COUNTS = (
     (SMALL, {"keep": "states"}),
     (SMALL, {"keep": "counts"}),
     (SMALL, {"lookahead": True, "keep": "afterstates"}),
-    (Game("3x3", 64, four=0), {"keep": "afterstates"}),
+    pytest.param(Game("3x3", 64, four=0), {"keep": "afterstates"}, marks=pytest.mark.all),
     (Game("3x3", 64, start="2,2,4/8,16,0/0,0,0"), {"keep": "afterstates"}),
     (formation("442").game(16), {"keep": "states"}),
 )
@@ -99,11 +99,11 @@ def test_threads_count_as_one_process_does(
     assert tree(tmp_path / "together") == tree(tmp_path / "alone")
 
 
-SOLUTIONS: tuple[tuple[Game, str, str, dict[str, Any]], ...] = (
-    (SMALL, "win", "table", {}),
+SOLUTIONS = (
+    pytest.param(SMALL, "win", "table", {}, marks=pytest.mark.all),
     (SMALL, "lower:uint32,guaranteed,score,win:float16", "table", {}),
     (SMALL, "win", "folder", {}),
-    (formation("442").game(16), "win,upper", "table", {}),
+    pytest.param(formation("442").game(16), "win,upper", "table", {}, marks=pytest.mark.all),
     (SMALL, "lower,score", "table", {"above": 0.5}),
     (formation("442").game(16), "win", "folder", {"space": "auto"}),
 )
@@ -157,18 +157,19 @@ def expected(tmp_path: Path, game: Game = SMALL, objectives: str = "win") -> Tre
     return tree(tmp_path / "alone")
 
 
-def test_workers_write_the_same_files(tmp_path: Path, workers: Workers) -> None:
-    for number, (game, objectives) in enumerate(
-        [
-            (SMALL, "win,lower:uint32,guaranteed"),
-            (Game("3x3", 128), "win"),
-            (formation("442").game(16), "score"),
-        ]
-    ):
-        alone, together = tmp_path / f"alone-{number}", tmp_path / f"together-{number}"
-        solve(game, objectives, table=alone)
-        solve(game, objectives, table=together, cluster=workers.executor)
-        assert tree(together) == tree(alone)
+@pytest.mark.parametrize(
+    ("game", "objectives"),
+    [
+        (SMALL, "win,guaranteed"),
+        pytest.param(SMALL, "win,lower:uint32,guaranteed", marks=pytest.mark.all),
+        pytest.param(Game("3x3", 128), "win", marks=pytest.mark.all),
+        pytest.param(formation("442").game(16), "score", marks=pytest.mark.all),
+    ],
+)
+def test_workers_write_the_same_files(tmp_path: Path, workers: Workers, game: Game, objectives: str) -> None:
+    want = expected(tmp_path, game, objectives)
+    solve(game, objectives, table=tmp_path / "together", cluster=workers.executor)
+    assert tree(tmp_path / "together") == want
 
 
 def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
@@ -227,6 +228,7 @@ def test_pieces_of_killed_workers_are_done_again(
             break
 
 
+@pytest.mark.all  # by default, in a pass over all boards
 def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     want = expected(tmp_path)
     with one_hangs(monkeypatch, 60) as workers:
@@ -690,21 +692,24 @@ def counted_layers(game: Game) -> dict[int, scale.Layer]:
     return {int(s): scale.Layer(index.at(int(s)).layer.size, int(m), int(n)) for s, m, n in sizes}
 
 
+@pytest.mark.parametrize(
+    "game",
+    [SMALL, *(pytest.param(one, marks=pytest.mark.all) for one in (Game("3x3", 128), Game("2x5", 32)))],
+)
 def test_the_model_knows_the_bytes_that_workers_exchange(
-    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, game: Game
 ) -> None:
     """Predicted and measured within 25 %; times are compared by docs/scale.md."""
     for module in (shared_forward, scale):
         monkeypatch.setattr(module, "SHARED_RANKS", 1)
     monkeypatch.setattr(scale, "LEAST_RANKS", 1)
-    for number, game in enumerate((SMALL, Game("3x3", 128), Game("2x5", 32))):
-        costs: list[Work] = []
-        count(game, folder=tmp_path / f"{number}", cluster=threads, work=costs.append)
-        layers = counted_layers(game)
-        own = scale.counting(layers, 1)
-        moved = scale.counting(layers, 2).written - own.written
-        assert moved == pytest.approx(costs[0].bytes_spilled, rel=0.25)
-        assert own.written == pytest.approx(costs[0].bytes_written, rel=0.6)  # small files are mostly index
+    costs: list[Work] = []
+    count(game, folder=tmp_path, cluster=threads, work=costs.append)
+    layers = counted_layers(game)
+    own = scale.counting(layers, 1)
+    moved = scale.counting(layers, 2).written - own.written
+    assert moved == pytest.approx(costs[0].bytes_spilled, rel=0.25)
+    assert own.written == pytest.approx(costs[0].bytes_written, rel=0.6)  # small files are mostly index
 
 
 def test_a_plan_is_printed_and_nothing_is_begun(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

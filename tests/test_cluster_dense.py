@@ -62,7 +62,7 @@ def shared_sums(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 SOLUTIONS = (
     (SMALL, "guaranteed,win:float16", 1, True),
-    (SMALL, "score", 1, False),
+    pytest.param(SMALL, "score", 1, False, marks=pytest.mark.all),
     (SMALL, "win,upper:uint32", "0.9", True),
     (formation("44").game(16), "win", 1, True),
     (MOVING, "lower", 1, True),
@@ -106,12 +106,11 @@ def test_the_command_solves_proves_and_forces_with_workers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(shared, "SHARED_BOARDS", 18_700)  # four layers
-    want = expected(tmp_path, "win,lower:uint32,guaranteed")
+    want = expected(tmp_path, "win")
     cluster = ["--cluster", address, "-q"]
     said, shared_by = [], []
     for command in (
-        ["solve", "2x4", "32", "--start", "empty", "--objective", "win,lower:uint32,guaranteed"]
-        + ["--space", "all", "-o", str(tmp_path / "table")],
+        ["solve", "2x4", "32", "--start", "empty", "--space", "all", "-o", str(tmp_path / "table")],
         ["prove", "2x4", "32", "--start", "empty", "--space", "all", "--stats"],
         ["force", "2x4", "32", "--engine", "dense", "-f", "json"],
     ):
@@ -149,6 +148,7 @@ def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pyte
     assert tree(tmp_path / "table") == want
 
 
+@pytest.mark.all  # by default, in a pass over reachable boards
 def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_dask, "PATIENCE_SECONDS", 1.0)
     want = expected(tmp_path)

@@ -16,6 +16,7 @@ from judging import without_promises
 from stored import sign
 from tilebase import LeftRun, __version__, list_runs, read_sums, remove_runs, table_sums, verify_table
 from tilebase.cli import main
+from tilebase.cluster.workers import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile, LayerWriter, ValueFile
 from tilebase.files.run import DECIDED, Question, RunFolder, delete_run
@@ -25,7 +26,15 @@ from tilebase.questions.count import count
 from tilebase.questions.force import force
 from tilebase.questions.solve import solve
 from tilebase.runtime import storage
-from tilebase.runtime.storage import FileLock, atomic_file, is_locked, part_path, sync_files, write_whole
+from tilebase.runtime.storage import (
+    FileLock,
+    atomic_file,
+    is_locked,
+    part_path,
+    retire_folder,
+    sync_files,
+    write_whole,
+)
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
@@ -524,3 +533,54 @@ def test_writers_know_the_checksum(tmp_path: Path) -> None:
     with LayerFile(tmp_path / "layer.tbl") as layer:
         assert layer.checksum == writer.checksum
     assert issubclass(StorageError, TilebaseError)
+
+
+# -- the exchange folder of workers --------------------------------------------------------------
+
+
+def exchanging(folder: Path) -> Exchange:
+    """The exchange folder of a run that was killed: pieces, one of them unfinished."""
+    exchange = Exchange.within(folder)
+    exchange.make()
+    for name in ("000010-spawn-000000.part", ".000010-spawn-000001-abc.part"):
+        (exchange.path / name).write_bytes(b"piece")
+    return exchange
+
+
+def test_the_exchange_folder_of_a_killed_run_is_deleted(
+    tmp_path: Path,
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept").touch()
+    with RunFolder(tmp_path / "run", Question(SMALL)) as run:
+        exchanging(run.path)
+        (run.path / ".link.part").symlink_to(other)
+    with RunFolder(tmp_path / "run", Question(SMALL)) as run:
+        assert not list(run.path.rglob(".*"))
+        exchanging(run.path)
+    delete_run(run.path)
+    assert not run.path.exists()
+    assert (other / "kept").exists()
+
+
+def test_a_folder_that_another_process_still_writes_into_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exchange, late = exchanging(tmp_path), ["first.part", "second.part"]
+    real = shutil.rmtree
+
+    def rmtree(path: Path) -> None:
+        """A file is made when those that were there are deleted."""
+        if not late:
+            real(path)
+            return
+        for file in path.iterdir():
+            file.unlink()
+        (path / late.pop()).touch()
+        path.rmdir()
+
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+    retire_folder(exchange.path)
+    assert not list(tmp_path.iterdir())
+    assert not late
