@@ -13,6 +13,7 @@ from killing import Commands
 GAME = ["2x2", "8", "-q", "--threads", "1"]
 SOLVE, COUNT, FORCE = (["solve", *GAME], ["count", *GAME], ["force", *GAME])
 DENSE = [*SOLVE, "--space", "all"]
+ABOVE = [*SOLVE, "--above", "0.3", "--objective", "win,moves", "-o"]
 THIN = ["thin", "source", "--above", "0.01", "-q", "-o"]
 
 
@@ -21,7 +22,9 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
     folder = tmp_path_factory.mktemp("kills")
     table = str(folder / "source")
     thin = ["thin", table, "--above", "0.01", "-q", "-o", str(folder / "thin")]
-    with Commands(folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin]) as found:
+    with Commands(
+        folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin, [*ABOVE, str(folder / "above")]]
+    ) as found:
         yield found
 
 
@@ -71,6 +74,11 @@ def test_table(space: str, commands: Commands) -> None:
     table = commands.folder / "table"
     kill_everywhere(commands, [*SOLVE, "--space", space, "-o", "table"], table, step=3)
     clear(table)
+
+
+def test_pruned_table_of_two_objectives(commands: Commands) -> None:
+    """The manifest names the files of a layer in one order, whether they come from the journal or not."""
+    kill_everywhere(commands, [*ABOVE, "pruned"], commands.folder / "pruned", step=4)
 
 
 def test_certificate(commands: Commands) -> None:

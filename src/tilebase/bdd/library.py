@@ -18,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tilebase.errors import MissingExtraError, ResourceError, StorageError
 from tilebase.files.dddmp import END
+from tilebase.runtime.storage import open_own
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,7 +97,8 @@ class Library:
 
     def write(self, path: Path, diagrams: Iterable[Any]) -> None:
         """Write diagrams to a DDDMP file, binary where the kind can.  Raises `OSError`."""
-        self.manager.export_dddmp(path, list(diagrams))
+        with open_own(path, "wb"):  # OxiDD opens it once more, and follows links
+            self.manager.export_dddmp(path, list(diagrams))
         check_end(path)
 
     def read(self, path: Path) -> list[Any]:

@@ -25,7 +25,7 @@ from tilebase import _version
 from tilebase.cluster.pieces import Job, Piece
 from tilebase.errors import ClusterError, ResourceError
 from tilebase.runtime.resources import OVERHEAD, available_memory
-from tilebase.runtime.storage import retire_folder, storage_errors
+from tilebase.runtime.storage import open_own, retire_folder, storage_errors
 
 SHARE = 0.75
 """The share of the available memory of a machine that its workers may take together."""
@@ -98,7 +98,8 @@ class WorkerFacts:
 def _try_to_write(exchange: Exchange) -> None:
     path = exchange.path / f"{os.getpid()}-{socket.gethostname()}.part"
     try:
-        path.write_bytes(b"\0" * 4096)
+        with open_own(path, "wb") as file:
+            file.write(b"\0" * 4096)
     except OSError as error:
         raise ClusterError(
             f"a worker on {socket.gethostname()} cannot write into {exchange.folder}: "

@@ -18,7 +18,7 @@ from tilebase.dense.executors.bits import Matrices
 from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.stores import LayerFile, released_on_error, states_path
 from tilebase.dense.tables import DenseRules, half_counts
-from tilebase.runtime.storage import part_path, storage_errors
+from tilebase.runtime.storage import open_own, part_path, storage_errors
 
 Array = npt.NDArray[Any]
 WORD, BYTE = np.dtype(np.uint64), np.dtype(np.uint8)
@@ -62,7 +62,7 @@ def convert(rules: DenseRules, folder: Path, total: int, crc: str, layout: str) 
         if to_bits:
             made.write_all(bits_of(rules, total, _mapped(source)))
         else:
-            with storage_errors(made.path), made.path.open("wb") as file:
+            with storage_errors(made.path), open_own(made.path, "wb") as file:
                 for values in values_of(rules, total, source.read_all()):
                     file.write(values.data)
         made.rename(path)

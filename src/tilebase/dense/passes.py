@@ -57,7 +57,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import remove_parts, storage_errors
+from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 
 D = TypeVar("D", bound=DenseLayer)
 CHECKPOINT_SECONDS = 120.0
@@ -223,7 +223,8 @@ class DensePass:
         Raises `CorruptError`, `StorageError` or `ResourceError`.
         """
         with storage_errors(self.folder, "use"):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            for one in (self.folder.parent, self.folder):
+                make_folder(one)
             remove_parts(self.folder)
         least, most = self._last, self._highest
         totals = sorted((s for s in self.sizes if least <= s and (most is None or s <= most)), reverse=True)

@@ -19,7 +19,7 @@ from tilebase.dense.pieces import Source
 from tilebase.dense.tables import DenseLayer, runs
 from tilebase.errors import CorruptError
 from tilebase.files.format import CHUNK_KEYS
-from tilebase.runtime.storage import publish, storage_errors
+from tilebase.runtime.storage import open_own, publish, storage_errors
 
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
@@ -85,7 +85,7 @@ class LayerFile:
 
     def write_all(self, values: Array) -> None:
         """Write a whole layer."""
-        with storage_errors(self.path), self.path.open("w+b", buffering=0) as file:
+        with storage_errors(self.path), open_own(self.path, "w+b", 0) as file:
             _write(file, values)
 
     def read_all(self) -> Array:
@@ -143,14 +143,14 @@ class DiskStore(LayerFile):
 
     def create(self) -> None:
         """Make the file in its full size, for `write` to fill."""
-        with storage_errors(self.path), self.path.open("wb") as file:
+        with storage_errors(self.path), open_own(self.path, "wb") as file:
             file.truncate(self.size * self.dtype.itemsize)
 
     def write(self, layer: DenseLayer) -> None:
         """Write the values of some blocks where they belong.  The file must be there."""
         since = time.perf_counter()
         values, size = layer.data, self.dtype.itemsize
-        with storage_errors(self.path), self.path.open("r+b", buffering=0) as file:
+        with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
             for local, there, count in runs(layer.map, self.map):
                 file.seek(there * size)
                 _write(file, values[local : local + count])
@@ -168,7 +168,7 @@ class DiskStore(LayerFile):
 
     def write_ranks(self, begin: int, values: Array) -> None:
         """Write the values of the ranks from `begin` on.  The file must be there."""
-        with storage_errors(self.path), self.path.open("r+b", buffering=0) as file:
+        with storage_errors(self.path), open_own(self.path, "r+b", 0) as file:
             file.seek(begin * self.dtype.itemsize)
             _write(file, values)
         self.work.written += values.nbytes

@@ -104,7 +104,11 @@ class Manifest:
             "objectives": {
                 o.label: o.identity | {"start": self.starts[o.label].as_dict()} for o in self.objectives
             },
-            "layers": {str(total): dict(files) for total, files in sorted(self.layers.items())},
+            # Named in this order, not in that of a journal: a run that was stopped writes the same bytes.
+            "layers": {
+                str(total): {name: files[name] for name in ("afterstates", *self.labels) if name in files}
+                for total, files in sorted(self.layers.items())
+            },
         }
         if self.thinned is not None:
             values["thinned"] = dict(self.thinned)

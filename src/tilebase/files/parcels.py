@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from tilebase.cluster.pieces import written
 from tilebase.errors import CorruptError
-from tilebase.runtime.storage import storage_errors
+from tilebase.runtime.storage import open_own, storage_errors
 
 Array = npt.NDArray[Any]
 HEADER = b"tbparcel"
@@ -43,7 +43,7 @@ class ParcelWriter:
         self._path = self._written.__enter__()
         try:
             with storage_errors(self._path):
-                self._file = self._path.open("wb", buffering=1 << 20)
+                self._file = open_own(self._path, "wb", 1 << 20)
             self._put(HEADER)
         except BaseException as error:
             self._written.__exit__(type(error), error, error.__traceback__)

@@ -33,6 +33,7 @@ import numpy.typing as npt
 from tilebase._kernels import codec
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
+from tilebase.runtime.storage import open_own
 
 Array = npt.NDArray[Any]
 
@@ -133,7 +134,7 @@ class PolicyWriter:
         self.layers: list[tuple[int, int]] = []
         self.size = 0
         self._index: list[bytes] = []
-        self._file = (folder / "policy.bin").open("wb")
+        self._file = open_own(folder / "policy.bin", "wb")
         self._buffer = np.empty(10 * BLOCK, dtype=np.uint8)
 
     def close(self) -> None:
@@ -166,7 +167,8 @@ class PolicyWriter:
         index = b"".join(self._index)
         check = f"{zlib.crc32(index):08x}"
         names = {"index": f"index-{check}.bin", "policy": f"policy-{check}.bin"}
-        (self._folder / names["index"]).write_bytes(index)
+        with open_own(self._folder / names["index"], "wb") as file:
+            file.write(index)
         (self._folder / "policy.bin").rename(self._folder / names["policy"])
         return {
             "codes": self.codes,

@@ -43,7 +43,14 @@ from tilebase.runtime.documents import (
     understood,
     whole,
 )
-from tilebase.runtime.storage import FileLock, remove_parts, storage_errors, write_whole
+from tilebase.runtime.storage import (
+    FileLock,
+    make_folder,
+    open_own,
+    remove_parts,
+    storage_errors,
+    write_whole,
+)
 
 T = TypeVar("T")
 
@@ -126,8 +133,8 @@ class Journal:
                 "begins anew"
             )
         if good < len(data):
-            with storage_errors(self.path):
-                os.truncate(self.path, good)
+            with storage_errors(self.path), open_own(self.path, "r+b") as file:
+                file.truncate(good)
         return lines
 
     def rewrite(self, lines: Iterable[dict[str, Any]]) -> None:
@@ -144,7 +151,7 @@ class Journal:
         """Add lines for what is finished, with one write.  Raises `StorageError`."""
         with storage_errors(self.path):
             if self._file is None:
-                self._file = self.path.open("ab", buffering=0)
+                self._file = open_own(self.path, "ab", 0)
             data = "".join(map(self._text, lines)).encode()
             while data:  # on a disk that becomes full, a write may write only a part
                 data = data[self._file.write(data) :]
@@ -209,7 +216,7 @@ class RunFolder:
         if not (self.path / "run.json").exists():
             write_whole(self.path / "run.json", self.question.text)
         for kind in ("afterstates", "states"):
-            (self.path / kind).mkdir(exist_ok=True)
+            make_folder(self.path / kind)
         remove_parts(self.path)
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.runtime.documents import text, understood, whole
-from tilebase.runtime.storage import remove_parts, storage_errors
+from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 from tilebase.runtime.threads import map_in_threads
 
 
@@ -38,7 +38,8 @@ class StoredValues:
     def __init__(self, folder: Path, game: Game, objective: Objective) -> None:
         self.folder, self.objective = folder, objective
         with storage_errors(folder, "use"):
-            folder.mkdir(parents=True, exist_ok=True)
+            for one in (folder.parent, folder):
+                make_folder(one)
             remove_parts(folder)
         identity = {"game": game.identity, "objective": objective.identity, "space": "reachable"}
         self._journal = Journal(folder / "layers.jsonl", identity)

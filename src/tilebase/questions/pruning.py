@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy.typing as npt
 
@@ -42,7 +42,7 @@ from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.thinning import unfinished
 from tilebase.runtime.documents import understood, whole
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import storage_errors, sync_files, write_whole
+from tilebase.runtime.storage import make_folder, refuse_link, storage_errors, sync_files, write_whole
 from tilebase.tables.probe import Table, open_table
 
 JOURNAL, WORK = "above.jsonl", "work"
@@ -216,6 +216,7 @@ class Pruning:
 
     def _refuse_others(self) -> None:
         with storage_errors(self.target, "use"):
+            refuse_link(self.work)
             names = {entry.name for entry in self.target.iterdir()} if self.target.exists() else set()
         known = {WORK, JOURNAL, KEYS, "values", "manifest.json"}
         begun = WORK in names or self.finished() is not None
@@ -245,9 +246,9 @@ class Pruning:
 
     def begin(self, stored: Sequence[StoredValues], space: Reachable) -> None:
         """Continue with the pruned layers of an earlier call; begin anew unless all are there and sound."""
-        for label in (KEYS, *(f"values/{label}" for label in self.labels)):
-            with storage_errors(self.target, "use"):
-                (self.target / label).mkdir(parents=True, exist_ok=True)
+        with storage_errors(self.target, "use"):
+            for name in (KEYS, "values", *(f"values/{label}" for label in self.labels)):
+                make_folder(self.target / name)
         lines = {whole(line["sum"], "a sum"): line for line in self._journal.read()}
         solved = set.intersection(*(set(one.layers) for one in stored))
         if all(total in lines and self._is_sound(lines[total], space) for total in solved):
@@ -286,8 +287,10 @@ class Pruning:
         )  # fmt: skip
         _write_manifest(self.target, manifest)
 
-    def close(self) -> None:
-        """Close the journal."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._journal.close()
 
     def clean(self) -> None:

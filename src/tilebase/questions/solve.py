@@ -7,6 +7,7 @@ of the start, and writes the manifest, which makes a table complete.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -166,7 +167,11 @@ def solve(
     check_solving(game, objectives, path, space, keep, memory, threads, lean, down_to, anyway, cluster)
     if space == "all":
         return _solve_all(game, objectives, path, keep, memory, threads, down_to, cluster, progress)
-    with RunFolder(path, Question(game, keep="afterstates")) as run, attached(cluster, path):
+    with (
+        RunFolder(path, Question(game, keep="afterstates")) as run,
+        attached(cluster, path),
+        pruning or nullcontext(),
+    ):
         before = read_before(path, game, "reachable")
         stored = _stored(path, game, objectives) if pruning is None else pruning.stored()
         written: dict[int, Written] = {}
@@ -197,10 +202,8 @@ def solve(
         elif complete and keep:
             files = _checksums(run, stored)
             write_manifest(path, before, game, counts.totals, objectives, starts, files)
-    if pruning is not None:
-        pruning.close()
-        if complete:
-            pruning.clean()
+    if complete and pruning is not None:
+        pruning.clean()
     least = 0 if down_to is None else down_to
     summaries = tuple(
         tuple(layer for total, layer in sorted(values.layers.items()) if total >= least) for values in stored

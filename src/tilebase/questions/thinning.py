@@ -30,7 +30,7 @@ from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.simulation import opinions
 from tilebase.runtime.documents import understood
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import FileLock, storage_errors, sync_files, write_whole
+from tilebase.runtime.storage import FileLock, make_folder, storage_errors, sync_files, write_whole
 from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights
 from tilebase.tables.probe import Table, open_table
 
@@ -172,8 +172,8 @@ def unfinished(target: Path, query: str, labels: Sequence[str]) -> Iterator[None
         lock = _claim(target, query)
         try:
             _empty(target)  # delete what a killed call left
-            for folder in ("afterstates", *(f"values/{label}" for label in labels)):
-                (target / folder).mkdir(parents=True)
+            for folder in ("afterstates", "values", *(f"values/{label}" for label in labels)):
+                make_folder(target / folder)
             yield
         except BaseException:
             _empty(target)

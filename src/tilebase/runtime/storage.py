@@ -3,6 +3,9 @@
 A file is written as ``.NAME.part`` in its own folder and renamed when it is complete.  The process that
 writes the part file holds a lock (`flock`) on it.  So a part file without a lock is left from a killed
 process.  The next command that writes this file takes such a part file over, and deletes it if it fails.
+
+The names of part files are known before, so somebody else may have put links there.  Every file that is not
+named by the user is opened with `open_own`, every such folder is made with `make_folder`: they refuse links.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 
 from tilebase.errors import StorageError
 from tilebase.runtime.threads import map_in_threads
@@ -41,6 +44,44 @@ def storage_errors(path: Path | str, action: str = "write") -> Iterator[None]:
         raise StorageError(f"cannot {action} {path}: {error.strerror or error}") from error
 
 
+def open_own(path: Path, mode: str, buffering: int = -1) -> Any:
+    """Open a file for writing that only tilebase names, such as a part file; `mode` as for `open`, binary.
+
+    Raises `StorageError` if it is a link, or a file with a second name: what it leads to stays as it was.
+    """
+    return open(path, mode, buffering, opener=_open_own)
+
+
+def _open_own(path: str | Path, flags: int) -> int:
+    refused = StorageError(f"cannot write {path}: it is a link to something else, or no file: delete it")
+    try:  # not truncated before it is known what it is; nor does a pipe make this wait
+        more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(path, flags & ~os.O_TRUNC | more, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise refused from error
+        raise
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode) or about.st_nlink > 1:
+        os.close(descriptor)
+        raise refused
+    if flags & os.O_TRUNC and about.st_size:  # file systems write a truncated file as soon as it is closed
+        os.ftruncate(descriptor, 0)
+    return descriptor
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder that only tilebase names, unless it exists.  Raises `StorageError` if it is a link."""
+    path.mkdir(exist_ok=True)
+    refuse_link(path)
+
+
+def refuse_link(path: Path) -> None:
+    """Raise `StorageError` if a path is a link."""
+    if path.is_symlink():
+        raise StorageError(f"cannot write into {path}: it is a link to something else: delete it")
+
+
 class FileLock:
     """An exclusive lock on a file that is made if it does not exist.  The end of a process releases it.
 
@@ -54,11 +95,12 @@ class FileLock:
     def take(cls, path: Path) -> Self | None:
         """The lock, or None if another process, or another part of this one, holds it.
 
-        This tries for 30 ms, since `is_locked` in another process also holds the lock for a moment.
+        This tries for 30 ms, since `is_locked` in another process also holds the lock for a moment.  Raises
+        `StorageError` if the file is a link.
         """
         tries = 4
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            descriptor = _open_own(path, os.O_RDWR | os.O_CREAT)
             file = os.fdopen(descriptor, "r+b", buffering=1 << 16)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,7 +128,7 @@ class FileLock:
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock of a file.  Neither makes nor changes the file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return False
     try:
@@ -267,9 +309,10 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     older one as ``.NAME.old``.  Raises `StorageError`, also if another process writes the folder.
     """
     target = Path(os.path.realpath(path))
-    part = part_path(target)
+    part, old = part_path(target), target.with_name(f".{target.name}.old")
     with storage_errors(path):
-        part.mkdir(exist_ok=True)
+        refuse_link(old)
+        make_folder(part)
         lock = FileLock.take(part / ".lock")
     if lock is None:
         raise StorageError(f"cannot write {path}: another process is writing it")
@@ -279,7 +322,6 @@ def atomic_folder(path: Path) -> Iterator[Path]:
             yield part
             sync_files(file for file in part.rglob("*") if file.is_file() and file != lock.path)
             lock.release(delete=True)
-            old = target.with_name(f".{target.name}.old")
             if target.exists():
                 shutil.rmtree(old, ignore_errors=True)
                 target.replace(old)
@@ -294,7 +336,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 def _clear(folder: Path, keep: Path) -> None:
     for entry in folder.iterdir():
-        if entry.is_dir():
+        if entry.is_dir() and not entry.is_symlink():
             shutil.rmtree(entry)
         elif entry != keep:
             entry.unlink()

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from tilebase._kernels import forward, rank
 from tilebase._kernels.arguments import Pages
 from tilebase.errors import StorageError
+from tilebase.runtime.storage import open_own
 
 Array = npt.NDArray[Any]
 PAGE_BYTES = 4 * forward.PAGE
@@ -164,7 +165,7 @@ class BitSet:
     def _spill_file(self, window: int) -> Iterator[Any]:
         self._spilled = True
         try:
-            with self._spill_path(window).open("ab") as file:
+            with open_own(self._spill_path(window), "ab") as file:
                 yield file
         except OSError as error:
             raise StorageError(f"cannot spill to {self._folder}: {error.strerror or error}") from error
