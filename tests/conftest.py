@@ -39,7 +39,9 @@ def browser() -> Iterator[Browser]:
         pytest.skip("the system package chromium is missing, in which the pages are tested")
     expect.set_options(timeout=1000 * SECONDS)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=executable, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield chromium
         chromium.close()
 

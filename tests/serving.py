@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 SECONDS = 60
@@ -82,6 +84,49 @@ def until(page: Page, condition: str, arg: Any = None) -> None:
     while not page.evaluate(condition, arg):
         assert time.monotonic() < end, f"this did not become true: {condition}"
         page.wait_for_timeout(20)
+
+
+class Inside:
+    """An application in this process, asked without a server: for what does not depend on connections."""
+
+    def __init__(self, app: Any, runner: asyncio.Runner) -> None:
+        self._app, self._runner = app, runner
+
+    def get(self, path: str, **query: Any) -> Answer:
+        """The answer to a GET."""
+        return self._runner.run(self._asked(path, urlencode(query, quote_via=quote).encode()))
+
+    async def _asked(self, path: str, query: bytes) -> Answer:
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        scope = {
+            "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "root_path": "",
+            "query_string": query, "headers": [], "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+            "scheme": "http", "http_version": "1.1",
+        }  # fmt: skip
+        await self._app(scope, receive, send)
+        headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return Answer(sent[0]["status"], headers, b"".join(one.get("body", b"") for one in sent[1:]))
+
+
+CONTRAST = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+"""What can differ between light and dark."""
+
+
+def check_accessible(page: Page) -> None:
+    """Assert that axe finds nothing, light and dark."""
+    page.emulate_media(color_scheme="light")
+    light = Axe().run(page)
+    assert light.violations_count == 0, light.generate_report()
+    page.emulate_media(color_scheme="dark")
+    dark = Axe("0").run(page, options=CONTRAST)  # its script is in the page already
+    assert dark.violations_count == 0, dark.generate_report()
 
 
 @contextmanager

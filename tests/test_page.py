@@ -15,10 +15,9 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
-from serving import SECONDS, Served, serving, until
+from serving import SECONDS, Served, check_accessible, serving, until
 from tilebase import force, formation, open_table, solve
 from tilebase.game.board import FILLS, Board
 from tilebase.game.game import Game
@@ -46,7 +45,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     solve(formation("44").game(32), table=folder / "44-32")
     (folder / "damaged").mkdir()
     (folder / "damaged/manifest.json").write_text("{")
-    force(Game("3x3", 16, start="empty"), certificate=folder / "forced.cert")
+    force(Game("3x3", 8, start="empty"), certificate=folder / "forced.cert")
     force(Game("2x2", 16, start="empty"), certificate=folder / "refuted.cert")
     return folder
 
@@ -65,31 +64,68 @@ def table(tables: Path) -> Iterator[Table]:
         yield opened
 
 
+WIDE = ViewportSize(width=1280, height=720)
+PHONE = ViewportSize(width=390, height=844)
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """The tab in which most tests visit pages, since a new one costs more than all else that they do."""
+    context = browser.new_context(reduced_motion="reduce", viewport=WIDE)
+    context.set_default_timeout(1000 * SECONDS)
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
-def visit(browser: Browser, served: Served) -> Iterator[Open]:
-    """Open a page of the server.  The test fails on errors in the page, and on requests to other hosts."""
-    contexts: list[BrowserContext] = []
+def visit(browser: Browser, served: Served, tab: Page) -> Iterator[Open]:
+    """Open a page of the server, as a browser does that was never there.
+
+    With `like`, it is a second tab beside this one.  The test fails on errors in the page, and on requests to
+    other hosts.
+    """
+    opened: list[Page] = []
     wrong: list[str] = []
 
-    def watch(page: Page) -> None:
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("request", lambda asked: _check_host(asked.url, served, wrong))
+    def failed(error: Any) -> None:
+        wrong.append(str(error))
 
-    def started(**options: Any) -> BrowserContext:
-        context = browser.new_context(reduced_motion="reduce", **options)
-        context.set_default_timeout(1000 * SECONDS)
-        context.on("page", watch)
-        contexts.append(context)
-        return context
+    def asked(request: Any) -> None:
+        _check_host(request.url, served, wrong)
 
-    def visit(query: str = PLAY, *, like: Page | None = None, **options: Any) -> Page:
-        page = (like.context if like else started(**options)).new_page()
+    def watched(page: Page) -> Page:
+        page.on("pageerror", failed)
+        page.on("request", asked)
+        opened.append(page)
+        return page
+
+    def emptied(viewport: ViewportSize) -> Page:
+        tab.goto(served.address + "vendor/htm-preact.LICENSE")  # of the same origin, and without scripts
+        tab.evaluate("localStorage.clear(); sessionStorage.clear()")
+        tab.set_viewport_size(viewport)
+        tab.emulate_media(color_scheme="light")
+        return tab
+
+    def visit(
+        query: str = PLAY, *, like: Page | None = None, viewport: ViewportSize = WIDE, touch: bool = False
+    ) -> Page:
+        if touch:
+            page = browser.new_page(has_touch=True, viewport=viewport, reduced_motion="reduce")
+            page.set_default_timeout(1000 * SECONDS)
+        else:
+            page = like.context.new_page() if like else emptied(viewport)
+        if page not in opened:
+            watched(page)
         page.goto(served.address + query)
         return page
 
     yield visit
-    for context in contexts:
-        context.close()
+    for page in opened:
+        page.remove_listener("pageerror", failed)
+        page.remove_listener("request", asked)
+        page.unroute_all(behavior="ignoreErrors")
+        if page is not tab:
+            page.close()
     assert wrong == []
 
 
@@ -250,7 +286,7 @@ def test_undo_redo_and_the_same_seed(visit: Open, served: Served) -> None:
 
 
 def test_swipes(visit: Open) -> None:
-    page = visit(at("0,0,0/0,2,0/0,0,4"), has_touch=True, viewport={"width": 360, "height": 740})
+    page = visit(at("0,0,0/0,2,0/0,0,4"), touch=True, viewport=PHONE)
     ready(page)
     box = page.locator(".board").bounding_box()
     assert box is not None
@@ -385,27 +421,25 @@ def test_a_position_is_set_up_by_clicks(visit: Open) -> None:
     addressed(page, "4,0,0/0,0,0/0,16,0")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["2 0 4\n0 8 0\n0 0 2", "[[2,0,4],[0,8,0],[0,0,2]]", "102030001", KEY],
-    ids=["rows", "JSON", "digits", "key"],
-)
-def test_a_pasted_board(visit: Open, text: str) -> None:
+def test_a_pasted_board(visit: Open) -> None:
     page = visit()
-    ready(page)
-    page.get_by_role("button", name="Set up a position").click()
-    page.get_by_label("Or paste a board").fill(text)
-    page.get_by_role("button", name="Show this board").click()
-    ready(page)
-    assert board(page) == Board.read(GAME, text).text == "2,0,4/0,8,0/0,0,2"
-    addressed(page, "2,0,4/0,8,0/0,0,2")
+    for text in ("2 0 4\n0 8 0\n0 0 2", "[[2,0,4],[0,8,0],[0,0,2]]", "102030001", KEY):
+        ready(page)
+        page.get_by_role("button", name="Set up a position").click()
+        page.get_by_label("Or paste a board").fill(text)
+        page.get_by_role("button", name="Show this board").click()
+        ready(page)
+        assert board(page) == Board.read(GAME, text).text == "2,0,4/0,8,0/0,0,2"
+        addressed(page, "2,0,4/0,8,0/0,0,2")
+        page.get_by_role("button", name="New game").click()
+        expect(fact(page, "Sum")).not_to_have_text("16")
 
 
-@pytest.mark.parametrize("board", ["2,4", "3,0,0/0,0,0/0,0,0", "nonsense", "2,2,2,2/2,2,2,2/0,0,0,0/0,0,0,0"])
-def test_a_board_that_does_not_fit_gives_a_sentence(visit: Open, served: Served, board: str) -> None:
-    page = visit(at(board))
-    detail = served.get("/api/probe", table="3x3-64", board=board).json["detail"]
-    expect(page.get_by_role("alert")).to_have_text(detail)
+def test_a_board_that_does_not_fit_gives_a_sentence(visit: Open, served: Served) -> None:
+    for board in ("2,4", "3,0,0/0,0,0/0,0,0", "nonsense", "2,2,2,2/2,2,2,2/0,0,0,0/0,0,0,0"):
+        page = visit(at(board))
+        detail = served.get("/api/probe", table="3x3-64", board=board).json["detail"]
+        expect(page.get_by_role("alert")).to_have_text(detail)
     page.get_by_role("button", name="New game").click()
     ready(page)
     assert len(shown(page)) == 9
@@ -563,7 +597,7 @@ def test_the_chart_of_a_review_agrees_with_its_list(visit: Open, served: Served)
     """What slides lost and what spawns changed lead from each value to the next."""
     moves = served.post("/api/review", {"table": "3x3-64", "game": LOSING}).json["moves"]
     values = [(one["value"]["value"], (one["slide_value"] or {}).get("value")) for one in moves]
-    page = visit("?table=3x3-64&view=review", viewport={"width": 390, "height": 844})
+    page = visit("?table=3x3-64&view=review", viewport=PHONE)
     review(page, LOSING)
     expect(page.locator(".moves")).to_be_visible()
     known = [one for pair in values for one in pair if one is not None]
@@ -596,7 +630,7 @@ def test_the_chart_of_a_review_agrees_with_its_list(visit: Open, served: Served)
 
 def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
     """On a phone, where the verdict and a position that is played again must not need scrolling."""
-    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"), viewport={"width": 390, "height": 844})
+    page = visit(at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"), viewport=PHONE)
     verdict = page.locator(".verdict")
     expect(verdict).to_contain_text("Which slide is best?")
     assert page.get_by_text("%").count() == 0
@@ -770,7 +804,7 @@ def test_a_forced_win_answers_every_spawn(visit: Open) -> None:
             page, "move => +document.querySelector('.facts div:last-child dd').textContent > move", arg=move
         )
     expect(page.locator(".notice.won")).to_have_text("The game is won.")
-    assert "16" in shown(page)
+    assert "8" in shown(page)
 
 
 def test_a_refutation_spawns_until_the_game_is_lost(visit: Open) -> None:
@@ -889,7 +923,9 @@ def test_light_and_dark(visit: Open) -> None:
 
     page = visit()
     light = paper(page)
-    dark = paper(visit(color_scheme="dark"))
+    page.emulate_media(color_scheme="dark")
+    dark = paper(page)
+    page.emulate_media(color_scheme="light")
     assert light != dark
     page.get_by_role("button", name=re.compile("Colours")).click()
     page.get_by_role("button", name=re.compile("Colours: light")).click()
@@ -908,41 +944,32 @@ VIEWS = {
     "spawns": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=browse&slide=down"), ".boards.three .tile-card"),
     "layers": (PLAY + "&view=layers", "#largest"),
     "diagram": ("?table=2x2-32&view=diagram", ".paper svg g.state"),
+    "surroundings": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=diagram"), ".paper svg a.state"),
     "formation": ("?table=44-32", ANSWERED),
     "certificate": ("?table=refuted.cert", ANSWERED),
 }
 """The address of each view, and what is there last."""
 
 
-def visit_view(visit: Open, view: str, **options: Any) -> Page:
-    """Open a view, and wait until it is complete."""
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_accessible_and_fits_a_phone(visit: Open, view: str) -> None:
     query, last = VIEWS[view]
-    page = visit(query, **options)
+    page = visit(query)
     expect(page.locator(last).first).to_be_visible()
     expect(page.locator(".wait")).to_have_count(0)
-    return page
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_view_is_wider_than_a_phone(visit: Open, view: str) -> None:
-    page = visit_view(visit, view, viewport={"width": 360, "height": 740})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing(visit: Open, view: str, scheme: str) -> None:
-    page = visit_view(visit, view, color_scheme=scheme)
     if view == "play":
         page.locator(".slide:not([aria-disabled=true])").first.click()
         moved(page, 1)
         page.get_by_text("Save and load games").click()
+    if view == "train":
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator(".mistakes, .good").first).to_be_visible()
     if view == "review":
-        page.get_by_label(re.compile("A game")).fill("2,4,8/16,32,2/0,4,2\n2,4,8/16,32,4/4,2,2")
-        page.get_by_role("button", name="Review", exact=True).click()
+        review(page, LOSING)
         expect(page.locator(".moves")).to_be_visible()
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
+    check_accessible(page)
+    page.set_viewport_size(ViewportSize(width=360, height=740))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_the_page_is_small() -> None:

@@ -13,17 +13,18 @@ import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from uvicorn.server import ServerState
 
-from serving import SECONDS, Served, serving
+from serving import SECONDS, Inside, Served, serving
 from tilebase import force, formation, open_table, solve
 from tilebase.cli import main
 from tilebase.errors import MissingLayerError, UsageError
@@ -341,9 +342,10 @@ def test_the_answers_in_the_documentation(tmp_path: Path):
     page = (Path(__file__).parents[1] / "docs/explorer.md").read_text("utf-8")
     shown = re.findall(r'curl "http://127.0.0.1:2048(/\S+)"\n```\n\n```json\n(.*?)```', page, re.DOTALL)
     solve(Game("3x3", 512), table=tmp_path / "3x3-512")
-    with serving(tmp_path / "3x3-512") as served:
+    with inside(tmp_path / "3x3-512") as client:
         for path, answer in shown:
-            assert served.ask("GET", path).json == json.loads(answer)
+            address = urlsplit(path)
+            assert client.get(address.path, **dict(parse_qsl(address.query))).json == json.loads(answer)
     assert shown
     paths = set(re.findall(r"`(?:GET|POST) (/api/[\w/-]+)", page))
     paths |= {"/api/layers/{sum}", "/api/tables/{name}"}
@@ -559,21 +561,29 @@ def test_a_body_that_does_not_come_is_given_up(tables: Path, monkeypatch: pytest
     assert sent[0]["status"] == 408
 
 
+@contextmanager
+def inside(*locations: Path, rate: float = 1e9) -> Iterator[Inside]:
+    """An application that serves these, in this process."""
+    with closing(Collection(locations)) as collection, asyncio.Runner() as runner:
+        yield Inside(make_app(collection, rate=rate), runner)
+
+
 def test_a_table_that_is_removed_extended_or_comes_back(tmp_path: Path):
     folder = tmp_path / "2x2"
     solve(Game("2x2", 16), table=folder)
-    with serving(folder) as served:
-        assert served.get("/api/probe", table="2x2", board="2,4/0,8").status == 200
+    asked = {"table": "2x2", "board": "2,4/0,8"}
+    with inside(folder) as client:
+        assert client.get("/api/probe", **asked).status == 200
         folder.rename(tmp_path / "elsewhere")
-        gone = served.get("/api/probe", table="2x2", board="2,4/0,8")
+        gone = client.get("/api/probe", **asked)
         assert (gone.status, "is not there" in gone.json["detail"]) == (404, True)
-        assert served.get("/api/tables").json["tables"][0]["state"] == "failed"
+        assert client.get("/api/tables").json["tables"][0]["state"] == "failed"
         (tmp_path / "elsewhere").rename(folder)
         solve(Game("2x2", 16), "score", table=folder)
-        assert served.get("/api/tables").json["tables"][0]["state"] == "ready"
-        labels = [one["label"] for one in served.get("/api/tables/2x2").json["objectives"]]
+        assert client.get("/api/tables").json["tables"][0]["state"] == "ready"
+        labels = [one["label"] for one in client.get("/api/tables/2x2").json["objectives"]]
         assert labels == ["win", "score"]
-        score = served.get("/api/probe", table="2x2", board="2,4/0,8", objective="score").json
+        score = client.get("/api/probe", **asked, objective="score").json
         with open_table(folder) as table:
             assert score["value"]["value"] == table.probe("2,4/0,8", "score").value.value
 
@@ -597,15 +607,15 @@ def listed(collection: Collection) -> list[dict[str, Any]]:
     return found
 
 
-def test_damaged_layers_are_named_in_words(tmp_path: Path):
-    solve(Game("2x2", 16), table=tmp_path / "2x2")
-    for file in (tmp_path / "2x2/values/win").iterdir():
+def test_damaged_layers_are_named_in_words(tables: Path, tmp_path: Path):
+    shutil.copytree(tables / "2x2-32", tmp_path / "2x2")
+    for file in (tmp_path / "2x2/values/lower").iterdir():
         file.write_bytes(b"\0" * file.stat().st_size)
-    with serving(tmp_path / "2x2") as served:
-        answer = served.get("/api/probe", table="2x2", board="2,4/0,8")
+    with inside(tmp_path / "2x2") as client:
+        answer = client.get("/api/probe", table="2x2", board="2,4/0,8")
         assert answer.status == 500
         assert ".val" in answer.json["detail"]
-        assert served.get("/").status == 200
+        assert client.get("/").status == 200
 
 
 def test_a_client_that_asks_too_much_waits():
@@ -622,12 +632,14 @@ def test_a_client_that_asks_too_much_waits():
     assert limits.take("a", 1) > 1000
 
 
-def test_the_rate_is_said_with_the_time_to_wait(tables: Path):
-    with serving(tables / "2x2-32", "--rate", "2") as served:
-        statuses = [served.get("/api/probe", table="2x2-32", board="2,4/0,8") for _ in range(100)]
-        refused = next(one for one in statuses if one.status == 429)
-        assert refused.headers["retry-after"] == "1"
-        assert "more than 2 probes a second" in refused.json["detail"]
+def test_the_rate_is_said_with_the_time_to_wait(tables: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(web, "Limits", partial(Limits, clock=lambda: 0.0))
+    with inside(tables / "2x2-32", rate=2) as client:
+        asked = {"table": "2x2-32", "board": "2,4/0,8"}
+        answers = [client.get("/api/probe", **asked) for _ in range(9)]
+    assert [one.status for one in answers] == [200] * 8 + [429]  # the probes of 4 seconds, and one more
+    assert answers[-1].headers["retry-after"] == "1"
+    assert "more than 2 probes a second" in answers[-1].json["detail"]
 
 
 # -- the page ----------------------------------------------------------------------------------------
