@@ -103,7 +103,8 @@ def marked(block: Block) -> Any:
 def test_commands_of_blocks_can_be_parsed(block: Block) -> None:
     for command in (*block.before, *block.commands):
         if command.words[0] == "tilebase":
-            app.parse_args(command.arguments, print_error=False, exit_on_error=False)
+            found, *_ = app.parse_args(command.arguments, print_error=False, exit_on_error=False)
+            assert callable(found), command.text
 
 
 @pytest.mark.parametrize("block", [marked(block) for block in BLOCKS if not block.not_run])

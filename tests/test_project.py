@@ -26,6 +26,8 @@ EXAMPLES = [
     if ">>> " in page.read_text("utf-8")
 ]
 
+TESTS = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "tests").rglob("*.py"))}
+
 ORDER: tuple[tuple[str, ...], ...] = (
     ("_version", "check", "errors"),
     ("runtime",),
@@ -171,3 +173,96 @@ def test_examples_of_docstrings_are_true(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted
     assert not result.failed
+
+
+# ---- tests that can fail ----
+
+
+def called(node: ast.AST) -> set[str]:
+    """The last names of all functions that a piece of code calls."""
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return {call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls}
+
+
+def functions_of(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    yield from (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def without_an_assertion(sources: dict[str, str]) -> list[str]:
+    """Tests that neither assert anything nor call something that does, over any number of calls.
+
+    A function of the library that raises if something is wrong is listed by name.
+    """
+    functions = [
+        (f"{file}::{function.name}", function)
+        for file, source in sources.items()
+        for function in functions_of(ast.parse(source))
+    ]
+    asserting = {"raises", "warns", "fail", "validate_response", "call_and_validate"}
+    while True:
+        found = {
+            function.name
+            for _, function in functions
+            if any(isinstance(part, ast.Assert) for part in ast.walk(function))
+            or called(function) & asserting
+        }
+        if found <= asserting:
+            break
+        asserting |= found
+    return [
+        name
+        for name, function in functions
+        if function.name.startswith("test_") and function.name not in asserting
+    ]
+
+
+def always_true(source: str) -> list[str]:
+    """Assertions that hold whatever is computed.
+
+    These are ``assert "text"``, ``assert (a, b)``, ``assert (x for x in y)``, ``assert f() == f()`` without a
+    call, and ``assert a in x or x``, which says no more than ``assert x``.
+    """
+    return [
+        f"{node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assert) and _holds(node.test)
+    ]
+
+
+def _holds(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        texts = [ast.unparse(value) for value in test.values]
+        return any(
+            _holds(value) or any(texts[k] in _parts(other) for other in test.values if other is not value)
+            for k, value in enumerate(test.values)
+        )
+    if isinstance(test, ast.BoolOp):
+        return any(map(_holds, test.values))
+    if isinstance(test, ast.Compare):
+        sides = {ast.unparse(side) for side in (test.left, *test.comparators)}
+        return len(sides) == 1 and not called(test)
+    literal = ast.Constant | ast.JoinedStr | ast.Tuple | ast.List | ast.Set | ast.Dict | ast.Lambda
+    return isinstance(test, literal | ast.GeneratorExp)
+
+
+def _parts(node: ast.expr) -> set[str]:
+    return {ast.unparse(part) for part in ast.walk(node) if isinstance(part, ast.expr) and part is not node}
+
+
+def test_every_test_asserts_something() -> None:
+    assert without_an_assertion({file: path.read_text("utf-8") for file, path in TESTS.items()}) == []
+
+
+@pytest.mark.parametrize("file", TESTS)
+def test_no_assertion_holds_whatever_is_computed(file: str) -> None:
+    assert always_true(TESTS[file].read_text("utf-8")) == []
+
+
+def test_what_cannot_fail_is_found() -> None:
+    helpers = "def check(x):\n    assert x\n\ndef check_all(xs):\n    [check(x) for x in xs]\n"
+    tests = "def test_a():\n    check_all([])\n\ndef test_b():\n    compute()\n"
+    assert without_an_assertion({"h.py": helpers, "t.py": tests}) == ["t.py::test_b"]
+    for line in ("'a' in x[0] or x[0]", "(a, b)", "'text'", "(x for x in y)", "a.b == a.b", "a and (a, b)"):
+        assert len(always_true(f"assert {line}")) == 1, line
+    for line in ("x is None or x.y", "f(x) == f(x)", "a or b", "not (a in x)", "a in x and x"):
+        assert always_true(f"assert {line}") == [], line
