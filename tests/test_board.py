@@ -143,6 +143,33 @@ def test_drawing_is_whole(game: Game) -> None:
     assert shown == [word for word in words if word not in "#0"]
 
 
+@pytest.mark.parametrize("game", [SMALL, BOX], ids=str)
+def test_cells_of_a_drawing_lie_side_by_side_with_their_numbers_in_the_middle(game: Game) -> None:
+    root = ET.fromstring(Board(game, game.starts()[-1][0]).svg())
+    boxes = {
+        rx: [
+            [float(rect.get(name, 0)) for name in ("x", "y", "width", "height")]
+            for rect in root.iter(f"{SVG}rect")
+            if rect.get("rx") == rx
+        ]
+        for rx in ("6", "10")
+    }
+    rows, columns = game.shape[-2:]
+    for plane, (left, top, width, height) in enumerate(boxes["10"]):
+        cells = boxes["6"][plane * rows * columns : (plane + 1) * rows * columns]
+        size, gap = cells[0][2], cells[0][0] - left
+        assert cells == [
+            [left + gap + column * (size + gap), top + gap + row * (size + gap), size, size]
+            for row in range(rows)
+            for column in range(columns)
+        ]
+        assert (width, height) == (gap + columns * (size + gap), gap + rows * (size + gap))
+    middles = {(x + width / 2, y + height / 2) for x, y, width, height in boxes["6"]}
+    for text in root.iter(f"{SVG}text"):
+        x, baseline, height = (float(text.get(name, 0)) for name in ("x", "y", "font-size"))
+        assert any(x == middle and 0 < baseline - y < height / 2 for middle, y in middles)
+
+
 @given(st.floats(1, 5000))
 def test_drawing_has_the_size_asked_for(size: float) -> None:
     root = ET.fromstring(Board.parse(BOX, "#,2,4/8,16,x/2,0,0/4,4,0").svg(size))

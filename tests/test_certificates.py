@@ -22,10 +22,12 @@ from tilebase.check import RefusedError
 from tilebase.check import check_certificate as check
 from tilebase.cli import main
 from tilebase.errors import StorageError
+from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.notation import four_of
 from tilebase.questions.force import force
 from tilebase.search.certificates import hitting_set
+from tilebase.tables.certificates import open_certificate
 
 MEMORY = 1 << 30
 CORNERS = "x../.../...|..x/.../...|.../.../x..|.../.../..x"
@@ -473,3 +475,13 @@ def test_lemma_1_fails_with_a_small_tile_beside(tmp_path):
     for tiles in ("512,256,2,2/128,64,64,64/16,4,16,32", "1024,512,2,2/256,128,128,128/16,4,16,64"):
         game = Game("3x4", 2 * int(tiles.partition(",")[0]), start=tiles)
         assert check(certify(game, tmp_path))["claim"] == "not forced"
+
+
+def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path: Path) -> None:
+    game = Game("2x2", 32, start="empty")
+    force(game, memory=MEMORY, threads=1, certificate=tmp_path / "lost.cert")
+    certificate = open_certificate(tmp_path / "lost.cert")
+    assert not certificate.forced
+    slides = certificate.slides(Board.parse(game, "16,16/2,0"))
+    assert {slide.wins for slide in slides} == {True, False}
+    assert not any(slide.proved for slide in slides)

@@ -117,6 +117,16 @@ def test_spilling_gives_the_same_files(tmp_path, monkeypatch):
     assert not list((tmp_path / "tight").glob(".*"))
 
 
+@pytest.mark.parametrize(
+    "game", [Game("1x6", 32, walls=[1]), Game("2x3", 16, limits="16,16,16/4,4,4", walls=[0])]
+)
+def test_a_board_is_cut_where_its_larger_half_has_the_fewest_fillings(game: Game) -> None:
+    index = Index(game)
+    cells = tuple(range(game.cells))
+    larger = [max(index._ways(cells[:cut]), index._ways(cells[cut:])) for cut in range(game.cells + 1)]
+    assert max(index._ways(index.head_cells), index._ways(index.tail_cells)) == min(larger) < max(larger)
+
+
 def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
     """A start board of many tiles lies in a layer that is cut into windows."""
     game = Game("3x4", 64, start="2,4,8,16/2,4,8,16/2,4,8,0")

@@ -467,3 +467,14 @@ def test_parquet_to_a_folder_that_is_not_there(small, tmp_path):
     pytest.importorskip("pyarrow")
     with pytest.raises(StorageError, match="cannot write"):
         export_parquet(small, tmp_path / "none" / "layer.parquet")
+
+
+@pytest.mark.parametrize("sizes", [(), (0,), (3, 0, 5), (3, 0, 6), (9, 1), (4,)])
+def test_keys_are_cut_into_pieces_of_one_size(sizes: tuple[int, ...]) -> None:
+    ends = [*itertools.accumulate(sizes)]
+    parts = [np.arange(end - size, end, dtype=np.uint64) for size, end in zip(sizes, ends, strict=True)]
+    pieces = [part.tolist() for part in store._pieces(parts, 4)]
+    assert list(itertools.chain(*pieces)) == list(range(sum(sizes)))
+    assert [len(piece) for piece in pieces if piece] == [4] * (sum(sizes) // 4) + [sum(sizes) % 4] * (
+        sum(sizes) % 4 > 0
+    )

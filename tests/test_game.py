@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
@@ -240,6 +242,22 @@ def test_a_game_is_its_identity(game: Game) -> None:
     assert again.digest == game.digest
     assert str(again) == str(game)
     assert pickle.loads(pickle.dumps(game)) == game
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_the_digest_does_not_depend_on_the_order_of_the_rules(game: Game) -> None:
+    text = json.dumps(game.identity, sort_keys=True)
+    assert game.digest == hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def test_two_cells_are_enough_for_two_tiles() -> None:
+    assert {board for board, _ in Game("1x2", 8).starts()} == {(1, 1), (1, 2), (2, 1), (2, 2)}
+
+
+def test_the_goal_sum_is_above_every_start() -> None:
+    assert Game("2x2", goal_sum=10).goal_sum == 10
+    with pytest.raises(GameError, match="a start has the sum 8, so the goal sum must be at least 10"):
+        Game("2x2", goal_sum=8)
 
 
 def test_different_games_have_different_digests() -> None:

@@ -282,3 +282,10 @@ def test_zbdds_have_masks_too():
         won = sets.union(analysis.won_afters.values())
         for after, value in known.afterstates.items():
             assert sets.holds(won, after, after=True) == (value == 1)
+
+
+@pytest.mark.parametrize(
+    ("start", "held"), [("after 0,0,0/0,0,x", (5,)), ("after 0,0,x/0,0,0", (2,)), ("empty", (2,))]
+)
+def test_the_x_stand_where_the_start_has_them_and_otherwise_on_the_first_mask(start, held):
+    assert Game("2x3", 16, masks="..x/...|.../..x", start=start).unmergeable == held

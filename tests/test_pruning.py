@@ -9,6 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cached_oracle as oracle
@@ -22,6 +23,7 @@ from tilebase.errors import (
     UsageError,
     WrongGameError,
 )
+from tilebase.files.subsets import KEYS, _regrouped
 from tilebase.game.board import Board
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical
@@ -388,3 +390,12 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     refused(["solve", "2x3", "32", "--above", "0.4", "-q"], 2, "name its folder")
     refused(["solve", "2x3", "--objective", "score", "--above", "0.4", "-o", "x", "-q"], 2, "is none of win")
     refused(["simulate", "above"], 2, "was thinned: name the whole table")
+
+
+@pytest.mark.parametrize("sizes", [(), (0,), (3, 0, 5), (3, 0, 6), (9, 1), (4,)])
+def test_rows_are_regrouped_without_an_empty_piece(sizes: tuple[int, ...]) -> None:
+    ends = [*itertools.accumulate(sizes)]
+    parts = [{KEYS: np.arange(end - size, end)} for size, end in zip(sizes, ends, strict=True)]
+    pieces = [part[KEYS].tolist() for part in _regrouped(parts, 4)]
+    assert list(itertools.chain(*pieces)) == list(range(sum(sizes)))
+    assert [*map(len, pieces)] == [4] * (sum(sizes) // 4) + [sum(sizes) % 4] * (sum(sizes) % 4 > 0)

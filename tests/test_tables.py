@@ -345,6 +345,14 @@ def test_zip(prefix, solved, tmp_path):
     assert verify_table(tmp_path / "a.zip", sample=None).wrong == ()
 
 
+def test_a_table_below_the_table_of_a_zip_file_is_not_opened_in_its_place(solved, tmp_path):
+    path = zipped(solved(TINY), tmp_path / "a.zip", "table/")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("table/older/manifest.json", "{}")
+    with open_table(path) as table:
+        assert table.game == TINY
+
+
 def test_compressed_zip_is_refused(solved, tmp_path):
     path = zipped(solved(TINY), tmp_path / "a.zip", method=zipfile.ZIP_DEFLATED)
     with pytest.raises(CorruptError, match="is compressed: zip the table with zip -0 -r"):

@@ -209,6 +209,12 @@ def test_oxidd_reads_the_file(tmp_path: Path) -> None:
     assert afters == [layer.afterstates for layer in names]
 
 
+def test_a_state_without_a_spawned_tile_is_not_said_to_be_left_out(tmp_path: Path) -> None:
+    _, winning = saved(tmp_path / "set", SMALL, Rules(corollary7=True, strong=False))
+    with pytest.raises(MissingBoardError, match="no play makes it"):
+        winning.probe("8,0/0,8")
+
+
 def test_boards_that_are_none(tmp_path: Path) -> None:
     _, winning = saved(tmp_path / "set")
     with pytest.raises(BoardError, match="has 3 cells"):
