@@ -30,7 +30,8 @@ from tilebase.cli.formations import GOALS, brief
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.formation_sizes import leave_out, measured, sizes_of
 from tilebase.game.formations import MOST_BYTES, title_of
-from tilebase.questions.reproduce import judge, read_facts
+from tilebase.questions.published import read_facts
+from tilebase.questions.reproduce import judge
 from tilebase.small import oracle
 
 NAMES = [one.name for one in formations()]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
+from tilebase.cli.options import FormatOption, OutputOption, QuietOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.startup import prepare_kernels
+from tilebase.game.formations import game_text
 from tilebase.runtime.progress import clock
 
 if TYPE_CHECKING:
@@ -24,12 +26,15 @@ def reproduce(
     budget: Annotated[str, Parameter(help="Longest time for one line, as 60s, 10min or 2h.")] = "60s",
     form: FormatOption = None,
     output: OutputOption = None,
+    quiet: QuietOption = False,
 ) -> int:
     """Recompute every published number that this version can, and compare.
 
-    Prints one row a line of the fact files: published, computed, verdict, seconds. Lines that
-    would take longer than the budget, by a rough estimate, are listed with the estimate.
-    Exits with 1 if a number differs.
+    Prints one row a line of the fact files: what is played, published, computed, verdict, time. Lines that
+    would take longer than the budget, by a rough estimate, are not run: they are listed with the estimate,
+    and with the result of an earlier run if one was recorded. A number that differs because the source is
+    wrong is called an erratum, with its place in docs/errata.md. What a run costs, in seconds or nodes, is
+    compared only. Exits with 1 if a number differs and nothing explains it.
 
     tilebase reproduce lees-miller --budget 10min
     """
@@ -42,24 +47,56 @@ def reproduce(
     verdicts = []
     for verdict in facts.reproduce(source, budget=limit):
         verdicts.append(verdict)
-        if sys.stderr.isatty():
-            print(f"{verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
-    rows = [
-        {
-            "line": f"{verdict.fact.file}:{verdict.fact.number}",
-            "question": verdict.fact.question,
-            "published": verdict.fact.published,
-            "computed": verdict.computed,
-            "verdict": verdict.verdict,
-            "time": _time(verdict),
-        }
-        for verdict in verdicts
-    ]
-    write_rows(rows, rows, chosen, output, game=None)
-    print(facts.summary(verdicts), file=sys.stderr)
+        if sys.stderr.isatty() and not quiet:
+            print(f"{verdict.fact.board} {verdict.fact.question}: {verdict.verdict}", file=sys.stderr)
+    if chosen == "table":
+        rows = [_row(verdict) | {"time": _time(verdict), "see": _reference(verdict)} for verdict in verdicts]
+        write_rows(rows, None, chosen, output, game=None)
+    else:
+        text = chosen != "json"
+        rows = [_row(verdict) | _data(verdict, text=text) for verdict in verdicts]
+        write_rows(rows, rows, chosen, output, game=None)
+    if not quiet:
+        print(facts.summary(verdicts), file=sys.stderr)
     return 1 if any(verdict.verdict == "differs" for verdict in verdicts) else 0
 
 
+def _row(verdict: Verdict) -> dict[str, Any]:
+    fact = verdict.fact
+    return {
+        "line": f"{fact.file}:{fact.number}", "board": fact.board, "question": fact.question,
+        "published": fact.published, "computed": verdict.computed, "verdict": verdict.verdict,
+    }  # fmt: skip
+
+
+def _reference(verdict: Verdict) -> str:
+    """Where the reader of a row finds more: the erratum, or the run that was recorded."""
+    if verdict.record is not None:
+        return f"{verdict.record.command} ({verdict.record.date})"
+    return verdict.fact.erratum[0] if verdict.fact.erratum else ""
+
+
+def _data(verdict: Verdict, *, text: bool) -> dict[str, Any]:
+    """What a table has no space for; the game as text or as its identity."""
+    record, game = verdict.record, verdict.game
+    ran = verdict.verdict not in NOT_RUN
+    return {
+        "seconds": round(verdict.seconds, 2) if ran else None,
+        "estimated_seconds": None if ran or verdict.seconds == math.inf else round(verdict.seconds, 1),
+        "erratum": verdict.fact.erratum[0] if verdict.fact.erratum else None,
+        "recorded_by": record and record.command, "recorded_on": record and record.date,
+        "recorded_version": record and record.version,
+        "game": None if game is None else game_text(game) if text else game.identity,
+    }  # fmt: skip
+
+
+NOT_RUN = ("recorded", "over budget", "not in this version")
+
+
 def _time(verdict: Verdict) -> str:
-    about = "about " if verdict.verdict == "over budget" else ""
+    if verdict.verdict == "not in this version":
+        return ""
+    if verdict.seconds == math.inf:
+        return "does not fit here"
+    about = "about " if verdict.verdict in NOT_RUN else ""
     return about + (clock(verdict.seconds) if verdict.seconds >= 60 else f"{verdict.seconds:.2f} s")

@@ -7,6 +7,7 @@ layers where these do not fit into memory (`dense.passes`).
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from dataclasses import dataclass, replace
@@ -106,6 +107,11 @@ class Plan:
     def base(self) -> int:
         """Bytes that are needed for batches of any size: tables, scratch buffers and the program."""
         return self.table_bytes + OVERHEAD
+
+    def seconds_on(self, machine: Machine) -> float:
+        """About how long the pass takes: the work, or what its disks read and write, if this is longer."""
+        work = self.boards / (machine.rate or self.rate * machine.threads)
+        return max(work, self.moved_bytes / machine.disk_rate)
 
     @property
     def layer_bytes(self) -> int:
@@ -268,15 +274,22 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
         plan = Plan.of(index, objective, machine.memory, machine.threads, bits=machine.rate is None)
     except ResourceError as error:
         return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
-    work = plan.boards / (machine.rate or plan.rate * machine.threads)
-    moved = plan.moved_bytes / machine.disk_rate
-    seconds = max(work, moved)
     return row | {
         "memory": byte_text(min(plan.whole_bytes, machine.memory)),
         "disk": byte_text(plan.disk_bytes),
         "moved": byte_text(plan.moved_bytes),
-        "time": duration(seconds, 3) + ("" if machine.measured else " (estimated rate)"),
+        "time": duration(plan.seconds_on(machine), 3) + ("" if machine.measured else " (estimated rate)"),
     }
+
+
+def seconds_here(game: Game, objective: Objective) -> float:
+    """About how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
+    machine = machines()[0]
+    try:
+        plan = Plan.outline(PerfectIndex(game), objective, machine.memory, machine.threads)
+    except ResourceError:
+        return math.inf
+    return plan.seconds_on(machine)
 
 
 def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:

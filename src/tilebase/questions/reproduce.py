@@ -4,7 +4,10 @@ The first of the functions below that can compute a line *claims* it.  A claim e
 it runs, so that expensive lines can be listed instead of computed.  A number agrees if it equals the
 published one in the published digits.  A proved lower bound improves on the published one if it is larger
 in those digits.  A published float is within rounding if it differs by at most what the rounding of its
-type can change.
+type can change.  A number that differs is an erratum of the source if docs/errata.md says so, with the number
+that was computed here.  What something costs, in seconds or nodes, is compared and never right or wrong.
+
+For lines that are not run, `records.tsv` has results of earlier runs, which are shown as recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.resources import files
 from itertools import accumulate, combinations_with_replacement
 from typing import Any
 
@@ -25,65 +27,33 @@ from tilebase.bdd.library import NODE_BYTES
 from tilebase.bdd.strategies import Line
 from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
-from tilebase.counting.estimates import THREAD_RATE, counting
+from tilebase.counting.estimates import counting
+from tilebase.dense.plan import seconds_here
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import parse_shape
+from tilebase.objectives.objective import Objective
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Rules
 from tilebase.patterns.shortest import built_game, drops_of
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
-from tilebase.questions.force import SEARCH_RATE, Forced, force, largest_forced, patience_for, search_estimate
+from tilebase.questions.force import SEARCH_RATE, Forced, force, largest_forced, search_estimate
 from tilebase.questions.prove import prove
+from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, symbolic
 from tilebase.runtime.resources import check_resources
 from tilebase.small import oracle
 from tilebase.tables.slides import Slider
 
-SOURCES = {
-    "lees-miller": "Lees-Miller",
-    "slizkov": "Slizkov",
-    "edixhoven": "Edixhoven",
-    "endgames": "2048EndgameTablebase",
-}
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One line of a fact file."""
-
-    file: str
-    number: int  # the number of the line in the file
-    source: str  # the citation in the file
-    columns: dict[str, str]
-
-    @property
-    def published(self) -> str:
-        """The published number, or "yes" or "no"."""
-        for name in ("value", "answer", "max_tile", "lower_bound", "claim"):
-            if name in self.columns:
-                return self.columns[name]
-        raise UsageError(f"{self.file}, line {self.number} has no column for a value")
-
-    @property
-    def question(self) -> str:
-        """The other columns, in words."""
-        skipped = {
-            "value",
-            "answer",
-            "max_tile",
-            "lower_bound",
-            "claim",
-            "source",
-            "precision",
-            "note",
-            "status",
-        }
-        return " ".join(text for name, text in self.columns.items() if name not in skipped and text)
+VERDICTS = (
+    "agrees", "improves", "within rounding", "erratum", "costs less", "costs more", "differs", "recorded",
+    "over budget", "not in this version",
+)  # fmt: skip
+"""What is said of a line.  Only ``differs`` is a disagreement that nothing explains."""
 
 
 @dataclass(frozen=True)
@@ -93,73 +63,37 @@ class Claim:
     compute: Callable[[], Any]
     seconds: float
     cost: bool = False
+    game: Game | None = None
 
 
 @dataclass(frozen=True)
 class Verdict:
     """The result of one line.
 
-    `verdict` is ``agrees``, ``improves``, ``within rounding``, ``differs``, ``over budget`` or ``not in
-    this version``.
+    Attributes
+    ----------
+    fact, computed:
+        The line, and what was computed; with the verdict ``recorded``, what an earlier run computed.
+    verdict:
+        One of `VERDICTS`.
+    seconds:
+        The time, or its estimate if nothing was run.
+    game:
+        The game, if it is one of `Game`.
+    record:
+        The earlier run, with the verdict ``recorded``.
     """
 
     fact: Fact
     computed: str
     verdict: str
     seconds: float
+    game: Game | None = None
+    record: Record | None = None
 
 
-# -- reading --------------------------------------------------------------------------------------
-
-
-def read_facts(source: str | None = None) -> list[Fact]:
-    """All lines of the fact files, or those of one of `SOURCES`.  Raises `UsageError`."""
-    if source is not None and source not in SOURCES:
-        raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
-    found = []
-    for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".tsv"):
-            found += list(_read_file(file.name, file.read_text("utf-8")))
-    return [fact for fact in found if source is None or SOURCES[source] in fact.source]
-
-
-def _read_file(name: str, text: str) -> Iterator[Fact]:
-    names: list[str] = []
-    cited = re.search(r"source: (.*)", text)
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("#") or not line.strip():
-            continue
-        words = line.split("\t")
-        if not names:
-            names = words
-            continue
-        columns = dict(zip(names, words, strict=False))
-        yield Fact(name, number, columns.get("source") or (cited[1] if cited else ""), columns)
-
-
-# -- agreeing -------------------------------------------------------------------------------------
-
-
-def agrees(published: str, computed: Any) -> bool:
-    """Whether a computed value equals the published one in the published digits.
-
-    >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
-    (True, True, False)
-    """
-    word = published.split()[0]
-    if not re.fullmatch(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", word):
-        return published == str(computed)
-    if re.fullmatch(r"\d+", word):
-        return Fraction(word) == Fraction(computed)
-    mantissa, _, exponent = word.partition("e")
-    digits = len(mantissa.partition(".")[2])
-    unit = Fraction(10) ** (int(exponent or 0) - digits)
-    # Some published numbers are rounded, others are truncated.
-    return (
-        abs(Fraction(word) - Fraction(computed)) <= unit
-        if exponent
-        else (round(Fraction(computed) / unit) == Fraction(word) / unit)
-    )
+QUICK = 0.2
+"""The estimate for what takes a fraction of a second, in seconds."""
 
 
 # -- claiming -------------------------------------------------------------------------------------
@@ -201,19 +135,19 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
         return None
     game, quantity = _game(fact), fact.columns["quantity"]
     if quantity == "combinatorial_bound":
-        return Claim(lambda: bound(game).possible, 1.0)
+        return Claim(lambda: bound(game).possible, QUICK, game=game)
     if quantity == "raw_states_without_symmetry_with_specials":
-        return Claim(lambda: counts(game).total("raw_live") + 2, counting_seconds(game))
+        return Claim(lambda: counts(game).total("raw_live") + 2, counting_seconds(game), game=game)
     if quantity == "raw_transitions_without_symmetry":
         # Win and lose are absorbing: one step from each to itself.
-        return Claim(lambda: len(oracle.transitions(game)) + 2, 1.0)
+        return Claim(lambda: len(oracle.transitions(game)) + 2, QUICK, game=game)
     if quantity in ("live_states", "states_with_specials"):
         extra = 2 if quantity == "states_with_specials" else 0
-        return Claim(lambda: counts(game).total("live") + extra, counting_seconds(game))
+        return Claim(lambda: counts(game).total("live") + extra, counting_seconds(game), game=game)
     layer = re.fullmatch(r"states_of_sum_(\d+)", quantity)
     if layer:
         total = int(layer[1])
-        return Claim(lambda: _states_of_sum(counts(game), total), counting_seconds(game))
+        return Claim(lambda: _states_of_sum(counts(game), total), counting_seconds(game), game=game)
     return None
 
 
@@ -227,8 +161,8 @@ def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
         return None
     quantity = fact.columns["quantity"]
     if quantity == "positions_within_A3_limits":
-        limits = "1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16"
-        return Claim(lambda: 2 * bound(_game(fact, limits=limits)).boards, 1.0)
+        limited = _game(fact, limits="1024,512,64,16,256,256,128,16,16,16,32,16,16,16,16,16")
+        return Claim(lambda: 2 * bound(limited).boards, QUICK, game=limited)
     game = _game(fact)
     codes, cells = max(game.tops) + 1, game.cells
     known: dict[str, Callable[[], Any]] = {
@@ -237,7 +171,7 @@ def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
         "tile_multisets": lambda: math.comb(cells + codes - 1, cells),
         "largest_multiset_class": lambda: _largest_class(cells, codes),
     }
-    return Claim(known[quantity], 1.0) if quantity in known else None
+    return Claim(known[quantity], QUICK, game=game) if quantity in known else None
 
 
 def _largest_class(cells: int, codes: int) -> int:
@@ -250,10 +184,21 @@ def _largest_class(cells: int, codes: int) -> int:
 
 
 def forcing_seconds(game: Game) -> float:
-    """A rough estimate of the seconds to decide whether a goal is forced."""
+    """A rough estimate of the seconds to decide whether a goal is forced: by search, or by a pass after it.
+
+    A search that opens more afterstates than fit into memory forgets them, and takes longer than can be said.
+    """
     memory, threads = check_resources(None, None)
-    search = search_estimate(game) / (SEARCH_RATE * threads)
-    return min(search, 11 * patience_for(game, memory, threads)) + 0.1
+    opened = search_estimate(game)
+    search = opened / (SEARCH_RATE * threads)
+    if search < 1:
+        return search + 0.1
+    in_memory = opened * OPENED_BYTES <= memory
+    return min(search if in_memory else math.inf, 1.1 * seconds_here(game, Objective("guaranteed"))) + 0.1
+
+
+OPENED_BYTES = 16
+"""Bytes of the table of a search for each afterstate that it opens."""
 
 
 def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
@@ -270,7 +215,7 @@ def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:
         game = _game(fact, limits=fact.columns["limits"], start="empty")
         if len(set(game.tops)) == 1 and game.tops[0] == (game.goal_exponent or 0) - 1:
             game = _game(fact, start="empty")  # the goal itself limits the tiles as much
-        return Claim(lambda: _winnable(game, counts), forcing_seconds(game))
+        return Claim(lambda: _winnable(game, counts), forcing_seconds(game), game=game)
     return None
 
 
@@ -289,10 +234,9 @@ def _claim_optimal_values(fact: Fact, _: _Counts) -> Claim | None:
         return None
     game, discount = _game(fact), fact.columns["discount"]
     if game.cells <= 4:
-        return Claim(lambda: oracle.values(game, discount=discount).start, 1.0)
-    return Claim(
-        lambda: Fraction(float(solve(game, discount=discount).value)), SOLVING * counting_seconds(game)
-    )
+        return Claim(lambda: oracle.values(game, discount=discount).start, QUICK, game=game)
+    seconds = SOLVING * counting_seconds(game)
+    return Claim(lambda: Fraction(float(solve(game, discount=discount).value)), seconds, game=game)
 
 
 def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
@@ -301,9 +245,9 @@ def _claim_checkerboards(fact: Fact, _: _Counts) -> Claim | None:
         return None
     board, question = fact.columns["board"], fact.columns["question"]
     if question == "deterministic_sequences":
-        return Claim(lambda: count_sequences(board, deterministic=True).total, 1.0)
+        return Claim(lambda: count_sequences(board, deterministic=True).total, QUICK)
     if question == "cooperative_sequences":  # the source counts those to one of the two checkerboards
-        return Claim(lambda: count_sequences(board).twos, 1.0)
+        return Claim(lambda: count_sequences(board).twos, QUICK)
     if question == "deterministically_reachable":
         return Claim(lambda: fact.published if two_lines_are_reachable(40) else "not all", 15.0)
     return _claim_cooperative(board) if question == "cooperatively_reachable" else None
@@ -352,16 +296,11 @@ def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
     pattern = "lemma1" if int(fact.columns["goal"]) >= 64 else None
     game = _game(fact, limits=fact.columns["limits"], start="empty", pattern=pattern)
     dtype = fact.columns["value_type"]
-    seconds = bound(game).boards / (THREAD_RATE * len(os.sched_getaffinity(0)))
     if dtype.startswith("uint"):
-        return Claim(lambda: prove(game, dtype=dtype).bound, seconds)
-    return Claim(
-        lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds * FLOAT_SECONDS
-    )
-
-
-FLOAT_SECONDS = 1.2
-"""About how much longer a pass with summaries of layers takes than one of a bound; only for estimates."""
+        seconds = seconds_here(game, Objective("lower", dtype))
+        return Claim(lambda: prove(game, dtype=dtype).bound, seconds, game=game)
+    seconds = seconds_here(game, Objective("win", dtype))
+    return Claim(lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds, game=game)
 
 
 SYMBOLIC_SECONDS = {
@@ -408,7 +347,8 @@ def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
         found = _measured(what, [one for one in answer.lines if name in ("", one.name)])
         return found + (won_boards(game) if measure == "cumulative_states" else 0)
 
-    return Claim(compute, SYMBOLIC_SECONDS.get(key, 2.0), cost=what not in ("forced", "states"))
+    cost = what not in ("forced", "states")
+    return Claim(compute, SYMBOLIC_SECONDS.get(key, 2.0), cost=cost, game=game)
 
 
 def won_boards(game: Game) -> int:
@@ -445,8 +385,9 @@ def _claim_formations(fact: Fact, counts: _Counts) -> Claim | None:
         return None
     game = formation(fact.columns["formation"]).game(int(fact.columns["goal"]))
     if fact.columns["quantity"] == "value_of_the_start":
-        return Claim(lambda: Fraction(float(solve(game).value)), SOLVING * counting_seconds(game))
-    return Claim(lambda: counts.boards_after_slides(game)[fact.columns["quantity"]], 40.0)
+        seconds = SOLVING * counting_seconds(game)
+        return Claim(lambda: Fraction(float(solve(game).value)), seconds, game=game)
+    return Claim(lambda: counts.boards_after_slides(game)[fact.columns["quantity"]], 40.0, game=game)
 
 
 def _boards_after_slides(game: Game) -> dict[str, int]:
@@ -504,21 +445,29 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
     if claim is None:
         return Verdict(fact, "", "not in this version", 0.0)
     if claim.seconds > budget:
-        return Verdict(fact, "", "over budget", claim.seconds)
+        record = read_records().get((fact.file, fact.board, fact.question))
+        if record is None:
+            return Verdict(fact, "", "over budget", claim.seconds, claim.game)
+        return Verdict(fact, record.computed, "recorded", claim.seconds, claim.game, record)
     since = time.perf_counter()
     computed = claim.compute()
     seconds = time.perf_counter() - since
-    verdict = "agrees" if agrees(fact.published, computed) else "differs"
-    proved = fact.columns.get("value_type", "").startswith("uint")
-    if verdict == "differs" and proved and computed > Fraction(fact.published):
-        verdict = "improves"
-    if claim.cost:
-        verdict = "improves" if computed < _first_number(fact.published) else "differs"
-    elif verdict == "differs" and _rounding(fact) >= 0:
-        difference = abs(computed - Fraction(fact.published))
-        verdict = "within rounding" if difference <= _rounding(fact) else verdict
     shown = f"{float(computed):.12g}" if isinstance(computed, Fraction) else str(computed)
-    return Verdict(fact, shown, verdict, seconds)
+    return Verdict(fact, shown, compare(fact, computed, cost=claim.cost), seconds, claim.game)
+
+
+def compare(fact: Fact, computed: Any, *, cost: bool = False) -> str:
+    """The verdict on a computed value: one of `VERDICTS`."""
+    if cost:
+        return "costs less" if computed < _first_number(fact.published) else "costs more"
+    if agrees(fact.published, computed):
+        return "agrees"
+    if fact.columns.get("value_type", "").startswith("uint") and computed > Fraction(fact.published):
+        return "improves"
+    if _rounding(fact) >= 0 and abs(computed - Fraction(fact.published)) <= _rounding(fact):
+        return "within rounding"
+    explained = fact.erratum is not None and agrees(fact.erratum[1], computed)
+    return "erratum" if explained else "differs"
 
 
 def _first_number(text: str) -> Fraction:
@@ -541,5 +490,4 @@ def _rounding(fact: Fact) -> float:
 def summary(verdicts: Iterable[Verdict]) -> str:
     """One line of text: how many there are of each verdict."""
     names = [verdict.verdict for verdict in verdicts]
-    order = ("agrees", "improves", "within rounding", "differs", "over budget", "not in this version")
-    return ", ".join(f"{names.count(name)} {name}" for name in order if name in names)
+    return ", ".join(f"{names.count(name)} {name}" for name in VERDICTS if name in names)

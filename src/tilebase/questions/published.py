@@ -1,0 +1,171 @@
+"""Published numbers: the lines of the fact files, and results of earlier runs for those that take long.
+
+`questions.reproduce` computes the lines again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from tilebase.errors import UsageError
+
+SOURCES = {
+    "lees-miller": "Lees-Miller",
+    "slizkov": "Slizkov",
+    "edixhoven": "Edixhoven",
+    "endgames": "2048EndgameTablebase",
+}
+RECORDS = "records.tsv"
+"""The file of recorded results, beside the files of facts."""
+NO_QUESTION = frozenset(
+    ("value", "answer", "max_tile", "lower_bound", "claim", "source", "precision", "note", "status")
+    + ("board", "goal", "limits", "formation", "N", "M")
+)
+"""The columns of fact files that are no part of a question."""
+MEASURES = {
+    f"{name}_{what}": f"{words}: {unit}"
+    for name, words in (
+        ("accumulative", "accumulative"), ("sweep", "sweep lines"), ("cumulative", "all lines"),
+        *((f"line_{k}_{n}", f"sweep line ({k},{n})") for k, n in ((8, 2), (8, 1), (7, 2), (10, 7), (10, 6))),
+    )
+    for what, unit in (
+        ("seconds", "seconds"), ("largest_nodes", "peak nodes of a set"), ("nodes", "nodes of the final set"),
+        ("states", "states at both turns"), ("bytes_per_state", "bytes per state of the final sets"),
+    )
+}  # fmt: skip
+"""The measures of `symbolic_solving.tsv` in words."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The result of an earlier run, for a line that takes long.
+
+    Attributes
+    ----------
+    computed:
+        The result.
+    command:
+        The command that gave it.
+    date, version:
+        When it was recorded, and the version that recorded it.
+    """
+
+    computed: str
+    command: str
+    date: str
+    version: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a fact file."""
+
+    file: str
+    number: int  # the number of the line in the file
+    source: str  # the citation in the file
+    columns: dict[str, str]
+
+    @property
+    def published(self) -> str:
+        """The published number, or "yes" or "no"."""
+        for name in ("value", "answer", "max_tile", "lower_bound", "claim"):
+            if name in self.columns:
+                return self.columns[name]
+        raise UsageError(f"{self.file}, line {self.number} has no column for a value")
+
+    @property
+    def question(self) -> str:
+        """The other columns, in words, without those that say what is played."""
+        found = {name: text for name, text in self.columns.items() if name not in NO_QUESTION and text}
+        return " ".join(
+            f"discount {text}" if name == "discount" else MEASURES.get(text, text)
+            for name, text in found.items()
+        )
+
+    @property
+    def board(self) -> str:
+        """What is played: the board, its goal and its limits, or the formation."""
+        named = self.columns
+        if "formation" in named:
+            return f"formation {named['formation']} to {named['goal']}"
+        board = f"{named['N']}x{named['N']} to {2 ** int(named['M'])}" if "N" in named else named["board"]
+        goal = f" to {named['goal']}" if "goal" in named else ""
+        return board + goal + (f" within {named['limits']}" if "limits" in named else "")
+
+    @property
+    def erratum(self) -> tuple[str, str] | None:
+        """If the source is wrong, the place in docs/errata.md that says so, and what is right."""
+        found = re.match(r"erratum (#[\w-]+): (.*)", self.columns.get("note", ""))
+        return (f"docs/errata.md{found[1]}", found[2]) if found else None
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def read_facts(source: str | None = None) -> list[Fact]:
+    """All lines of the fact files, or those of one of `SOURCES`.  Raises `UsageError`."""
+    if source is not None and source not in SOURCES:
+        raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
+    found = []
+    for file in sorted(files("tilebase").joinpath("facts").iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".tsv") and file.name != RECORDS:
+            found += list(_read_file(file.name, file.read_text("utf-8")))
+    return [fact for fact in found if source is None or SOURCES[source] in fact.source]
+
+
+@cache
+def read_records() -> dict[tuple[str, str, str], Record]:
+    """By file of facts, board and question, the recorded results."""
+    text = files("tilebase").joinpath("facts", RECORDS).read_text("utf-8")
+    rows = [one.columns for one in _read_file(RECORDS, text)]
+    return {
+        (row["file"], row["board"], row["question"]): Record(
+            row["computed"], row["command"], row["date"], row["version"]
+        )
+        for row in rows
+    }
+
+
+def _read_file(name: str, text: str) -> Iterator[Fact]:
+    names: list[str] = []
+    cited = re.search(r"source: (.*)", text)
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        words = line.split("\t")
+        if not names:
+            names = words
+            continue
+        columns = dict(zip(names, words, strict=False))
+        yield Fact(name, number, columns.get("source") or (cited[1] if cited else ""), columns)
+
+
+# -- agreeing -------------------------------------------------------------------------------------
+
+
+def agrees(published: str, computed: Any) -> bool:
+    """Whether a computed value equals the published one in the published digits.
+
+    >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
+    (True, True, False)
+    """
+    word = published.split()[0]
+    if not re.fullmatch(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", word):
+        return published == str(computed)
+    if re.fullmatch(r"\d+", word):
+        return Fraction(word) == Fraction(computed)
+    mantissa, _, exponent = word.partition("e")
+    digits = len(mantissa.partition(".")[2])
+    unit = Fraction(10) ** (int(exponent or 0) - digits)
+    # Some published numbers are rounded, others are truncated.
+    return (
+        abs(Fraction(word) - Fraction(computed)) <= unit
+        if exponent
+        else (round(Fraction(computed) / unit) == Fraction(word) / unit)
+    )
