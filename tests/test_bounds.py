@@ -173,6 +173,17 @@ def test_plans_tell_memory_from_disk():
     assert len(rows(game, Objective("lower", "uint32"))) == 2  # this machine and a CUDA device
 
 
+def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
+    words = ["plan", "3x4", "512", "--memory", "1MB", "--threads", "3"]
+    assert main(words) == 0
+    printed = capsys.readouterr()
+    assert "this machine, 3 threads" in printed.out
+    assert "does not fit" in printed.out
+    assert "tilebase count --plan and solve --plan" in printed.err
+    assert main([*words[:-1], "0"]) == 2
+    assert "the number of threads must be" in capsys.readouterr().err
+
+
 # -- patterns --------------------------------------------------------------------------------------
 
 

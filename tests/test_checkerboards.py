@@ -307,6 +307,7 @@ def test_the_command_gives_verdicts_and_moves(capsys: pytest.CaptureFixture[str]
     assert lines[0] == "corner,reachable,moves,reason,game,command,version"
     assert lines[1].startswith('2,yes,"')
     assert lines[2].startswith("4,no,,")
+    assert "the last drop, a 2, would be in one" in lines[2]
     rules = Rules(3, 5, most=2)
     moves = parse_moves(rules, lines[1].split('"')[1])
     assert replay(rules, moves)[-1] == checkerboard_position(rules, 2)

@@ -44,7 +44,8 @@ def formations(
 
     A formation says where large tiles (x) stand that never merge, where the goal wins (o, if not everywhere),
     and where play starts. The list has the number of free cells and the time to solve each goal; "no" is
-    what the engine refuses. Numbers of boards are exact; numbers of positions with ~ are estimates.
+    what the engine refuses. Some are no endgames but games on a smaller board, whose x are walls: the list
+    names them. Numbers of boards are exact; numbers of positions with ~ are estimates.
 
     tilebase formations
 
@@ -74,6 +75,12 @@ def formations(
         write_rows(document, document, chosen, output, game=None)
     elif name is None and goal is None and fit is None:
         write_rows(_times(sizes, used), document, chosen, output, game=None)
+        walled = [one.name for one in all_formations() if one.fixed]
+        if output is None:
+            print(
+                f"\nIn {', '.join(walled)} the x are walls, which nothing moves: these are games on a "
+                "smaller board, and their values are not those of endgames of the 4x4 game."
+            )
     else:
         names = ("formation", "goal") if fit else ("formation",)
         write_rows(_rows(sizes, used, *names), document, chosen, output, game=None)

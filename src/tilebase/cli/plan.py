@@ -10,6 +10,7 @@ from tilebase.cli.options import (
     MemoryOption,
     OutputOption,
     ShapeOrGoal,
+    ThreadsOption,
     make_game,
     parse_bytes,
 )
@@ -27,13 +28,15 @@ def plan(
     game: GameOptions = DEFAULT_GAME,
     objective: ObjectiveOption = "win",
     memory: MemoryOption = None,
+    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
 ) -> int:
     """Print what a pass over all boards within the limits would take on some machines; nothing is solved.
 
     Such a pass is what tilebase prove does within limits (objective lower or upper), tilebase force with
-    --engine dense (objective guaranteed), and tilebase solve with --space all.
+    --engine dense (objective guaranteed), and tilebase solve with --space all. Counting and solving what play
+    reaches needs no such pass: tilebase count and solve say with --plan what they take.
 
     tilebase plan 3x4 512 --limits 256,128,64,64/64,64,64,64/64,64,64,64 --objective lower:uint32
     """
@@ -46,6 +49,6 @@ def plan(
     from tilebase.dense import plan as plans
 
     with showing_notes():
-        rows = plans.rows(question, objectives[0], parse_bytes(memory))
+        rows = plans.rows(question, objectives[0], parse_bytes(memory), threads)
     write_rows(rows, rows, chosen, output, game=question)
     return 0

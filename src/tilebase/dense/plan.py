@@ -8,7 +8,6 @@ layers where these do not fit into memory (`dense.passes`).
 from __future__ import annotations
 
 import math
-import os
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import byte_text
-from tilebase.runtime.resources import OVERHEAD, available_memory
+from tilebase.runtime.resources import OVERHEAD, available_memory, check_threads
 
 CUT_BLOCKS = 1 << 25
 """Most blocks that are checked one by one before a pass begins."""
@@ -257,14 +256,17 @@ class Machine:
     measured: bool
 
 
-def machines(memory: int | None = None) -> tuple[Machine, ...]:
-    """This machine, and one H200; `dense.scale` is for several machines."""
-    threads = len(os.sched_getaffinity(0))
+def machines(memory: int | None = None, threads: int | None = None) -> tuple[Machine, ...]:
+    """This machine, and one H200; `dense.scale` is for several machines.  Raises `UsageError`."""
+    threads = check_threads(threads)
     here = available_memory() * 3 // 4 if memory is None else memory
     return (
         Machine(f"this machine, {threads} threads", here, threads, None, DISK_RATE, True),
         Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
     )
+
+
+NO_FIT = "does not fit"
 
 
 def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
@@ -273,7 +275,7 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
     try:
         plan = Plan.of(index, objective, machine.memory, machine.threads, bits=machine.rate is None)
     except ResourceError as error:
-        return row | {"memory": "", "disk": "", "moved": "", "time": f"does not fit: {error}"}
+        return row | {"memory": "", "disk": "", "moved": "", "time": f"{NO_FIT}: {error}"}
     return row | {
         "memory": byte_text(min(plan.whole_bytes, machine.memory)),
         "disk": byte_text(plan.disk_bytes),
@@ -305,17 +307,26 @@ def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
     return [Plan.outline(index, one, NO_BOUND, 1).layer_bytes for one in objectives]
 
 
-def rows(game: Game, objective: Objective, memory: int | None = None) -> list[dict[str, Any]]:
-    """The plan for each machine.
+def rows(
+    game: Game, objective: Objective, memory: int | None = None, threads: int | None = None
+) -> list[dict[str, Any]]:
+    """The plan for each machine; `memory` and `threads` are those of this one.
 
     Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
+    Where it does not fit, the log says which questions need none.
     """
+    ours = machines(memory, threads)
     try:
         index = PerfectIndex(game)
     except ResourceError as error:
         LOG.info("such a pass cannot be done on any machine: %s", error)
-        return [_without_index(game, objective, machine) for machine in machines(memory)]
-    return [estimate(index, objective, machine) for machine in machines(memory)]
+        return [_without_index(game, objective, machine) for machine in ours]
+    found = [estimate(index, objective, machine) for machine in ours]
+    if any(row["time"].startswith(NO_FIT) for row in found):
+        LOG.info(
+            "what play reaches needs no such pass: tilebase count --plan and solve --plan say what it takes"
+        )
+    return found
 
 
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:

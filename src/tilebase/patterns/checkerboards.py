@@ -222,12 +222,12 @@ def theorem(rules: Rules, colouring: int) -> str:
         )
     if short * long % 2 and colouring == 4:
         return (
-            "both sides are odd and 4s are in the corners (corollary 13): the last drop would be in a corner"
+            "both sides are odd and 4s are in the corners (corollary 13): the last drop, a 2, would be in one"
         )
     if short >= 3 and not short * long % 2:
-        return "both sides are at least 3 and one is even (theorem 14)"
+        return "both sides are at least 3 and one is even (theorem 14, if only 2s are dropped)"
     if short >= 5:
-        return "both sides are odd and at least 5 (theorem 14)"
+        return "both sides are odd and at least 5 (theorem 14, if only 2s are dropped)"
     return ""
 
 
