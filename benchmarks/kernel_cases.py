@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import backward, boards, codec, exchange, forward, half, rank
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
+from tilebase._kernels.packed import packed
 from tilebase.dense.executors.bits import BitLayer, Bits, Words
 from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.executors.threads import Threads
@@ -218,7 +219,7 @@ class Layers:
     def states(self) -> BitSet:
         """The states of the layer."""
         found = self.empty_set()
-        self.spawn(self.target(found, None), Scratch.of(forward.BATCH))
+        self.spawn(self.target(found, None), packed(Scratch.of(forward.BATCH)))
         return found
 
     def slide(self, total: int, states: BitSet, afters: BitSet, slides: Slides, worker: Worker) -> Array:
@@ -236,7 +237,7 @@ class Layers:
     def slides(self, total: int) -> Slides:
         """The slides of the states of a sum."""
         states = self.empty_set(total)
-        self.spawn(self.target(states, None, total), Scratch.of(forward.BATCH), total)
+        self.spawn(self.target(states, None, total), packed(Scratch.of(forward.BATCH)), total)
         found = SlideMemory().take(states, len(self.game.shape))
         self.slide(total, states, self.empty_set(total), found, Worker())
         return found.trimmed()
@@ -274,7 +275,7 @@ class Layers:
 
 def spawn_map(inputs: Inputs) -> Case:
     """Mark the states of a small layer: bits are set at once."""
-    layers, scratch = inputs.layers, Scratch.of(forward.BATCH)
+    layers, scratch = inputs.layers, packed(Scratch.of(forward.BATCH))
     states = layers.empty_set()
     target = layers.target(states, None)
     return Case(lambda: layers.spawn(target, scratch), lambda: [states.bits], lambda: states.bits.fill(0))
@@ -291,7 +292,7 @@ def _spawned_arena(layers: Layers, states: BitSet) -> Arena:
 
 def push(inputs: Inputs) -> Case:
     """The same with pages of offsets, as large layers have them; bits are set by `flush`."""
-    layers, scratch = inputs.layers, Scratch.of(forward.BATCH)
+    layers, scratch = inputs.layers, packed(Scratch.of(forward.BATCH))
     states = layers.empty_set()
     arena = _spawned_arena(layers, states)
 
@@ -310,7 +311,7 @@ def flush(inputs: Inputs) -> Case:
     layers = inputs.layers
     states = layers.empty_set()
     arena = _spawned_arena(layers, states)
-    offsets = layers.spawn(layers.target(states, arena), Scratch.of(forward.BATCH))
+    offsets = layers.spawn(layers.target(states, arena), packed(Scratch.of(forward.BATCH)))
     start, order, length = arena.by_block(states.blocks)
 
     def run() -> int:
@@ -326,7 +327,7 @@ def pack_offsets(inputs: Inputs) -> Case:
     layers = inputs.layers
     states = layers.empty_set()
     arena = _spawned_arena(layers, states)
-    offsets = layers.spawn(layers.target(states, arena), Scratch.of(forward.BATCH))
+    offsets = layers.spawn(layers.target(states, arena), packed(Scratch.of(forward.BATCH)))
     pages = arena.by_block(states.blocks)
     out = np.zeros((2, 4 * offsets + exchange.HEAD * states.blocks), dtype=np.uint8)
     middle, block = states.blocks // 2, np.zeros(1 << states.block_bits - 6, dtype=np.uint64)
@@ -346,7 +347,7 @@ def unpack_offsets(inputs: Inputs) -> Case:
     layers = inputs.layers
     states = layers.empty_set()
     arena = _spawned_arena(layers, states)
-    offsets = layers.spawn(layers.target(states, arena), Scratch.of(forward.BATCH))
+    offsets = layers.spawn(layers.target(states, arena), packed(Scratch.of(forward.BATCH)))
     block = np.zeros(1 << states.block_bits - 6, dtype=np.uint64)
     out = np.zeros(4 * offsets + exchange.HEAD * states.blocks, dtype=np.uint8)
     pages = arena.by_block(states.blocks)
@@ -411,7 +412,7 @@ def list_layer(inputs: Inputs) -> Case:
 
 def link(inputs: Inputs) -> Case:
     """Link the layer to the afterstates that follow spawns of a 2."""
-    layers, scratch = inputs.layers, Scratch.of(2 * backward.BATCH + 2)
+    layers, scratch = inputs.layers, packed(Scratch.of(2 * backward.BATCH + 2))
     links, spawns = layers.new_links(1, ())
     n = layers.link(1, (), links, spawns, scratch)
     return Case(lambda: layers.link(1, (), links, spawns, scratch), lambda: [links.slots[:, :n], spawns])
@@ -419,7 +420,7 @@ def link(inputs: Inputs) -> Case:
 
 def best_after(inputs: Inputs) -> Case:
     """The best value over the slides after spawns of a 2 on the layer."""
-    layers, scratch = inputs.layers, Scratch.of(2 * backward.BATCH + 2)
+    layers, scratch = inputs.layers, packed(Scratch.of(2 * backward.BATCH + 2))
     links, spawns = layers.new_links(1, ())
     above = layers.total + 2
     values = _values(len(layers.afters[above]))
@@ -455,7 +456,7 @@ def best_recorded(inputs: Inputs) -> Case:
 
 def best_known(inputs: Inputs) -> Case:
     """These values after spawns of a 2 on the layer: the same as of `best_after`."""
-    layers, scratch = inputs.layers, Scratch.of(2 * backward.BATCH + 2)
+    layers, scratch = inputs.layers, packed(Scratch.of(2 * backward.BATCH + 2))
     links, spawns = layers.new_links(1, ())
     above = layers.total + 2
     states = best_recorded(inputs)
@@ -510,7 +511,7 @@ def fold(objective: str) -> Callable[[Inputs], Case]:
     def make(inputs: Inputs) -> Case:
         layers = inputs.layers
         (one,) = parse_objectives(objective)
-        folds, scratch = make_fold(layers.game, one), Scratch.of(2 * backward.BATCH + 2)
+        folds, scratch = make_fold(layers.game, one), packed(Scratch.of(2 * backward.BATCH + 2))
         jobs, boards = [], len(layers.afters[layers.total])
         for exponent in sorted(layers.game.spawn_exponents, reverse=True):
             links, spawns = layers.new_links(exponent, folds.merges)
@@ -555,7 +556,7 @@ def rank_keys(inputs: Inputs) -> Case:
 def canonicalise(inputs: Inputs) -> Case:
     """Make these states canonical, in batches as the passes do."""
     layers = inputs.layers
-    source, images = layers.spawned(layers.total - 2, 1), Scratch.of(forward.BATCH).images
+    source, images = layers.spawned(layers.total - 2, 1), packed(Scratch.of(forward.BATCH)).images
     keys = source.copy()
 
     def run() -> int:

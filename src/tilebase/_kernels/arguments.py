@@ -249,7 +249,7 @@ class ForceScratch(NamedTuple):
     slides: Scratch
     boards: Words  # boards[j]: canonical afterstates that follow the spawns
     spawn: Numbers  # spawn[j]: the spawn that boards[j] follows
-    won: Numbers  # won[i]: whether a slide after spawn i wins
+    won: Bytes  # won[i]: whether a slide after spawn i wins
     known: Numbers  # known[j]: what is known of boards[j]
     left: Numbers  # left[i]: how many boards of spawn i are unknown
     rows: Words  # rows[6 i + k]: the k-th most promising board after spawn i
@@ -260,5 +260,6 @@ class ForceScratch(NamedTuple):
     def of(cls, width: int) -> Self:
         """Buffers for an afterstate that is followed by so many boards."""
         boards, rows = np.zeros((2, width), dtype=np.uint64)
-        spawn, won, known, left, scores, order = np.zeros((6, width), dtype=np.int64)
+        spawn, known, left, scores, order = np.zeros((5, width), dtype=np.int64)
+        won = np.zeros(width, dtype=np.uint8)
         return cls(Scratch.of(width), boards, spawn, won, known, left, rows, scores, order)

@@ -113,7 +113,7 @@ def _gains(states, n, slid, potential, out):
 @scalar
 def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, links):
     """Link `n` states, the first of which has position `at` in the links; return whether all is there."""
-    boards, ranks, tags = scratch.boards, scratch.ranks, scratch.tags
+    boards, ranks, tags, won = scratch.boards, scratch.ranks, scratch.tags, scratch.won
     stride = links.slots.shape[1]
     slots = links.slots.reshape(-1)
     afters = links.afters.reshape(-1)
@@ -122,7 +122,24 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
         begin = 2 * axis * stride + at
         slots[begin : begin + n] = NONE
         slots[begin + stride : begin + stride + n] = NONE
-        m = slide_states(states, n, axis, rules, scratch, begin, stride, slots, WON)
+        for i in range(2 * n):
+            won[i] = 0
+        m = slide_states(states, n, axis, rules, scratch, n, won)
+        wins = 0
+        for i in range(2 * n):
+            wins += won[i]
+        for i in range(n if wins else 0):
+            if won[i]:
+                slots[begin + i] = WON
+            if won[n + i]:
+                slots[begin + stride + i] = WON
+        first = 0  # of the slides to the other end, which come last
+        for j in range(m):
+            first += tags[j] < n
+        for j in range(first):
+            tags[j] += begin
+        for j in range(first, m):
+            tags[j] += begin + stride - n
         for kind in range(len(potential)):
             _gains(states, n, scratch.first, potential[kind], links.gains[kind, axis, at:])
         canonicalise(boards, m, rules.symmetries, scratch.images)
@@ -183,7 +200,7 @@ def _best_of_batch(states, n, rules, ranking, directory, values, scratch, out):
         out[i] = values[NONE]
     sound = True
     for axis in range(rules.dimensions):
-        m = slide_states(states, n, axis, rules, scratch, 0, 0, won, 1)
+        m = slide_states(states, n, axis, rules, scratch, 0, won)
         canonicalise(boards, m, rules.symmetries, scratch.images)
         rank_keys(boards, m, ranking, ranks)
         sound &= _raise_best(ranks, m, directory, tags, values, out)
@@ -263,7 +280,9 @@ def link_states(states, rules, ranking, directory, potential, scratch, links):
     at = 0
     while at < len(states):
         n = min(BATCH, len(states) - at)
-        sound &= _link_batch(states[at:], n, at, rules, ranking, directory, potential, scratch, links)
+        for i in range(n):
+            scratch.states[i] = states[at + i]
+        sound &= _link_batch(scratch.states, n, at, rules, ranking, directory, potential, scratch, links)
         at += n
     return sound
 

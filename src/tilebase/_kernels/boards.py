@@ -8,8 +8,10 @@ first-level cache.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from tilebase._kernels.jit import inlined, kernel, scalar
+from tilebase._kernels.arguments import BoardRules, Permutations, Scratch
+from tilebase._kernels.jit import kernel, linked, scalar
 from tilebase._kernels.scalar import (
     U0,
     U1,
@@ -34,6 +36,9 @@ SEVEN_BYTES = np.uint64(56)
 RIGHT = np.uint64(24)
 LINE = np.uint64((1 << 20) - 1)
 
+# Types of the parameters of linked kernels.
+N, WORDS, IMAGES = types.int64, types.uint64[::1], types.uint64[:, ::1]
+
 
 @scalar
 def _rotl(value, r):
@@ -47,7 +52,7 @@ def _swapped(key, mask, distance):
     return key ^ differing ^ differing << distance
 
 
-@kernel()
+@linked(types.void, WORDS, N, Permutations, N, WORDS)
 def permute(source, n, way, j, out):
     """Move cells: ``out[i]`` is ``source[i]`` under permutation `j`; see `arguments.Permutations`."""
     masks, shifts, swaps = way.masks[j], way.rotations[j], way.swaps[j]
@@ -67,7 +72,7 @@ def permute(source, n, way, j, out):
             out[i] = _swapped(_swapped(_swapped(source[i], m0, r0), m1, r1), m2, r2)
 
 
-@kernel()
+@scalar
 def _rotate(source, n, masks, rotations, terms, out):
     for t in range(0, terms, 4):
         m0, m1, m2, m3 = masks[t], masks[t + 1], masks[t + 2], masks[t + 3]
@@ -82,7 +87,7 @@ def _rotate(source, n, masks, rotations, terms, out):
                 out[i] |= _rotl(k & m0, r0) | _rotl(k & m1, r1) | _rotl(k & m2, r2) | _rotl(k & m3, r3)
 
 
-@kernel()
+@scalar
 def _swap_images(here, n, masks, shifts, swaps, there, keys):
     """`permute` by swaps, and the minimum with `keys`, in one loop."""
     m0, m1, m2 = masks[0], masks[1], masks[2]
@@ -104,7 +109,7 @@ def _swap_images(here, n, masks, shifts, swaps, there, keys):
             keys[i] = min(keys[i], image)
 
 
-@kernel()
+@linked(types.void, N, Permutations, IMAGES, WORDS)
 def fold_images(n, symmetries, images, keys):
     """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``."""
     here, there = images[0], images[1]
@@ -120,7 +125,7 @@ def fold_images(n, symmetries, images, keys):
         here, there = there, here
 
 
-@kernel()
+@linked(types.void, WORDS, N, Permutations, IMAGES)
 def canonicalise(keys, n, symmetries, images):
     """Replace keys by the least of their orbits; `images` is two buffers."""
     if len(symmetries.terms) == 0:
@@ -131,7 +136,7 @@ def canonicalise(keys, n, symmetries, images):
     fold_images(n, symmetries, images, keys)
 
 
-@kernel()
+@linked(N, types.uint64, Permutations, IMAGES)
 def stabiliser(key, symmetries, images):
     """How many symmetries leave a board as it is, the identity included."""
     here, there = images[0], images[1]
@@ -166,7 +171,7 @@ def build_line_table(cells, bits, unmergeable, goal, top, obstacles, out):
         out[w] = entry
 
 
-@kernel()
+@linked(types.void, WORDS, N, types.uint64, types.uint64, WORDS, WORDS, WORDS, WORDS, WORDS, optional=True)
 def slide_by_table(boards, n, lines, line_bits, table, begins, out_first, out_last, out_flags):
     """Slide along the rows of `boards` both ways; a row is `line_bits` wide, the last row lowest."""
     mask = (U1 << line_bits) - U1
@@ -208,7 +213,9 @@ def slide_by_table(boards, n, lines, line_bits, table, begins, out_first, out_la
             out_flags[i] |= entry
 
 
-@kernel()
+@linked(
+    types.void, WORDS, N, types.uint64, types.uint64, types.uint32[::1], WORDS, WORDS, WORDS, optional=True
+)
 def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_last):
     """The same for lines of at most 16 bits without flags; smaller tables stay in cache.
 
@@ -250,7 +257,7 @@ def slide_by_pair(boards, n, lines, line_bits, pairs, begins, out_first, out_las
             out_last[i] |= entry >> line_bits << shift
 
 
-@kernel()
+@linked(types.void, WORDS, N, N, BoardRules, WORDS, WORDS, WORDS, optional=True)
 def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
     """The same for lines too long for a table."""
     lines, cells, obstacles = rules.axes.lines[axis], rules.axes.cells[axis], rules.axes.obstacles[axis]
@@ -276,7 +283,7 @@ def slide_by_cell(boards, n, axis, rules, out_first, out_last, out_flags):
         out_first[i], out_last[i], out_flags[i] = first, last, flags
 
 
-@inlined
+@scalar
 def _slide_rows(boards, n, axis, rules, scratch):
     """Slide boards whose rows are the lines of an axis: by table where those are short and free."""
     first, last, flags, axes = scratch.first, scratch.last, scratch.flags, rules.axes
@@ -291,7 +298,7 @@ def _slide_rows(boards, n, axis, rules, scratch):
         slide_by_cell(boards, n, axis, rules, first, last, flags)
 
 
-@inlined
+@scalar
 def _judge(slid, n, rows, flags, flagged, masks, keep):
     """``keep[i]``: 1 if a slide is allowed and changes the board, otherwise 0.
 
@@ -309,7 +316,7 @@ def _judge(slid, n, rows, flags, flagged, masks, keep):
             keep[i] &= np.uint8(flags[i] & (WIN | FORBIDDEN) == U0)
 
 
-@inlined
+@scalar
 def _collect(slid, n, scratch, kept, tag, out):
     """Append to `out` the slides that are kept, with their tags; return how many there are.
 
@@ -331,17 +338,17 @@ def _collect(slid, n, scratch, kept, tag, out):
     return kept
 
 
-@inlined
-def _allowed(rows, n, flagged, scratch, tag, stride, masks, out):
+@scalar
+def _allowed(rows, n, flagged, scratch, stride, masks, out):
     """Collect in `out` the allowed slides that change a board, with their tags; return how many.
 
     With masks, boards whose x do not cover one of them are left out here, since most are with few masks.
     """
     tags, flags, keep = scratch.tags, scratch.flags, scratch.keep
     _judge(scratch.first, n, rows, flags, flagged, masks, keep)
-    m = _collect(scratch.first, n, scratch, 0, tag, out)
+    m = _collect(scratch.first, n, scratch, np.int64(0), np.int64(0), out)
     _judge(scratch.last, n, rows, flags, flagged, masks, keep)
-    m = _collect(scratch.last, n, scratch, m, tag + stride, out)
+    m = _collect(scratch.last, n, scratch, m, stride, out)
     if len(masks) > 1:
         kept = 0
         for j in range(m):
@@ -353,8 +360,8 @@ def _allowed(rows, n, flagged, scratch, tag, stride, masks, out):
     return m
 
 
-@inlined
-def _mark_wins(flags, n, tag, stride, marks, mark):
+@scalar
+def _mark_wins(flags, n, stride, marks):
     """Mark the slides that win; most batches have none."""
     found = U0
     for i in range(n):
@@ -362,11 +369,11 @@ def _mark_wins(flags, n, tag, stride, marks, mark):
     if found & WIN:
         for i in range(n):
             if flags[i] & WIN:
-                marks[tag + i] = mark
-                marks[tag + stride + i] = mark
+                marks[i] = 1
+                marks[stride + i] = 1
 
 
-@inlined
+@scalar
 def _keep_within(boards, n, tags, rules):
     """Remove boards that exceed a cell's limit, and their tags."""
     kept = 0
@@ -377,8 +384,8 @@ def _keep_within(boards, n, tags, rules):
     return kept
 
 
-@inlined
-def _keep_unwon(boards, n, tags, rules, marks, mark):
+@scalar
+def _keep_unwon(boards, n, tags, rules, marks):
     """Remove boards with a tile on a cell where it wins, and their tags; mark the slides that make them."""
     spots, fold = rules.spots, rules.fold
     kept = 0
@@ -396,7 +403,7 @@ def _keep_unwon(boards, n, tags, rules, marks, mark):
             tags[kept] = tag
             kept += not won
             if won:  # seldom
-                marks[tag] = mark
+                marks[tag] = 1
         return kept
     for j in range(n):
         board, tag = boards[j], tags[j]
@@ -405,17 +412,17 @@ def _keep_unwon(boards, n, tags, rules, marks, mark):
         tags[kept] = tag
         kept += not won
         if won:
-            marks[tag] = mark
+            marks[tag] = 1
     return kept
 
 
-@inlined
-def _keep_open(boards, n, tags, patterns, marks, mark):
+@scalar
+def _keep_open(boards, n, tags, patterns, marks):
     """Remove boards that hold a pattern, and their tags; mark the slides that make them."""
     kept = 0
     for j in range(n):
         if holds(boards[j], patterns):
-            marks[tags[j]] = mark
+            marks[tags[j]] = 1
         else:
             boards[kept] = boards[j]
             tags[kept] = tags[j]
@@ -423,14 +430,14 @@ def _keep_open(boards, n, tags, patterns, marks, mark):
     return kept
 
 
-@inlined
-def slide_states(states, n, axis, rules, scratch, tag, stride, marks, mark):
+@linked(N, WORDS, N, N, BoardRules, Scratch, N, types.uint8[::1])
+def slide_states(states, n, axis, rules, scratch, stride, marks):
     """Slide states along one axis: the one way from states to afterstates.
 
     The afterstates of allowed slides that do not win come to `scratch.boards`, not canonical yet.
-    The slide of ``states[i]`` towards the first cells has the tag ``tag + i``, the other one
-    ``tag + stride + i``; ``scratch.tags[j]`` is that of the j-th afterstate, and ``marks[tag]``
-    becomes `mark` where a slide wins.  Returns how many afterstates there are.
+    The slide of ``states[i]`` towards the first cells has the tag i, the other one ``stride + i``;
+    ``scratch.tags[j]`` is that of the j-th afterstate, and ``marks[tag]`` becomes 1 where a slide wins.
+    Returns how many afterstates there are.
     """
     boards, tags, axes = scratch.boards, scratch.tags, rules.axes
     rows = states
@@ -439,17 +446,17 @@ def slide_states(states, n, axis, rules, scratch, tag, stride, marks, mark):
         permute(states, n, axes.rows, axis, rows)
     _slide_rows(rows, n, axis, rules, scratch)
     if rules.goal:
-        _mark_wins(scratch.flags, n, tag, stride, marks, mark)
+        _mark_wins(scratch.flags, n, stride, marks)
     flagged = not axes.by_pair[axis]
     if axes.restored[axis]:
-        m = _allowed(rows, n, flagged, scratch, tag, stride, axes.masks[axis], scratch.slid)
+        m = _allowed(rows, n, flagged, scratch, stride, axes.masks[axis], scratch.slid)
         permute(scratch.slid, m, axes.back, axis, boards)
     else:
-        m = _allowed(rows, n, flagged, scratch, tag, stride, axes.masks[axis], boards)
+        m = _allowed(rows, n, flagged, scratch, stride, axes.masks[axis], boards)
     if len(rules.spots):
-        m = _keep_unwon(boards, m, tags, rules, marks, mark)
+        m = _keep_unwon(boards, m, tags, rules, marks)
     if rules.limited:
         m = _keep_within(boards, m, tags, rules)
     if len(rules.patterns):
-        m = _keep_open(boards, m, tags, rules.patterns, marks, mark)
+        m = _keep_open(boards, m, tags, rules.patterns, marks)
     return m

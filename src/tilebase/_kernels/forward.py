@@ -17,9 +17,11 @@ Spawns repeat themselves too seldom (one in a hundred at 65536 slots) to pay for
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from tilebase._kernels.boards import canonicalise, fold_images, slide_states, stabiliser
-from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.arguments import BoardRules, Scratch
+from tilebase._kernels.boards import WORDS, N, canonicalise, fold_images, slide_states, stabiliser
+from tilebase._kernels.jit import kernel, linked, scalar
 from tilebase._kernels.rank import list_bits, rank_keys, set_bits
 from tilebase._kernels.scalar import U0, U1, U63, free_cells
 
@@ -128,7 +130,7 @@ def _afterstates_of(key, rules, scratch, won, out):
     scratch.states[0] = key
     won[0] = 0
     for axis in range(rules.dimensions):
-        m = slide_states(scratch.states, 1, axis, rules, scratch, 0, 0, won, 1)
+        m = slide_states(scratch.states, 1, axis, rules, scratch, 0, won)
         if won[0]:
             return -1
         for j in range(m):
@@ -137,7 +139,7 @@ def _afterstates_of(key, rules, scratch, won, out):
     return n
 
 
-@kernel()
+@linked(N, WORDS, types.uint8[::1], N, BoardRules, Scratch, types.uint8[::1], optional=True)
 def collapse(keys, maxima, n, rules, scratch, won):
     """Remove states that are won or lost within one move (``--lookahead``); return how many stay.
 
@@ -238,11 +240,11 @@ def slide_map(
     recorded = len(out_slides.made) > 0
     states, boards = scratch.states, scratch.boards
     alive, won, maxima = marks.alive, marks.won, marks.maxima
-    head = -1
+    head = np.int64(-1)
     while position < stop:
         if not _takes_batch(target):
             break
-        n, position, head = list_bits(source, position, stop, head, STATES, states, maxima)
+        n, position, head = list_bits(source, position, stop, head, np.int64(STATES), states, maxima)
         if lookahead:
             n = collapse(states, maxima, n, rules, single, won)
         for i in range(n):
@@ -250,7 +252,7 @@ def slide_map(
             won[i] = 0
         made = out_slides.ends[out_slides.used[0], 1]
         for axis in range(rules.dimensions):
-            m = slide_states(states, n, axis, rules, scratch, 0, 0, won, 1)
+            m = slide_states(states, n, axis, rules, scratch, 0, won)
             for j in range(m):
                 alive[scratch.tags[j]] = 1
             canonicalise(boards, m, rules.symmetries, scratch.images)
@@ -310,7 +312,7 @@ def list_layer(source, position, stop, out_keys, maxima, out_counts):
     `out_keys` has memory for them and 64 more.  Returns how many.
     """
     total = 0
-    head = -1
+    head = np.int64(-1)
     while position < stop:
         n, position, head = list_bits(source, position, stop, head, len(maxima), out_keys[total:], maxima)
         for i in range(n):

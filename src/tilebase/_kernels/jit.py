@@ -13,7 +13,9 @@ kernel cannot make an array: what it works in is given to it.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import inspect
 import os
 import re
 import shutil
@@ -26,8 +28,13 @@ from typing import Any
 
 import llvmlite
 import numba
-from numba.core import config
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils, config
+from numba.core.dispatcher import Dispatcher
+from numba.core.typing.templates import infer_global, make_intrinsic_template
 
+from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
 PACKAGE = __name__.rpartition(".")[0]
@@ -89,21 +96,28 @@ def _delete_unused(new: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def kernel(*signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile without the GIL and with the cache described above; lazily unless signed."""
+def kernel() -> Callable[[Callable[..., Any]], Any]:
+    """Compile without the GIL and with the cache described above, for the types of each call."""
+    return _compiled
 
-    def decorate(function: Callable[..., Any]) -> Any:
-        package, _, module = function.__module__.rpartition(".")
-        folder = _kernel_cache(module) if package == PACKAGE else None
-        kept, config.CACHE_DIR = config.CACHE_DIR, folder or ""
-        try:
-            return numba.njit(
-                *signature, nogil=True, cache=folder is not None, boundscheck=False, _nrt=False
-            )(function)  # fmt: skip
-        finally:
-            config.CACHE_DIR = kept
 
-    return decorate
+def _compiled(function: Callable[..., Any]) -> Any:
+    package, _, module = function.__module__.rpartition(".")
+    folder = _kernel_cache(module) if package == PACKAGE else None
+    kept, config.CACHE_DIR = config.CACHE_DIR, folder or ""
+    try:
+        found = numba.njit(nogil=True, cache=folder is not None, boundscheck=False, _nrt=False)(function)
+    finally:
+        config.CACHE_DIR = kept
+    compile_alone = found.compile
+
+    def compile_with_callees(signature: Any) -> Any:
+        for callee in _callees(function):
+            callee.call()
+        return compile_alone(signature)
+
+    found.compile = compile_with_callees  # Numba calls it for each new combination of types
+    return found
 
 
 def scalar(function: Callable[..., Any]) -> Any:
@@ -114,11 +128,100 @@ def scalar(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
-def inlined(function: Callable[..., Any]) -> Any:
-    """A function for kernels that is always inlined.
+def linked(
+    returns: types.Type, *parameters: Any, optional: bool = False
+) -> Callable[[Callable[..., Any]], Linked]:
+    """Compile for one signature, and link other kernels with the machine code; see `Linked`."""
+    return lambda function: Linked(function, returns, parameters, optional)
 
-    Named tuples are handed over field by field, which for batches of a few boards takes longer than the work.
+
+class Linked:
+    """A kernel that is compiled once: a function for Python and for other kernels.
+
+    Numba compiles a function into each of its callers: LLVM optimises it anew and writes machine code for it,
+    even where it is not inlined.  What works on a whole batch gains nothing from that.  So the callers of a
+    linked kernel read its address from memory, where it is written before a caller is compiled or loaded.
+
+    `parameters` are types of Numba, or classes of named tuples that are `packed`.  An optional kernel is made
+    only if it is wanted and a caller is loaded: the rules of a game want what they call.
     """
-    return numba.njit(
-        nogil=True, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )(function)  # fmt: skip
+
+    def __init__(
+        self, function: Callable[..., Any], returns: types.Type, parameters: tuple[Any, ...], optional: bool
+    ) -> None:
+        self._kernel = _compiled(function)
+        self._returns, self._parameters = returns, parameters
+        self._wanted, self._called = not optional, False
+        self._address = ctypes.c_uint64()
+        self._symbol = f"{function.__module__}.{function.__qualname__}"
+        binding.add_symbol(self._symbol, ctypes.addressof(self._address))
+        infer_global(self, types.Function(make_intrinsic_template(self, self._typing(), function.__name__)))
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._kernel(*arguments)
+
+    def want(self) -> None:
+        """Have an optional kernel ready where it is called."""
+        self._wanted = True
+        if self._called:
+            self._bind()
+
+    def call(self) -> None:
+        """Have the kernel ready, if it is wanted: a caller is loaded."""
+        self._called = True
+        if self._wanted:
+            self._bind()
+
+    @property
+    def signature(self) -> Any:
+        """The signature for which the kernel is compiled."""
+        return self._returns(*(p if isinstance(p, types.Type) else packed_type(p) for p in self._parameters))
+
+    def _bind(self) -> None:
+        """Compile or load the kernel, and write its address where callers read it."""
+        if not self._address.value:
+            signature = self.signature
+            self._kernel.compile(signature)
+            made = self._kernel.overloads[signature.args]
+            self._address.value = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+
+    def _typing(self) -> Callable[..., Any]:
+        """The call in other kernels, as an intrinsic function of Numba."""
+
+        def call(_context: Any, *_arguments: Any) -> Any:
+            return self.signature, self._generate
+
+        names = ["context", *(f"a{k}" for k in range(len(self._parameters)))]
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        call.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in names])  # type: ignore[attr-defined]
+        return call
+
+    def _generate(self, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        returns, convention = signature.return_type, context.call_conv
+        address = builder.module.globals.get(self._symbol)
+        if address is None:
+            address = ir.GlobalVariable(builder.module, ir.IntType(64), self._symbol)
+        form = convention.get_function_type(returns, signature.args)
+        function = builder.inttoptr(builder.load(address), form.as_pointer())
+        status, found = convention.call_function(builder, function, returns, signature.args, arguments)
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return found
+
+
+@cache
+def _callees(function: Callable[..., Any]) -> tuple[Linked, ...]:
+    """The linked kernels that a function calls, itself or through functions that are compiled into it."""
+    found: dict[Linked, None] = {}
+    seen = set()
+    waiting = [function]
+    while waiting:
+        one = waiting.pop()
+        seen.add(one)
+        for name in one.__code__.co_names:
+            value = one.__globals__.get(name)
+            if isinstance(value, Linked):
+                found[value] = None
+            elif isinstance(value, Dispatcher) and value.py_func not in seen:
+                waiting.append(value.py_func)
+    return tuple(found)

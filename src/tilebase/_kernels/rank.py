@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.jit import kernel
+from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U63, ones, trailing_zeros
 
 U6 = np.uint64(6)
@@ -82,7 +82,7 @@ def popcounts(bits, words, out):
         out[j] = count
 
 
-@kernel()
+@scalar
 def list_bits(source, position, stop, head, most, out_keys, out_max):
     """List boards of a set from rank `position` up to `stop`, until there are nearly `most`: 64 less.
 
@@ -93,7 +93,14 @@ def list_bits(source, position, stop, head, most, out_keys, out_max):
     starts, heads, tail_key, tail_max = listing.starts, listing.heads, listing.tail_key, listing.tail_max
     n = 0
     if head < 0:
-        head = np.searchsorted(starts, position, side="right") - 1
+        first, beyond = 0, len(starts)  # the last head that begins at `position` or before is between them
+        while first < beyond:
+            middle = (first + beyond) // 2
+            if starts[middle] <= position:
+                first = middle + 1
+            else:
+                beyond = middle
+        head = first - 1
     end = position  # the head's boards end here; its tables are read when its first board is listed
     shift, key, key_max = U0, U0, np.uint8(0)
     while position < stop and n + 64 <= most:

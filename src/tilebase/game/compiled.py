@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import boards as kernels
 from tilebase._kernels.arguments import Axes, BoardRules, Limits
+from tilebase._kernels.packed import packed
 from tilebase.game.game import Cells, Game
 from tilebase.game.patterns import Pattern
 from tilebase.game.permutations import permutations, short_path
@@ -31,7 +32,7 @@ class CompiledGame:
     def __init__(self, game: Game) -> None:
         self.game = game
         self.group = symmetries(game)
-        self.rules = BoardRules(
+        rules = BoardRules(
             bits=np.uint64(game.bits),
             fold=np.uint64({4: 2, 3: 1, 2: 0}[game.bits]),
             low_bits=self._low_bits(),
@@ -50,6 +51,13 @@ class CompiledGame:
             symmetries=permutations(game, short_path(self.group)),
             order=len(self.group),
         )
+        self.rules = packed(rules)
+        if rules.axes.by_pair.any():
+            kernels.slide_by_pair.want()
+        if (rules.axes.by_table > rules.axes.by_pair).any():
+            kernels.slide_by_table.want()
+        if not rules.axes.by_table.all():
+            kernels.slide_by_cell.want()
 
     @property
     def _made_goal(self) -> int:

@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import ForceScratch
+from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
@@ -183,7 +184,7 @@ class _Closure:
 
     def __init__(self, search: Results) -> None:
         self.search, self.game, self.facts = search, search.game, search.facts
-        self._scratch = ForceScratch.of(kernels.WIDTH)
+        self._scratch = packed(ForceScratch.of(kernels.WIDTH))
 
     def follow(self, keys: Array) -> tuple[Array, Array, Array]:
         """The afterstates that can follow each spawn on some boards of one sum.

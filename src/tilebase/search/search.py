@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import Decided, ForceScratch, SearchPath
+from tilebase._kernels.packed import packed
 from tilebase.errors import CorruptError, ResourceError, StorageError, WrongGameError
 from tilebase.files.run import DECIDED
 from tilebase.game.compiled import CompiledGame
@@ -262,7 +263,7 @@ class _Seeker:
             np.full((1 << 10, 2), -1, dtype=np.int64),
             np.zeros(1 << 16, dtype=np.uint64),
         )
-        self.scratch = ForceScratch.of(kernels.WIDTH)
+        self.scratch = packed(ForceScratch.of(kernels.WIDTH))
         self.counts = np.zeros(6, dtype=np.int64)
         self.depth = 0
 

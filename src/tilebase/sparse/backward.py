@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import backward
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides
+from tilebase._kernels.packed import packed
 from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import SPREAD, afterstates
@@ -124,7 +125,7 @@ class _Worker:
     """Buffers of one thread."""
 
     def __init__(self, axes: int, merges: Sequence[str]) -> None:
-        self.scratch = Scratch.of(2 * backward.BATCH + 2)
+        self.scratch = packed(Scratch.of(2 * backward.BATCH + 2))
         self.links = Links(
             np.zeros((2 * axes, LINKED), dtype=np.uint32),
             np.zeros((len(merges), axes, LINKED), dtype=np.int32),

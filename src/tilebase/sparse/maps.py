@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import forward
 from tilebase._kernels.arguments import Marks, Recent, Scratch, Slides, Source, Target
+from tilebase._kernels.packed import packed
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
@@ -78,8 +79,8 @@ class Worker:
     """Buffers of one thread."""
 
     def __init__(self) -> None:
-        self.scratch = Scratch.of(forward.BATCH)
-        self.single = Scratch.of(forward.SINGLE)
+        self.scratch = packed(Scratch.of(forward.BATCH))
+        self.single = packed(Scratch.of(forward.SINGLE))
         self.marks = Marks.of(forward.BATCH)
         self.arena = Arena(0)
         self._slots = np.zeros(1 << RECENT_BITS, dtype=np.uint64)
@@ -206,6 +207,8 @@ class SlideTask:
         self.begin, self.end, self.position, self.lookahead = begin, end, begin, lookahead
         # counts[e]: counts of the states whose largest exponent is e; columns as in _kernels.forward.
         self.counts = np.zeros((compiled.game.max_code + 1, 5), dtype=np.int64)
+        if lookahead:
+            forward.collapse.want()
 
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full."""

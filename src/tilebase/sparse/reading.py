@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import arguments, backward
+from tilebase._kernels.packed import packed
 from tilebase.errors import CorruptError
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.keys import BoardCheck, decode
@@ -87,7 +88,7 @@ class ReadLayer:
         )
         sound = backward.link_states(
             states, reader.compiled.rules, self._ranking, self.directory, reader.potentials,
-            arguments.Scratch.of(2 * backward.BATCH + 2), links,
+            packed(arguments.Scratch.of(2 * backward.BATCH + 2)), links,
         )  # fmt: skip
         return Links(links.slots, dict(zip(reader.merges, links.gains, strict=True)), links.afters), sound
 

@@ -190,6 +190,8 @@ class CountJob:
         self._folder, self._game, self._starts = folder, game, starts
         self._options = {"lookahead": lookahead, "keep_states": keep_states, "arena": arena}
         self._lookahead, self._keep_states, self._arena = lookahead, keep_states, arena
+        if lookahead:
+            forward.collapse.want()
         self._lock = threading.Lock()
         self._compiled: CompiledGame | None = None
         self._layout: Layout | None = None
