@@ -202,6 +202,15 @@ def number(page: Page, name: str) -> str:
     return fact(page, name).inner_text()
 
 
+def accessible(page: Page) -> None:
+    """Assert of the view that is shown that axe finds nothing, light and dark, and that it fits a phone."""
+    expect(page.locator(".wait")).to_have_count(0)
+    check_accessible(page)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(ViewportSize(width=360, height=740))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
 # -- playing -------------------------------------------------------------------------------------------
 
 
@@ -440,6 +449,7 @@ def test_a_board_that_does_not_fit_gives_a_sentence(visit: Open, served: Served)
         page = visit(at(board))
         detail = served.get("/api/probe", table="3x3-64", board=board).json["detail"]
         expect(page.get_by_role("alert")).to_have_text(detail)
+    accessible(page)
     page.get_by_role("button", name="New game").click()
     ready(page)
     assert len(shown(page)) == 9
@@ -623,6 +633,7 @@ def test_the_chart_of_a_review_agrees_with_its_list(visit: Open, served: Served)
     heads = page.locator(".moves th").all_inner_texts()
     assert heads == ["Move", "Value", "Slide", "Loss", "Luck"]
     assert page.locator(".moves").evaluate("one => one.scrollWidth <= one.clientWidth")  # all are seen
+    accessible(page)
 
 
 # -- the trainer ---------------------------------------------------------------------------------------
@@ -649,6 +660,7 @@ def test_the_trainer_hides_values_and_counts(visit: Open, table: Table) -> None:
     expect(verdict).to_contain_text("best slide")
     expect(verdict).to_contain_text("Run 1")
     agreed(page, "50.0 %", "2", "1")
+    accessible(page)
 
 
 INSIDE = """selector => {
@@ -707,6 +719,7 @@ def test_browsing_keeps_the_path(visit: Open, table: Table) -> None:
     page.locator(".path button").first.click()
     expect(page.locator(".path li")).to_have_count(1)
     shows(page, words_of("2,4,8/16,32,2/0,4,2"))
+    accessible(page)
 
 
 def test_layers(visit: Open, table: Table) -> None:
@@ -721,12 +734,14 @@ def test_layers(visit: Open, table: Table) -> None:
     until(page, "new URL(location).searchParams.get('sum') !== '40'")
     total = int(address(page)["sum"])
     expect(page.get_by_role("heading", name=f"Values at sum {total}")).to_be_visible()
+    accessible(page)
 
 
 def test_the_diagram_of_a_small_game(visit: Open) -> None:
     page = visit("?table=2x2-32&view=diagram")
     expect(page.locator(".paper svg g.state").first).to_be_visible()
     assert page.locator(".paper svg g.state").count() > 40
+    accessible(page)
     page.locator(".paper svg g.state").first.click()
     expect(page.get_by_role("heading", name=re.compile("Browse"))).to_be_visible()
     expect(page.locator(".board [role=cell]")).to_have_count(4)
@@ -745,6 +760,7 @@ def test_the_diagram_of_a_large_table_shows_surroundings(visit: Open, table: Tab
     boards.first.click()
     addressed(page, spawns[0])
     expect(page.get_by_role("img", name=f"the surroundings of {spawns[0]}")).to_be_visible()
+    accessible(page)
 
 
 def test_other_boards(visit: Open) -> None:
@@ -779,6 +795,7 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     assert any("4096" in word for word in shown(page))
     page.get_by_role("link", name="Layers").click()
     expect(page.get_by_text("The tile 32 wins only on a goal cell")).to_be_visible()
+    accessible(page)
 
 
 def test_why_a_slide_is_not_allowed(visit: Open) -> None:
@@ -821,6 +838,7 @@ def test_a_refutation_spawns_until_the_game_is_lost(visit: Open) -> None:
             page, "move => +document.querySelector('.facts div:last-child dd').textContent > move", arg=move
         )
     expect(page.locator(".notice.lost")).to_contain_text("the game is lost")
+    accessible(page)
 
 
 # -- tables that are not there -------------------------------------------------------------------------
@@ -937,18 +955,9 @@ def test_light_and_dark(visit: Open) -> None:
 ANSWERED = ".slides[aria-busy=false] .slide"
 VIEWS = {
     "play": (PLAY, ANSWERED),
-    "set up": (at("2,4", PLAY), "[role=alert]"),
-    "train": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=train"), ".pad [aria-disabled=true]"),
-    "review": (PLAY + "&view=review", "textarea"),
-    "browse": (PLAY + "&view=browse", ".browse[aria-busy=false] .tile-card"),
     "spawns": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=browse&slide=down"), ".boards.three .tile-card"),
-    "layers": (PLAY + "&view=layers", "#largest"),
-    "diagram": ("?table=2x2-32&view=diagram", ".paper svg g.state"),
-    "surroundings": (at("2,4,8/16,32,2/0,4,2", PLAY + "&view=diagram"), ".paper svg a.state"),
-    "formation": ("?table=44-32", ANSWERED),
-    "certificate": ("?table=refuted.cert", ANSWERED),
 }
-"""The address of each view, and what is there last."""
+"""Views whose other tests do not end with `accessible`: the address of each, and what is there last."""
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -956,20 +965,11 @@ def test_a_view_is_accessible_and_fits_a_phone(visit: Open, view: str) -> None:
     query, last = VIEWS[view]
     page = visit(query)
     expect(page.locator(last).first).to_be_visible()
-    expect(page.locator(".wait")).to_have_count(0)
     if view == "play":
         page.locator(".slide:not([aria-disabled=true])").first.click()
         moved(page, 1)
         page.get_by_text("Save and load games").click()
-    if view == "train":
-        page.keyboard.press("ArrowLeft")
-        expect(page.locator(".mistakes, .good").first).to_be_visible()
-    if view == "review":
-        review(page, LOSING)
-        expect(page.locator(".moves")).to_be_visible()
-    check_accessible(page)
-    page.set_viewport_size(ViewportSize(width=360, height=740))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    accessible(page)
 
 
 def test_the_page_is_small() -> None:
