@@ -376,7 +376,7 @@ REFUSED = [
     ("/../../../../etc/passwd", 404, "nothing has the address"),
     ("/%2e%2e/%2e%2e/etc/passwd", 404, "nothing has the address"),
     ("/vendor/../../app.py", 404, "nothing has the address"),
-    ("/api/tables/../../app.py", 404, ""),
+    ("/api/tables/../../app.py", 404, "no table with the name"),
     ("/api/tables/%2e%2e%2f3x3-64", 404, "no table with the name"),
     ("/app.py", 404, "nothing has the address"),
 ]

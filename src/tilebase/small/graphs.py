@@ -24,6 +24,7 @@ from typing import Literal, TypeAlias
 from tilebase.counting.combinatorics import bound
 from tilebase.errors import MissingExtraError, TilebaseError, UsageError
 from tilebase.game.board import EMPTY, GRID, WALL, X_FILL, ink_color, tile_color
+from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.runtime.storage import atomic_file
@@ -139,7 +140,7 @@ def _put(game: Game, lookahead: bool, layers: dict[int, set[Cells]], board: Cell
 
 def _too_large(game: Game, size: str, most: int) -> UsageError:
     return UsageError(
-        f"{game} {size}, too many for a graph of at most {most:,}: "
+        f"{title_of(game)} {size}, too many for a graph of at most {most:,}: "
         "choose a smaller board or goal, or draw the counts with tilebase plot counts"
     )
 

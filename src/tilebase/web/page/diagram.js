@@ -65,6 +65,8 @@ export function Diagram({ info, route, go, objective }) {
     if (!svg || !size) return;
     svg.setAttribute("width", size.width * zoom);
     svg.setAttribute("height", size.height * zoom);
+    const paper = place.current;
+    if (!data?.whole) paper.scrollTop = (paper.scrollHeight - paper.clientHeight) / 2; // where the board itself is
   }, [size, zoom]);
   if (problem && route.board) {
     return html`<${Notice} again=${again}>${problem}<//><p><${Button} onClick=${() => go({ board: "" })}>Begin with a start<//></p>`;

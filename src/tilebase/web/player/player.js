@@ -53,27 +53,37 @@ function follow(rules, slide, random) {
   return { cells: after, tokens: [...tokens, { ...tile, spawned: true }], ghosts, end: rules.end(after), direction, spawn };
 }
 
-/** The game so far; `at` is the position that is shown. */
+/**
+ * The game so far: `at` is the position that is shown, `before` and `next` are the games before and after it.  Undo at
+ * the start of a game leads to the one before.
+ */
 function useGame(rules, random) {
-  const fresh = () => ({ entries: [entryOf(rules, rules.begin(random))], at: 0 });
+  const fresh = () => ({ entries: [entryOf(rules, rules.begin(random))], at: 0, before: null, next: null });
   const [game, setGame] = useState(fresh);
   const now = game.entries[game.at];
   const slides = now.end ? [] : rules.slides(now.tokens, now.cells);
   const slide = (direction) => {
     const chosen = slides.find((one) => one.direction === direction);
     if (!chosen) return false;
-    setGame({ entries: [...game.entries.slice(0, game.at + 1), follow(rules, chosen, random)], at: game.at + 1 });
+    setGame({ ...game, entries: [...game.entries.slice(0, game.at + 1), follow(rules, chosen, random)], at: game.at + 1 });
     return true;
   };
-  const move = (steps) => game.entries[game.at + steps] && setGame({ ...game, at: game.at + steps });
+  const last = game.at + 1 === game.entries.length;
+  const undo = () => {
+    if (game.at > 0) setGame({ ...game, at: game.at - 1 });
+    else if (game.before) setGame({ ...game.before, next: { ...game, before: null } });
+  };
+  const redo = () => {
+    if (!last) setGame({ ...game, at: game.at + 1 });
+    else if (game.next) setGame({ ...game.next, before: { ...game, next: null } });
+  };
+  const begin = (one) => setGame({ ...one, before: { ...game, next: null } });
   return {
-    now, slides, slide, at: game.at,
-    undo: () => move(-1),
-    redo: () => move(1),
-    canUndo: game.at > 0,
-    canRedo: game.at + 1 < game.entries.length,
-    restart: () => setGame(fresh()),
-    begin: (cells) => setGame({ entries: [entryOf(rules, cells)], at: 0 }),
+    now, slides, slide, undo, redo, at: game.at,
+    canUndo: game.at > 0 || game.before !== null,
+    canRedo: !last || game.next !== null,
+    restart: () => begin(fresh()),
+    begin: (cells) => begin({ entries: [entryOf(rules, cells)], at: 0, next: null }),
   };
 }
 
@@ -207,7 +217,7 @@ function About({ header }) {
     ${thinned && html`<p>${leaves > 0
       ? `They are those that well played games visit. Of the games in which the best slide is always made, ${come(leaves)} to a position that is not here. Then autoplay stops, and you can play on by hand.`
       : "Some positions were left out, but no game that makes the best slides comes to them."}</p>`}
-    <p class="quiet">Made with tilebase ${program}. Keys: arrows or W A S D slide, Space starts and stops the autoplay, Z undoes, Y redoes, N begins a new game.</p>
+    <p class="quiet">Made with tilebase ${program}. Keys: arrows or W A S D slide, Space starts and stops the autoplay, Z undoes, Y redoes, N begins a new game, and Z brings the last one back.</p>
   </section>`;
 }
 
