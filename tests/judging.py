@@ -11,7 +11,7 @@ import cached_oracle as oracle
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import Exact, Interval, Lower, Upper, Value
+from tilebase.objectives.values import Exact, Interval, Lower, Rounded, Upper, Value
 from tilebase.tables.probe import Answer
 
 
@@ -37,8 +37,9 @@ def agrees(value: Value, exact: Fraction) -> bool:
         return exact - Fraction(1, 10**12) < value.bound <= exact
     if isinstance(value, Upper):
         return exact <= value.bound < exact + Fraction(1, 10**12)
-    if isinstance(value.value, float):
-        return abs(Fraction(value.value) - exact) <= Fraction(1, 10**13) * max(1, exact)
+    if isinstance(value, Rounded):
+        wrong = abs(Fraction(value.value) - exact)
+        return wrong <= Fraction(value.error) and wrong <= Fraction(1, 10**13) * max(1, exact)
     return value.value == exact
 
 
@@ -64,7 +65,7 @@ def check_answer(answer: Answer, exact: oracle.Values, board: Cells) -> None:
         assert slide.wins == game.wins(slide.cells)
         check_spawns(game, slide.cells, slide.wins, [(b.cells, p) for b, p in slide.spawns()])
     best = [direction for direction in afters if worths[direction] == most]
-    if isinstance(answer.value, Exact):
+    if isinstance(answer.value, Exact | Rounded):
         assert list(answer.best) == best
     else:
         assert set(best) <= set(answer.best)

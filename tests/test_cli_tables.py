@@ -85,9 +85,9 @@ def test_solve_as_json_and_csv(folder, printed):
     assert Fraction(document["start"][0]["bound"]) <= exact <= Fraction(document["start"][1]["bound"])
     assert document["complete"]
     rows = list(csv.reader(io.StringIO(printed("solve", "2x2", 32, "-q", "-f", "csv"))))
-    assert rows[0] == ["objective", "kind", "value", "game", "command", "version"]
-    assert rows[1][:2] == ["win", "exact"]
-    assert float(rows[1][2]) == pytest.approx(float(VALUE))
+    assert rows[0] == ["objective", "kind", "type", "value", "game", "command", "version"]
+    assert rows[1][:3] == ["win", "rounded", "float64"]
+    assert float(rows[1][3]) == pytest.approx(float(VALUE))
 
 
 def test_solve_saves_rows(folder, printed):

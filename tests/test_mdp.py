@@ -230,7 +230,8 @@ def test_images_share_a_diagram():
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [("1/3", "0.333"), ("0", "0"), ("1", "1"), ("1/1000000", "1e-06")]
+    ("value", "text"),
+    [("1/3", "0.333"), ("0", "0"), ("1", "1"), ("1/1000000", "1e-6"), ("999999/1000000", "0.999999")],
 )
 def test_numbers_are_short(value, text):
     assert number(Fraction(value)) == text

@@ -76,7 +76,7 @@ def test_ruff_format() -> None:
 
 
 def test_mypy() -> None:
-    run("-m", "mypy", "src/tilebase", "tests/cuda")
+    run("-m", "mypy", "src/tilebase", "tests/cuda", "tests/typed_script.py")
 
 
 def unit_of(module: str) -> str:

@@ -110,8 +110,8 @@ def test_a_value_that_is_left_out_is_no_number() -> None:
     assert (str(below), repr(below), below.as_dict()) == (
         "below 0.5", "<Below: below 0.5>", {"kind": "below", "bound": 0.5, "reached": True},
     )  # fmt: skip
-    with pytest.raises(TypeError):
-        float(below)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"^a value below 0\.5 is no number: "):
+        float(below)
     assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
 
 

@@ -11,7 +11,19 @@ from typing import Any
 import pytest
 
 import tilebase
-from tilebase import Board, Exact, Game, Interval, LayerFile, Lower, Objective, Upper, ValueFile, open_table
+from tilebase import (
+    Board,
+    Exact,
+    Game,
+    Interval,
+    LayerFile,
+    Lower,
+    Objective,
+    Rounded,
+    Upper,
+    ValueFile,
+    open_table,
+)
 from tilebase.errors import MissingObjectiveError, UsageError
 
 SMALL = Game("2x2", 32)
@@ -50,7 +62,8 @@ def test_an_objective_is_shown_as_it_is_written(objective: Objective) -> None:
 
 
 VALUES = [
-    (Exact(0.5), "Exact(0.5)"),
+    (Exact(5), "Exact(5)"),
+    (Rounded(0.5, "float64", 1e-13, 1), "<Rounded: 0.5>"),
     (Exact(True), "Exact(True)"),
     (Lower(Fraction(1, 3)), "<Lower: at least 0.333333333333333>"),
     (Upper(Fraction(1, 3)), "<Upper: at most 0.333333333333334>"),
@@ -144,4 +157,4 @@ def test_an_objective_that_was_not_solved_for(tmp_path: Path) -> None:
     assert issubclass(MissingObjectiveError, UsageError)
     assert issubclass(MissingObjectiveError, KeyError)
     with pytest.raises(TypeError):
-        start["win"] = Exact(1.0)  # type: ignore[index]
+        start["win"] = Exact(1)  # type: ignore[index]

@@ -89,14 +89,14 @@ def test_interval_of_3x3_to_1024(lasting):
 
 def test_4x4_to_32_is_forced(lasting):
     value, forced = solve(Game("4x4", 32), "win,guaranteed", folder=lasting).start.values()
-    assert float(value) == 1.0  # rounded: the other value proves it
+    assert value == Exact(1)  # the other value proves it
     assert forced == Exact(True)
 
 
 def test_4x4_to_64(lasting):
     objectives = [Objective("win", "float32"), Objective("win", "float32", "0.99"), Objective("guaranteed")]
     value, discounted, forced = solve(Game("4x4", 64), objectives, folder=lasting).start.values()
-    assert float(value) == 1.0
+    assert value == Exact(1)
     assert forced == Exact(True)
     assert f"{float(discounted):.2f}" == "0.72"
 

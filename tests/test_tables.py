@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given
 
 import cached_oracle as oracle
+import typed_script
 from judging import agrees, check_answer
 from strategies import SMALL_GAMES, games_and_boards
 from tilebase import evaluate, solve
@@ -211,9 +212,14 @@ def test_a_game_that_one_slide_ends(tmp_path):
     solve(game, "win,score", table=tmp_path)
     assert solve(game, "win", down_to=4).complete
     with open_table(tmp_path) as table:
-        assert table.probe("4,4").value == Exact(1.0)
-        assert table.start["score"] == Exact(8.0)
+        assert table.probe("4,4").value == Exact(1)
+        assert float(table.start["score"]) == 8
     assert verify_table(tmp_path).wrong == ()
+
+
+def test_a_script_with_types_runs(solved):
+    """mypy checks it in `tests/test_project.py`."""
+    assert typed_script.report(str(solved(SMALL))).startswith("0.0828")
 
 
 # -- single boards ---------------------------------------------------------------------------------

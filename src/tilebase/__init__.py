@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tilebase.objectives.values import Exact as Exact
     from tilebase.objectives.values import Interval as Interval
     from tilebase.objectives.values import Lower as Lower
+    from tilebase.objectives.values import Rounded as Rounded
     from tilebase.objectives.values import Upper as Upper
     from tilebase.patterns.checkerboards import Checkerboard as Checkerboard
     from tilebase.patterns.checkerboards import checkerboard as checkerboard
@@ -213,6 +214,7 @@ _HOMES = {
         "Exact",
         "Interval",
         "Lower",
+        "Rounded",
         "Upper",
     ),
     "patterns.checkerboards": (

@@ -12,7 +12,7 @@ from attack.random_games import Question, random_board
 from attack.rules import MEASURES, Board, TooLargeError
 from tilebase import MissingBoardError, Objective, evaluate, open_table, prove, solve, thin, verify_table
 from tilebase.errors import UsageError
-from tilebase.objectives.values import Exact, Lower, Upper
+from tilebase.objectives.values import Exact, Lower, Rounded, Upper
 
 DISCOUNTS = ("1", "1", "99/100", "1/3", "0.9")
 UNITS = {"uint16": Fraction(1, 1 << 16), "uint32": Fraction(1, 1 << 32), "uint64": Fraction(1, 1 << 52)}
@@ -116,7 +116,9 @@ def judge(
     else:
         number = value.value
         tolerance = Fraction(TOLERANCES.get(objective.dtype, 0)) * max(1, exact)
-        good = isinstance(value, Exact) and abs(Fraction(number) - exact) <= tolerance
+        wrong = abs(Fraction(number) - exact)
+        allowed = min(tolerance, Fraction(value.error)) if isinstance(value, Rounded) else 0
+        good = isinstance(value, Exact | Rounded) and wrong <= allowed
     what = f"{objective.label}: {value}, by the rules {float(exact)!r} = {str(exact)[:60]}"
     case.expect(good, f"value, {where}, {objective.name}", what, lines)
 

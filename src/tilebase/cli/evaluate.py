@@ -1,4 +1,4 @@
-"""``tilebase evaluate``: the exact value of a policy."""
+"""``tilebase evaluate``: the value of a policy, computed and not sampled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.objectives.values import number_text
+from tilebase.objectives.numbers import DIGITS, digits_text
 
 
 def evaluate(
@@ -46,7 +46,7 @@ def evaluate(
     output: OutputOption = None,
     quiet: QuietOption = False,
 ) -> int:
-    """Compute the exact value of a policy and what it loses against optimal play.
+    """Compute the value of a policy, without playing games, and what it loses against optimal play.
 
     A function takes a tilebase.Board and returns a direction, or directions with probabilities;
     it is evaluated in plain Python over the states that it can reach. Where these are too many, --games
@@ -66,11 +66,10 @@ def evaluate(
             memory=parse_bytes(memory), threads=threads, progress=progress,
         )  # fmt: skip
     title = str(found.objective)
-    error = "" if found.error is None else f" ± {found.error:.2g}"
     rows: list[dict[str, Any]] = [
-        {"": found.policy, title: number_text(found.value) + error},
-        {"": "optimal", title: number_text(found.optimum)},
-        {"": "regret", title: number_text(found.regret)},
+        {"": found.policy, title: found.text},
+        {"": "optimal", title: digits_text(found.optimum, DIGITS[found.objective.dtype])},
+        {"": "regret", title: found.regret_text},
     ]
     if found.games is not None:
         rows.append({"": "games", title: f"{found.games:,}"})

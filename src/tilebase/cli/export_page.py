@@ -12,7 +12,7 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.objectives.values import byte_text
+from tilebase.objectives.numbers import byte_text, short_number
 
 
 def export_page(
@@ -50,7 +50,7 @@ def export_page(
         {"": "states", page.objective: f"{page.states:,}"},
         {"": "policy", page.objective: byte_text(page.policy)},
         {"": "all files", page.objective: byte_text(page.size)},
-        {"": "games that leave it", page.objective: f"{page.leaves:.6g}"},
+        {"": "games that leave it", page.objective: short_number(page.leaves, "probability")},
     ]
     data, game = page.as_dict(), game_of_table(table)
     write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None, game=game)

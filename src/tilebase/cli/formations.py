@@ -12,7 +12,7 @@ from tilebase.cli.output import choose_format, table_text, write_rows, write_tex
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
-from tilebase.objectives.values import byte_text
+from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.resources import check_threads
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ def sizes(
 
 
 def _totals(title: str, boards: dict[int, int], memory: dict[str, int]) -> list[dict[str, Any]]:
-    from tilebase.objectives.values import byte_text
+    from tilebase.objectives.numbers import byte_text
 
     peak, every = max(boards, key=lambda s: boards[s]), sum(boards.values())
     rows: list[dict[str, Any]] = [
@@ -90,7 +90,7 @@ def _totals(title: str, boards: dict[int, int], memory: dict[str, int]) -> list[
 
 
 def _layers_line(boards: dict[int, int], memory: dict[str, int]) -> str:
-    from tilebase.objectives.values import byte_text
+    from tilebase.objectives.numbers import byte_text
 
     parts = [f"{byte_text(size)} for {name}" for name, size in memory.items()]
     return f"all {sum(boards.values()):,}; layers in memory: {', '.join(parts)}"

@@ -68,7 +68,7 @@ def search(
     from tilebase.questions.limits import search_limits
 
     def tell(trial: Trial, tried: int) -> None:
-        print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value:.8f}", file=sys.stderr)
+        print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value_text}", file=sys.stderr)
 
     most = parse_seconds(seconds)
     found = search_limits(
@@ -81,7 +81,7 @@ def search(
             f"{boards:,} boards each: give a larger --budget, or begin with other --limits"
         )
     rows = [
-        {"limits": trial.text, "boards": trial.boards, "win (float32)": round(trial.value, 8)}
+        {"limits": trial.text, "boards": trial.boards, "win (float32)": float(trial.value_text)}
         for trial in found.path
     ]
     document = {

@@ -9,8 +9,9 @@ from tilebase.cli.drawing import BOLD, DIM, Colors, board_lines, frame, style, v
 from tilebase.cli.keys import ENDED, RESIZED, Keyboard
 from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, MissingBoardError
-from tilebase.objectives.values import Found, loss_text, short_text
-from tilebase.questions.review import find_loss
+from tilebase.objectives.numbers import less_text
+from tilebase.objectives.values import Found, short_text
+from tilebase.questions.review import find_loss, size_of
 from tilebase.tables.answers import SlideAnswer
 from tilebase.tables.probe import Answer
 from tilebase.tables.real_boards import RealAnswer, RealSlide
@@ -108,7 +109,9 @@ class Live:
         for slide, text in zip(slides, texts, strict=True):
             best = slide.direction in answer.best
             loss = find_loss(answer, slide.direction)
-            lost = f"  -{loss_text(loss, self.seat.unit)}" if loss and self.seat.unit != "yes-no" else ""
+            lost = ""
+            if loss and self.seat.unit != "yes-no":
+                lost = f"  {less_text(loss, self.seat.unit, size_of(answer.value))}"
             wins = "  wins" if slide.wins else ""
             shown = text.ljust(width) if self.digits else text.rjust(width)
             line = f"{'*' if best else ' '} {slide.direction:5}  {shown}{wins}{lost}"

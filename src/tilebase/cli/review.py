@@ -13,7 +13,8 @@ from tilebase.cli.output import choose_format, table_text, write_rows, write_tex
 from tilebase.cli.probe import LabelOption
 from tilebase.errors import MissingBoardError, StorageError, UsageError
 from tilebase.game.formations import game_text
-from tilebase.objectives.values import loss_text, short_text
+from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
+from tilebase.objectives.values import short_text
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Found
@@ -115,7 +116,7 @@ def _described(found: Review) -> str:
             "best": " or ".join(move.best),
             "worth": _short(move.slide_value, found),
             "instead of": _short(move.value, found),
-            "loss": loss_text(move.loss or 0, unit),
+            "loss": loss_text(move.loss or 0, unit, move.of),
         }
         for move in found.drops
     ]
@@ -130,10 +131,11 @@ def _summary(found: Review) -> list[dict[str, Any]]:
     }
     if found.agreement is not None and found.mean_loss is not None:
         rows |= {
-            "best": f"{found.agreed:,} ({100 * found.agreement:.1f} %)",
+            "best": f"{found.agreed:,} ({share_text(found.agreement)})",
+            f"mistakes, {MISTAKE_TEXT}": f"{found.mistakes:,}",
             "most in a row": f"{found.longest_run:,}",
-            "lost in total": loss_text(found.total_loss, unit),
-            "lost per slide": loss_text(found.mean_loss, unit),
+            "lost in total": loss_text(found.total_loss, unit, found.of),
+            "lost per slide": loss_text(found.mean_loss, unit, found.of),
         }
     return [{"": name, "slides": text} for name, text in rows.items()]
 

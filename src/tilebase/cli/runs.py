@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.objectives.values import byte_text
+from tilebase.objectives.numbers import byte_text
 
 
 def runs(

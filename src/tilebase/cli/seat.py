@@ -11,8 +11,9 @@ from typing import TypeAlias
 from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board
 from tilebase.game.refusals import refused_slides
-from tilebase.objectives.values import Found, Unit, loss_text, short_text
-from tilebase.questions.review import find_loss, longest_run
+from tilebase.objectives.numbers import MISTAKE_TEXT, Unit, is_mistake, loss_text, share_text
+from tilebase.objectives.values import Found, short_text
+from tilebase.questions.review import find_loss, longest_run, size_of
 from tilebase.tables import playing
 from tilebase.tables.answers import SlideAnswer
 from tilebase.tables.large_tiles import read_tiles
@@ -68,6 +69,11 @@ class Made:
         return self.answer is not None and self.direction in self.answer.best
 
     @property
+    def of(self) -> float:
+        """The size of the value from which something was lost."""
+        return 0.0 if self.answer is None else size_of(self.answer.value)
+
+    @property
     def value(self) -> Found | None:
         """What the slide was worth; None if not known."""
         slides: Sequence[SlideAnswer | RealSlide] = () if self.answer is None else self.answer.slides
@@ -81,7 +87,7 @@ class Made:
         if self.agreed:
             return f"{self.direction} was best"
         best = f"{' or '.join(self.answer.best)} was best"
-        lost = f"{self.direction} lost {loss_text(self.loss, unit)}: {best}"
+        lost = f"{self.direction} lost {loss_text(self.loss, unit, self.of)}: {best}"
         values = [short_text(one, unit) for one in (self.value, self.answer.value) if one is not None]
         if unit == "yes-no" or len(set(values)) < 2:
             return lost
@@ -90,15 +96,17 @@ class Made:
 
 @dataclass
 class Score:
-    """How well a player slides: what each slide lost whose loss is known."""
+    """How well a player slides: what each slide lost whose loss is known, and of which value."""
 
     losses: list[float] = field(default_factory=list)
+    of: list[float] = field(default_factory=list)
     agreed: list[bool] = field(default_factory=list)
 
     def add(self, made: Made) -> None:
         """Count a slide, if the table knows what it lost and the player did not see the values."""
         if made.loss is not None and not made.seen:
             self.losses.append(made.loss)
+            self.of.append(made.of)
             self.agreed.append(made.agreed)
 
     def text(self, unit: Unit) -> str:
@@ -106,13 +114,16 @@ class Score:
         count = len(self.losses)
         if not count:
             return "no slide was counted yet"
-        total = sum(self.losses)
-        share = f"{100 * sum(self.agreed) / count:.1f} %"
-        lost = f"lost {loss_text(total, unit)}" if unit != "yes-no" else f"forced wins lost: {total:.0f}"
-        mean = f", {loss_text(total / count, unit)} a slide" if total and unit != "yes-no" else ""
+        agreed = f"{sum(self.agreed):,} of {count:,} slides best ({share_text(sum(self.agreed) / count)})"
+        longest = f"longest run {longest_run(self.agreed):,}"
+        total, most = sum(self.losses), max(self.of)
+        if unit == "yes-no":
+            return f"{agreed}, forced wins lost: {total:.0f}, {longest}"
+        mistakes = sum(is_mistake(loss, of) for loss, of in zip(self.losses, self.of, strict=True))
+        mean = f", {loss_text(total / count, unit, most)} a slide" if total else ""
         return (
-            f"{sum(self.agreed):,} of {count:,} slides best ({share}), {lost}{mean}, "
-            f"longest run {longest_run(self.agreed):,}"
+            f"{agreed}, mistakes ({MISTAKE_TEXT}): {mistakes:,}, "
+            f"lost {loss_text(total, unit, most)}{mean}, {longest}"
         )
 
 

@@ -29,8 +29,8 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.formations import title_of
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, parse_objectives
-from tilebase.objectives.values import number_text
 
 if TYPE_CHECKING:
     from tilebase.objectives.results import Solution
@@ -96,9 +96,9 @@ def solve(
     """Solve a game: the value of every position that can occur, by backward induction.
 
     Prints the value of the start, averaged over the two random tiles, or over the start boards of a
-    formation, which are listed too. Values are exact up to the rounding of their type; lower and upper
-    are proved, in integers rounded the safe way. With -o all values are kept as a table for probe, play,
-    simulate, evaluate and thin.
+    formation, which are listed too. Values are floats, rounded in each step; guaranteed, survival and
+    longest are exact; lower and upper are proved, in integers rounded the safe way. With -o all values are
+    kept as a table for probe, play, simulate, evaluate and thin.
 
     tilebase solve 3x3 512 -o 3x3-512/
 
@@ -170,13 +170,13 @@ def _kept(table: Path | None, title: str, above: float) -> dict[str, Any]:
 
     with open_table(str(table)) as opened:
         kept = (opened.manifest.thinned or {})["afterstates"]
-    return {"": f"kept: {number_text(above)} and more", title: f"{kept:,}"}
+    return {"": f"kept: {digits_text(above)} and more", title: f"{kept:,}"}
 
 
 def _values(solution: Solution) -> list[dict[str, Any]]:
     starts = {"": solution.start, **solution.starts_by_board}
     return [
-        {"objective": one.label, "kind": value.kind, "value": float(value)}
+        {"objective": one.label, "kind": value.kind, "type": one.dtype, "value": float(value)}
         | ({"board": board} if solution.starts_by_board else {})
         for board, values in starts.items()
         for one, value in zip(solution.objectives, values.values(), strict=solution.complete)

@@ -13,7 +13,7 @@ from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.objectives.values import number_text
+from tilebase.objectives.numbers import digits_text, short_number
 
 
 def thin(
@@ -53,13 +53,13 @@ def thin(
 
     with counting_progress(quiet=quiet) as progress:
         found = thinning.thin(table, output, above=above, objective=objective, progress=progress)
-    title = f"above {above:g}"
+    title = f"above {digits_text(above)}"
     rows: list[dict[str, Any]] = [
         {"": "states kept", title: f"{found.states:,}"},
         {"": "states optimal play can visit", title: f"{found.visited:,}"},
         {"": "afterstates kept", title: f"{found.afterstates:,}"},
         {"": "afterstates before", title: f"{found.before:,}"},
-        {"": "probability left out", title: f"{found.left_out:.6g}"},
+        {"": "probability left out", title: short_number(found.left_out, "probability")},
     ]
     data, game = found.as_dict(), game_of_table(table)
     write_rows([data] if chosen in ("csv", "parquet") else rows, data, chosen, None, game=game)
@@ -71,7 +71,7 @@ def _prune(table: str, output: Path, bound: float, objective: str | None, form: 
 
     with counting_progress(quiet=quiet) as progress:
         found = prune(table, output, above=bound, objective=objective, progress=progress)
-    title = f"{found.objective} {number_text(bound)} and more"
+    title = f"{found.objective} {digits_text(bound)} and more"
     rows: list[dict[str, Any]] = [
         {"": "afterstates kept", title: f"{found.afterstates:,}"},
         {"": "afterstates before", title: f"{found.before:,}"},

@@ -36,8 +36,8 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.formations import title_of
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import byte_text
 from tilebase.runtime.resources import OVERHEAD
 
 LOG = logging.getLogger("tilebase")

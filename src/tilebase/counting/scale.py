@@ -24,8 +24,8 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.estimates import DISK_RATE, KEY_BYTES, VALUE_SHARE
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import byte_text
 from tilebase.runtime.resources import OVERHEAD
 
 COUNT = 1.1e-7

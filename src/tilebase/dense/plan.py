@@ -23,8 +23,8 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.pieces import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import byte_text
 from tilebase.runtime.resources import OVERHEAD, available_memory, check_threads
 
 CUT_BLOCKS = 1 << 25

@@ -56,9 +56,9 @@ from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import summarise
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Piece as PieceSummary
-from tilebase.objectives.values import byte_text
 
 Array = npt.NDArray[Any]
 

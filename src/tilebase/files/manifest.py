@@ -14,7 +14,8 @@ from tilebase._version import version as program_version
 from tilebase.errors import CorruptError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import Exact, Lower, Upper, Value, value_from_dict
+from tilebase.objectives.rounding import Rounding
+from tilebase.objectives.values import Exact, Lower, Rounded, Upper, Value, value_from_dict
 from tilebase.runtime.documents import (
     checked_json,
     digest_of,
@@ -102,7 +103,7 @@ class Manifest:
             "game": self.game.identity,
             "counts": dict(self.counts),
             "objectives": {
-                o.label: o.identity | {"start": self.starts[o.label].as_dict()} for o in self.objectives
+                o.label: o.identity | {"start": _written(o, self.starts[o.label])} for o in self.objectives
             },
             # Named in this order, not in that of a journal: a run that was stopped writes the same bytes.
             "layers": {
@@ -135,10 +136,6 @@ class Manifest:
         game = Game.from_identity(mapping(values["game"], "game"))
         for one in objectives:
             one.check(game)
-        starts = {
-            one.label: _start(one, value_from_dict(identity["start"]))
-            for one, identity in zip(objectives, labels.values(), strict=True)
-        }
         counts = mapping(values["counts"], "counts")
         for what, count in counts.items():
             whole(count, f"the count of {what}", MOST_COUNT)
@@ -152,6 +149,10 @@ class Manifest:
         thinned = values.get("thinned")
         if thinned is not None:
             _check_least(mapping(thinned, "thinned"), objectives)
+        starts = {
+            one.label: _start(Rounding(game, one), mapping(identity["start"], "start"))
+            for one, identity in zip(objectives, labels.values(), strict=True)
+        }
         program = text(values["program"], "program")
         return cls(
             game=game, counts=counts, objectives=objectives, starts=starts, layers=layers, thinned=thinned,
@@ -178,12 +179,32 @@ def file_name(label: str, total: int) -> str:
     return f"values/{label}/{total:06d}.val"
 
 
-def _start(objective: Objective, value: Value) -> Value:
-    """`value`, checked.  Raises `CorruptError` unless it has the type and range of the objective."""
-    expected = (Upper if objective.rounds_up else Lower) if objective.is_bound else Exact
-    if not isinstance(value, expected):
-        raise CorruptError(f"the value of the start under {objective.label} has the wrong type, {value.kind}")
-    if isinstance(value, Exact) and isinstance(value.value, bool) != objective.is_boolean:
+def _written(objective: Objective, value: Value) -> dict[str, Any]:
+    """The value of a start in the file: of a float only the number, since the layers say the rest."""
+    if not objective.is_float:
+        return value.as_dict()
+    return {"kind": Rounded.kind, "type": objective.dtype, "value": float(value)}
+
+
+def _start(rounding: Rounding, written: Mapping[str, Any]) -> Value:
+    """The value that `_written` wrote.  Raises `CorruptError` unless it fits the objective."""
+    objective = rounding.objective
+    bound = Upper.kind if objective.rounds_up else Lower.kind
+    kind = bound if objective.is_bound else Rounded.kind if objective.is_float else Exact.kind
+    if written["kind"] != kind:
+        raise CorruptError(
+            f"the value of the start under {objective.label} has the wrong type, "
+            f"{shown(str(written['kind']), 40)}"
+        )
+    if objective.is_float:
+        number = written["value"]
+        if written["type"] != objective.dtype or type(number) not in (int, float):
+            raise CorruptError(
+                f"the value of the start under {objective.label} must be a number in {objective.dtype}"
+            )
+        return rounding.start(number)
+    value = value_from_dict(written)
+    if isinstance(value, Exact) and type(value.value) is not (bool if objective.is_boolean else int):
         raise CorruptError(
             f"the value of the start under {objective.label} has the wrong type: {value.value!r}"
         )

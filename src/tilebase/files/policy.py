@@ -107,12 +107,12 @@ def slide_bits(directions: int) -> int:
     return 2 if directions <= 4 else 4
 
 
-def coarse(values: Array) -> npt.NDArray[np.uint8]:
-    """Probabilities as bytes: 0 for 0, 255 for 1, else 128 plus the logit in steps, from 1 to 254."""
+def coarse(values: Array, certain: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
+    """Probabilities as bytes: 255 for a `certain` 1, else 128 plus the logit in steps, from 1 to 254."""
     with np.errstate(divide="ignore"):
         logits = np.log(values) - np.log1p(-values)
     steps = np.clip(np.round(logits / VALUE_STEP) + 128, 1, 254)
-    found: npt.NDArray[np.uint8] = np.select([values <= 0, values >= 1], [0, 255], steps).astype(np.uint8)
+    found: npt.NDArray[np.uint8] = np.where(certain, 255, steps).astype(np.uint8)
     return found
 
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from html import escape
 from operator import index
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -103,8 +103,11 @@ class Board:
         return cls.from_numpy(game, board)  # type: ignore[arg-type]
 
     @classmethod
-    def from_key(cls, game: Game, key: int) -> Board:
-        """The board of a packed key.  Raises `BoardError` if the game has no such board."""
+    def from_key(cls, game: Game, key: SupportsIndex) -> Board:
+        """The board of a packed key, an integer of Python or NumPy.
+
+        Raises `BoardError` if the game has no such board.
+        """
         try:
             number = index(key)
         except TypeError as error:

@@ -2,8 +2,10 @@
 
 Modules, those that the others import first:
 
+    numbers     how numbers, differences and parts are printed
+    values      exact and rounded values, bounds and intervals as different types
     objective   an objective and all that depends on its name
-    encoding    values as arrays: sentinels, stored types, summaries
-    values      exact values, bounds and intervals as different types, and as people read them
+    rounding    how far a value computed with floats can be from the optimum, and what is certain
     results     the results of solving: the value of the start, and summaries of layers
+    encoding    values as arrays: sentinels, stored types, summaries
 """

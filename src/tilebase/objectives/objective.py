@@ -6,19 +6,19 @@ the least or the largest of the values of the states that a spawn leads to, and 
 the largest over its slides.
 
     name         a win is worth   a slide adds    over spawns   type
-    win          1                                mean          exact
+    win          1                                mean          rounded
     lower        1                                mean          a bound from below
     upper        1                                mean          a bound from above
     guaranteed   1                                least         exact, Boolean
-    score                         tiles made      mean          exact
-    merges                        merges          mean          exact
-    moves                         1               mean          exact
+    score                         tiles made      mean          rounded
+    merges                        merges          mean          rounded
+    moves                         1               mean          rounded
     survival                      1               least         exact
     longest                       1               largest       exact
 
 `lower` and `upper` are proved: they are computed with fixed-point integers and exact rational
-probabilities, and each step is rounded down or up.  Objectives computed with floats are exact up to the
-rounding of their type.  `guaranteed`, `survival` and `longest` are exact.
+probabilities, and each step is rounded down or up.  Objectives computed with floats are rounded in each step;
+`rounding` says how far from the optimum they can be.  `guaranteed`, `survival` and `longest` are exact.
 
 With a discount d, the value of a state is d times the largest over its slides.  So `win` is then the
 expectation of d to the power of the number of slides.
@@ -37,7 +37,8 @@ from typing import Any, Literal
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.values import Exact, Lower, Number, Unit, Upper, Value
+from tilebase.objectives.numbers import Unit
+from tilebase.objectives.values import Number
 
 FLOATS = ("float64", "float32")
 BOUNDS = ("uint64", "uint32", "uint16")
@@ -64,7 +65,7 @@ class Meaning:
     rounding:
         ``"down"`` and ``"up"`` for proved bounds: fixed-point integers, each step rounded this way.
     unit:
-        What a value counts, as `values.short_text` needs it.
+        What a value counts, as `numbers.short_number` needs it.
     """
 
     text: str
@@ -286,13 +287,6 @@ class Objective:
             pick = min if self.meaning.spawns == "least" else max
             return pick(worth for worth, _ in worths)
         return self.number(sum((Fraction(worth) * p for worth, p in worths), Fraction(0)))
-
-    def value(self, number: Number) -> Value:
-        """A number as an `Exact` value or a proved bound."""
-        if self.is_bound:
-            return (Upper if self.rounds_up else Lower)(Fraction(number))
-        assert not isinstance(number, Fraction)
-        return Exact(number)
 
     # -- names ----------------------------------------------------------------------------------
 

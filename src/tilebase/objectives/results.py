@@ -9,8 +9,9 @@ from typing import Any
 
 from tilebase.errors import CorruptError, MissingObjectiveError
 from tilebase.game.game import Game
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective, find_objective
-from tilebase.objectives.values import Lower, Upper, Value, join_bounds
+from tilebase.objectives.values import Exact, Lower, Upper, Value, join_bounds
 from tilebase.runtime.documents import shown, whole
 
 Piece = tuple[float, float, float, int, int]
@@ -41,7 +42,8 @@ class LayerSummary:
     lost: int
 
     def __repr__(self) -> str:
-        return f"<LayerSummary of sum {self.sum}: {self.positions:,} afterstates, mean value {self.mean:.6g}>"
+        mean = digits_text(self.mean, 6)
+        return f"<LayerSummary of sum {self.sum}: {self.positions:,} afterstates, mean value {mean}>"
 
     @classmethod
     def of(cls, total: int, positions: int, pieces: Sequence[Piece]) -> LayerSummary:
@@ -74,16 +76,21 @@ class LayerSummary:
 class StartValues(Mapping[str, Value]):
     """The values of the start, by the labels of the objectives; read only.
 
-    A name that is not a label, as ``"win"``, finds the first objective with that name.
+    A name that is not a label, as ``"win"``, finds the first objective with that name.  If a win can be
+    forced from the start, the probability to win is exactly 1.
 
-    >>> from tilebase.objectives.values import Exact
-    >>> start = StartValues((Objective("win", "float32"),), (Exact(0.5),))
+    >>> from tilebase.objectives.values import Rounded
+    >>> start = StartValues((Objective("win", "float32"),), (Rounded(0.5, "float32", 1e-6, 1),))
     >>> list(start), float(start["win"])
     (['win-float32'], 0.5)
     """
 
     def __init__(self, objectives: Sequence[Objective], values: Sequence[Value]) -> None:
-        self._values = dict(zip(objectives, values, strict=True))
+        found = dict(zip(objectives, values, strict=True))
+        forced = any(one.name == "guaranteed" and value == Exact(True) for one, value in found.items())
+        self._values = {
+            one: Exact(1) if forced and proves_certain(one) else value for one, value in found.items()
+        }
 
     def __getitem__(self, label: object) -> Value:
         """The value under an objective.  Raises `MissingObjectiveError`, which is a KeyError."""
@@ -105,6 +112,11 @@ class StartValues(Mapping[str, Value]):
 
     def __repr__(self) -> str:
         return f"<StartValues {', '.join(f'{label}: {value}' for label, value in self.items()) or 'none'}>"
+
+
+def proves_certain(objective: Objective) -> bool:
+    """Whether the value is 1 if a win can be forced: of the probability to win, computed with floats."""
+    return objective.is_win and objective.is_float and objective.discount == 1
 
 
 @dataclass(frozen=True)

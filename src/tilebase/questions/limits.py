@@ -25,6 +25,7 @@ from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries
+from tilebase.objectives.numbers import DIGITS, digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import temporary_folder
@@ -56,7 +57,12 @@ class Trial:
     value: float
 
     def __repr__(self) -> str:
-        return f"<Trial {self.text}: {self.boards:,} boards, value {self.value:.8f}>"
+        return f"<Trial {self.text}: {self.boards:,} boards, value {self.value_text}>"
+
+    @property
+    def value_text(self) -> str:
+        """The value with the digits of its type."""
+        return digits_text(self.value, DIGITS["float32"])
 
     @property
     def text(self) -> str:
@@ -94,7 +100,7 @@ class Search:
     seconds: float
 
     def __repr__(self) -> str:
-        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value:.8f}>"
+        return f"<Search of {self.tried:,} limits: best {self.best.text}, value {self.best.value_text}>"
 
 
 def with_limits(game: Game, limits: Limits) -> Game:

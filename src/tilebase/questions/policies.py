@@ -34,8 +34,9 @@ from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
+from tilebase.objectives.numbers import DIGITS, byte_text, digits_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
-from tilebase.objectives.values import byte_text
+from tilebase.objectives.rounding import Rounding
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import temporary_folder
@@ -68,7 +69,9 @@ class Evaluation:
     policy, objective:
         The policy, and the objective of the values.
     value, optimum:
-        The value of the start under the policy and under optimal play; floats, up to rounding.
+        The value of the start under the policy and under optimal play; floats, rounded in each step.
+    rounding:
+        How far `regret` can be from the exact difference by rounding.  Larger differences are real.
     states:
         For a callable, the number of states that it can reach, without symmetry; None otherwise.
     games, error:
@@ -82,10 +85,21 @@ class Evaluation:
     states: int | None = None
     games: int | None = None
     error: float | None = None
+    rounding: float = 0.0
 
     def __repr__(self) -> str:
-        value = f"{self.value:.12g}" + ("" if self.error is None else f" ± {self.error:.2g}")
-        return f"<Evaluation of {self.policy}: {self.objective.label} {value}, optimum {self.optimum:.12g}>"
+        optimum = digits_text(self.optimum, DIGITS[self.objective.dtype])
+        return f"<Evaluation of {self.policy}: {self.objective.label} {self.text}, optimum {optimum}>"
+
+    @property
+    def text(self) -> str:
+        """The value as it is printed; a mean of games with its standard error."""
+        return digits_text(self.value) if self.error is None else estimate_text(self.value, self.error)
+
+    @property
+    def regret_text(self) -> str:
+        """The loss as it is printed: 0 if it is not more than rounding."""
+        return digits_text(self.regret if abs(self.regret) > self.rounding else 0)
 
     @property
     def regret(self) -> float:
@@ -100,6 +114,7 @@ class Evaluation:
             "value": self.value,
             "optimum": self.optimum,
             "regret": self.regret,
+            "rounding": self.rounding,
             "states": self.states,
             "games": self.games,
             "error": self.error,
@@ -158,7 +173,9 @@ def evaluate(
             value, error = sample_callable(opened.game, guide, chosen, games, seed=seed, progress=progress)
             return Evaluation(name, chosen, value, optimum, games=games, error=error)
         value, reached = evaluate_callable(opened.game, guide, chosen, most_states=states, progress=progress)
-        return Evaluation(name, chosen, value, optimum, reached)
+        return Evaluation(
+            name, chosen, value, optimum, reached, rounding=_rounding(opened, chosen, value, optimum)
+        )
     if games is not None:
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
     path = local_folder(opened)
@@ -175,7 +192,15 @@ def evaluate(
             backward_pass.close()
         value = _start_value(path, values, opened.game, exact, guide)
     name = guide.location.name if isinstance(guide, Table) else guide
-    return Evaluation(name, chosen, value, optimum)
+    return Evaluation(name, chosen, value, optimum, rounding=_rounding(opened, chosen, value, optimum))
+
+
+def _rounding(table: Table, objective: Objective, value: float, optimum: float) -> float:
+    """How far the difference of two start values can be from the exact one."""
+    exact = Objective(objective.name, "float64", objective.discount)
+    policy = Rounding(table.game, exact)
+    # The mean over the slides of a policy takes at most 7 more roundings: less than twice those of a step.
+    return table.rounding(objective).error(optimum, 0) + 3 * policy.error(value, 0)
 
 
 def _objective(table: Table, label: str | None) -> Objective:

@@ -28,9 +28,10 @@ from tilebase.errors import UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.statements import board_words, random_start_words, winning_words, within_words
+from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import ONE, Objective
 from tilebase.objectives.results import Solution
-from tilebase.objectives.values import Lower, Upper, cut
+from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.solve import check_solving, solve
 from tilebase.runtime.documents import checked_json
 from tilebase.runtime.progress import Progress

@@ -10,7 +10,8 @@ from tilebase.errors import BoardError, MissingBoardError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.records import Position, X, parse_game, text_of
-from tilebase.objectives.values import Below, Found, Unit, loss_text, value_document
+from tilebase.objectives.numbers import MISTAKE, Unit, is_mistake, loss_text
+from tilebase.objectives.values import Below, Found, value_document
 from tilebase.tables.answers import Answer
 from tilebase.tables.folders import TableFolder
 from tilebase.tables.large_tiles import read_tiles
@@ -59,6 +60,16 @@ class ReviewedMove:
         """Whether the slide is one of the best."""
         return self.slide is not None and self.slide in self.best and self.loss is not None
 
+    @property
+    def of(self) -> float:
+        """The size of the value from which something was lost."""
+        return size_of(self.value)
+
+    @property
+    def mistake(self) -> bool:
+        """Whether the slide lost so much that it is a mistake (`objectives.numbers.is_mistake`)."""
+        return self.loss is not None and is_mistake(self.loss, self.of)
+
     def as_dict(self, unit: Unit) -> dict[str, Any]:
         """As plain JSON values."""
         return {
@@ -69,7 +80,8 @@ class ReviewedMove:
             "value": None if self.value is None else value_document(self.value, unit),
             "slide_value": None if self.slide_value is None else value_document(self.slide_value, unit),
             "loss": self.loss,
-            "loss_text": None if self.loss is None else loss_text(self.loss, unit),
+            "loss_text": None if self.loss is None else loss_text(self.loss, unit, self.of),
+            "mistake": self.mistake,
             "problem": self.problem,
         }
 
@@ -119,6 +131,11 @@ class Review:
         return sum(move.agreed for move in self.moves)
 
     @property
+    def mistakes(self) -> int:
+        """How many slides lost a thousandth of the value or more."""
+        return sum(move.mistake for move in self.moves)
+
+    @property
     def agreement(self) -> float | None:
         """The part of the reviewed slides that are among the best; None if no slide was reviewed."""
         return self.agreed / self.reviewed if self.reviewed else None
@@ -127,6 +144,11 @@ class Review:
     def total_loss(self) -> float:
         """The sum of the losses."""
         return sum(self.losses)
+
+    @property
+    def of(self) -> float:
+        """The largest value from which something was lost."""
+        return max((move.of for move in self.moves if move.loss is not None), default=0.0)
 
     @property
     def mean_loss(self) -> float | None:
@@ -154,11 +176,15 @@ class Review:
             "reviewed": self.reviewed,
             "unknown": self.unknown,
             "agreed": self.agreed,
+            "mistakes": self.mistakes,
+            "mistake_from": MISTAKE,
             "agreement": self.agreement,
             "total_loss": self.total_loss,
-            "total_loss_text": loss_text(self.total_loss, self.unit),
+            "total_loss_text": loss_text(self.total_loss, self.unit, self.of),
             "mean_loss": self.mean_loss,
-            "mean_loss_text": None if self.mean_loss is None else loss_text(self.mean_loss, self.unit),
+            "mean_loss_text": None
+            if self.mean_loss is None
+            else loss_text(self.mean_loss, self.unit, self.of),
             "longest_run": self.longest_run,
             "moves": [move.as_dict(self.unit) for move in self.moves],
             "drops": [move.number for move in self.drops],
@@ -245,6 +271,11 @@ def find_loss(answer: Answer | RealAnswer | WinningAnswer, direction: str) -> fl
     if isinstance(slide.value, Below):
         return max(float(answer.value) - slide.value.bound, 0.0) if slide.value.reached else None
     return max(float(answer.value) - float(slide.value), 0.0)
+
+
+def size_of(value: Found | Unknown | None) -> float:
+    """The size of a value, of which what a slide lost is a part; 0 if it is not known."""
+    return 0.0 if value is None or isinstance(value, Below | Unknown) else abs(float(value))
 
 
 def longest_run(agreed: Iterable[bool]) -> int:

@@ -1,4 +1,4 @@
-"""Games played by the policy of a table, many at once, and compared with the exact value.
+"""Games played by the policy of a table, many at once, and compared with the table's value.
 
 All games at one sum are played together, so that each layer of the table is read once.  The
 same seed gives the same games.
@@ -18,16 +18,26 @@ import numpy.typing as npt
 from tilebase._kernels import backward
 from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Rounded, Value
+from tilebase.questions.binomial import binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import available_memory
-from tilebase.sparse.reading import LayerReader, Links, ReadLayer
+from tilebase.sparse.choosing import best_slides, chosen_slides, ratings
+from tilebase.sparse.reading import LayerReader, Links
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
 GAME_BYTES = 200
 """Bytes that each game takes at most, while all are played together."""
+
+
+CONFIDENCE = 0.9999
+"""With this probability the interval of a simulation holds the probability to win."""
+NORMAL = 10
+"""Of fewer wins or losses that are expected, no number of standard errors is given."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +50,9 @@ class Simulation:
         How many games were played and won, and their slides in total.
     mean, error:
         The mean of the payoffs under the objective (discounted wins, score, slides), and its standard
-        error.  The error is computed from the exact value for wins without a discount, else from the
+        error.  The error is computed from the table's value for wins without a discount, else from the
         games; it is None for a single game.
-    exact:
+    value:
         The table's value of the start; None if it is not a mean (bounds, forced wins).
     """
 
@@ -52,29 +62,46 @@ class Simulation:
     slides: int
     mean: float
     error: float | None
-    exact: float | None
+    value: Value | None
     seed: int
 
     def __repr__(self) -> str:
-        error = "" if self.error is None else f" ± {self.error:.2g}"
-        return f"<Simulation of {self.games:,} games: {self.objective.label} {self.mean:.6g}{error}>"
+        mean = estimate_text(self.mean, self.error)
+        return f"<Simulation of {self.games:,} games: {self.objective.label} {mean}>"
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The probability to win by this policy, with the confidence `CONFIDENCE`, from the wins alone."""
+        return binomial_interval(self.wins, self.games, CONFIDENCE)
 
     @property
     def z(self) -> float | None:
-        """Standard errors between the mean and the exact value; None if either is not known.
+        """Standard errors between the mean and the table's value; 0 if rounding explains the difference.
 
-        Infinite if all games have the same payoff and the mean is not the exact value.
+        None if the value or the error is not known, if all games paid the same, so that the error is 0, and
+        of wins without a discount, if fewer than `NORMAL` wins or losses are expected: see `interval`.
         """
-        if self.exact is None or self.error is None:
+        if self.value is None or self.error is None:
             return None
-        if not self.error:
-            return 0.0 if math.isclose(self.mean, self.exact, abs_tol=1e-12) else math.inf
-        return (self.mean - self.exact) / self.error
+        number = float(self.value)
+        rounding = self.value.error if isinstance(self.value, Rounded) else 0.0
+        difference = self.mean - number
+        # The payoffs of games are rounded like values, and no more often.
+        if abs(difference) <= 2 * rounding:
+            return 0.0
+        few = counts_wins(self.objective) and min(number, 1 - number) * self.games < NORMAL
+        return None if few or not self.error else difference / self.error
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        z = None if self.z == math.inf else self.z  # JSON has no infinity; mean and exact say it
-        return self.__dict__ | {"objective": self.objective.identity, "z": z}
+        value = None if self.value is None else self.value.as_dict()
+        more = {"value": value, "z": self.z, "interval": list(self.interval), "confidence": CONFIDENCE}
+        return self.__dict__ | {"objective": self.objective.identity} | more
+
+
+def counts_wins(objective: Objective) -> bool:
+    """Whether a game pays 1 if it is won and else 0."""
+    return objective.is_win and objective.discount == 1
 
 
 class _Games:
@@ -102,11 +129,11 @@ def simulate(
     objective: str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Simulation:
-    """Play games by the policy of a table and compare with its exact value.
+    """Play games by the policy of a table and compare with its value of the start.
 
-    Of several best slides, the policy takes the first in the order of the game's directions.  Raises
-    `UsageError` unless there is at least one game, the seed is not negative and the table is a
-    folder on this machine; `ResourceError` if the games do not fit into memory.
+    Of several best slides, the policy takes one that wins at once, else the first in the order of the game's
+    directions (`sparse.choosing`).  Raises `UsageError` unless there is at least one game, the seed is not
+    negative and the table is a folder on this machine; `ResourceError` if the games do not fit into memory.
     """
     if games < 1:
         raise UsageError(f"the number of games must be 1 or more, not {games}")
@@ -120,30 +147,41 @@ def simulate(
     chosen = opened.objective(objective)
     afterstate_counts(opened)  # its files are compared with its manifest
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
-    played = _play(reader, chosen, games, np.random.default_rng(seed), progress)
+    slack = opened.slack(chosen)
+    played = _play(reader, chosen, slack, games, np.random.default_rng(seed), progress)
     payoffs = played.payoffs
-    exact = float(opened.start[chosen.label]) if chosen.is_mean and not chosen.is_bound else None
+    value = opened.start[chosen.label] if chosen.is_mean and not chosen.is_bound else None
     return Simulation(
         chosen,
         games,
         played.wins,
         played.slides,
         float(payoffs.mean()),
-        _error(chosen, payoffs, exact),
-        exact,
+        _error(chosen, payoffs, value),
+        value,
         seed,
     )
 
 
-def _error(objective: Objective, payoffs: Array, exact: float | None) -> float | None:
+def _error(objective: Objective, payoffs: Array, value: Value | None) -> float | None:
     """The standard error of the mean."""
-    if exact is not None and objective.is_win and objective.discount == 1:
-        return math.sqrt(max(exact * (1 - exact), 0.0) / len(payoffs))
-    return float(payoffs.std(ddof=1) / math.sqrt(len(payoffs))) if len(payoffs) > 1 else None
+    if value is not None and counts_wins(objective):
+        p = min(float(value), 1.0)
+        return math.sqrt(p * (1 - p) / len(payoffs))
+    if len(payoffs) < 2:
+        return None
+    # The mean of equal numbers is rounded, and so would be their deviation, which is 0.
+    same = bool(payoffs.min() == payoffs.max())
+    return 0.0 if same else float(payoffs.std(ddof=1) / math.sqrt(len(payoffs)))
 
 
 def _play(
-    reader: LayerReader, objective: Objective, games: int, rng: np.random.Generator, progress: Any
+    reader: LayerReader,
+    objective: Objective,
+    slack: float,
+    games: int,
+    rng: np.random.Generator,
+    progress: Any,
 ) -> _Tally:
     """Play all games, layer by layer."""
     game = reader.game
@@ -165,7 +203,8 @@ def _play(
             continue
         layer = reader.layer(total)
         links = layer.link(states)
-        choice = choose(objective, layer, links)
+        best = best_slides(ratings(objective, layer, links), slack)
+        choice = chosen_slides(best, links)
         every = np.arange(len(states))
         slot = links.slots[choice, every]
         over, won = slot == NONE, slot == WON
@@ -199,24 +238,6 @@ class _Tally:
     def payoffs(self) -> Array:
         """The payoffs of all games."""
         return np.concatenate(self.paid)
-
-
-def opinions(objective: Objective, layer: ReadLayer, links: Links) -> Array:
-    """``q[k, x]``: the value of slide k of state x; -inf if it is not allowed."""
-    q: Array = layer.values[0][links.slots]
-    meaning = objective.meaning
-    if meaning.merge:
-        q = q + np.repeat(links.gains[meaning.merge], 2, axis=0)
-    if meaning.slide:
-        q = q + meaning.slide
-    q[links.slots == NONE] = -np.inf
-    return q
-
-
-def choose(objective: Objective, layer: ReadLayer, links: Links) -> Array:
-    """The first best slide of each state; for a state without a slide, any number."""
-    best: Array = opinions(objective, layer, links).argmax(axis=0)
-    return best
 
 
 def _worth(objective: Objective, links: Links, choice: Array, every: Array, over: Array, won: Array) -> Array:

@@ -27,6 +27,7 @@ from tilebase.files.source import Folder, read_file
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
+from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
 from tilebase.questions.pruning import Pruning
 from tilebase.questions.spaces import SPACES, choose_space, expected
@@ -324,8 +325,9 @@ def _solve_all(
             for total, checksum in dense.checksums.items():
                 files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
-                values.append(one.value(dense.start()))
-                by_board.append(_values_after(game, one, dense.starts.__getitem__))
+                rounding = Rounding(game, one)
+                values.append(rounding.start(dense.start()))
+                by_board.append(_values_after(rounding, dense.starts.__getitem__))
         start = StartValues(objectives, values) if values else StartValues((), ())
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
@@ -356,24 +358,27 @@ def _start_values(
 ) -> tuple[StartValues, dict[str, StartValues]]:
     """The value of the start under each objective, by probing, and of each of several start boards."""
     prober = Prober(Folder(path), game, objectives)
+    roundings = [Rounding(game, one) for one in objectives]
     try:
-        start = StartValues(objectives, [one.value(prober.start(one)) for one in objectives])
-        by_board = [_values_after(game, one, partial(prober.state, objective=one)) for one in objectives]
+        start = StartValues(objectives, [one.start(prober.start(one.objective)) for one in roundings])
+        by_board = [_values_after(one, partial(prober.state, objective=one.objective)) for one in roundings]
     finally:
         prober.close()
     return start, _by_board(game, objectives, by_board)
 
 
-def _values_after(game: Game, objective: Objective, state: Callable[[Cells], Number]) -> list[Value]:
+def _values_after(rounding: Rounding, state: Callable[[Cells], Number]) -> list[Value]:
     """The values of the start boards after a slide; the value of the start is their mean, least or largest.
 
     `state` gives the value of a board with the player to move.
     """
-    folded = (
-        objective.over_spawns((state(board), p) for board, p in game.spawns(after))
+    game, objective = rounding.game, rounding.objective
+    return [
+        rounding.value(
+            objective.over_spawns((state(board), p) for board, p in game.spawns(after)), game.sum(after)
+        )
         for after in game.start_afters
-    )
-    return [objective.value(number) for number in folded]
+    ]
 
 
 def _by_board(

@@ -27,10 +27,10 @@ from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.simulation import opinions
 from tilebase.runtime.documents import understood
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import FileLock, make_folder, storage_errors, sync_files, write_whole
+from tilebase.sparse.choosing import best_slides, ratings
 from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights
 from tilebase.tables.probe import Table, open_table
 
@@ -270,10 +270,7 @@ def _advance(
     flow: _Flow,
 ) -> None:
     """Distribute the probabilities of a layer's states over their best slides and all spawns."""
-    q = opinions(objective, layer, links)
-    most = q.max(axis=0)
-    with np.errstate(invalid="ignore"):  # lost states have the value -inf
-        best = (q >= most - slack * np.abs(most)) & (links.slots != NONE)
+    best = best_slides(ratings(objective, layer, links), slack)
     share = 1 / np.maximum(best.sum(axis=0), 1)
     best &= links.slots != WON
     slide, state = np.nonzero(best)

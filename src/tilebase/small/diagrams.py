@@ -16,6 +16,7 @@ from typing import Literal
 from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
+from tilebase.objectives.numbers import digits_text
 from tilebase.small import oracle
 from tilebase.small.graphs import EDGE, SPECIALS, board_label, live_states, state_name
 
@@ -155,9 +156,9 @@ def _state_lines(game: Game, state: Cells, value: Fraction, found: tuple[Action,
 
 
 def number(value: Fraction) -> str:
-    """A number with three significant digits, without zeros at the end.
+    """A number with three significant digits, without zeros at the end; with more if it is almost 1.
 
     >>> number(Fraction(1, 3)), number(Fraction(1)), number(Fraction(9, 20))
     ('0.333', '1', '0.45')
     """
-    return f"{float(value):.3g}"
+    return digits_text(float(value), 3)

@@ -11,4 +11,5 @@ Modules, those that the others import first:
     backward    the backward pass: what every reachable position is worth
     shared_backward  the backward pass shared out to workers
     reading     solved layers brought back from disk
+    choosing    the best slides of many states at once
 """

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,11 @@ from tilebase.files.recent import Recent
 from tilebase.files.source import Location, open_location, read_document
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
+from tilebase.objectives.numbers import Unit, digits_text
 from tilebase.objectives.objective import Objective, find_objective
-from tilebase.objectives.results import StartValues
-from tilebase.objectives.values import Below, Found, Number, Unit, Value, join_bounds, number_text
+from tilebase.objectives.results import StartValues, proves_certain
+from tilebase.objectives.rounding import Rounding
+from tilebase.objectives.values import Below, Exact, Found, Number, Value, join_bounds
 from tilebase.tables.answers import INTERVAL, interval_answer
 from tilebase.tables.answers import Answer as Answer
 from tilebase.tables.answers import SlideAnswer as SlideAnswer
@@ -42,6 +44,11 @@ MOST_INDEX_BYTES = 1 << 30
 """Memory in bytes of the perfect index of a table of all boards."""
 CACHED_BYTES = 1 << 27
 """Bytes of decoded chunks of keys, and as many of values, that a table keeps: 1024 chunks of `CHUNK_KEYS`."""
+
+
+BoardLike: TypeAlias = Board | str | int | npt.ArrayLike
+"""What `Board.read` reads."""
+Default = TypeVar("Default")
 
 
 def _nbytes(array: npt.NDArray[Any]) -> int:
@@ -216,7 +223,7 @@ class Prober:
         """The error for a board that the table does not hold, with the reason."""
         why = f"no play of {self.game} makes it"
         if self.least is not None:
-            bound = number_text(self.least.bound)
+            bound = digits_text(self.least.bound)
             why += f", or boards after it were left out, whose value ({self.least.label}) is below {bound}"
         elif self._thinned:
             why += ", or it was thinned out"
@@ -346,6 +353,7 @@ class Table:
         self.location = location
         checks = {total: dict(files) for total, files in manifest.layers.items()}
         self._slacks = {one.dtype: _slack(manifest.game, one.dtype) for one in manifest.objectives}
+        self._roundings = {one.label: Rounding(manifest.game, one) for one in manifest.objectives}
         thinned = manifest.thinned is not None
         arguments = (location, manifest.game, manifest.objectives, checks)
         self.prober = (
@@ -384,7 +392,7 @@ class Table:
 
     # -- probing -----------------------------------------------------------------------------
 
-    def probe(self, board: Board | str | int | npt.ArrayLike, objective: str | None = None) -> Answer:
+    def probe(self, board: BoardLike, objective: str | None = None) -> Answer:
         """The value of a position, and of each of its slides.
 
         Parameters
@@ -414,7 +422,7 @@ class Table:
             raise self.prober.missing(state.cells) from error
         return answers[0] if len(answers) == 1 else interval_answer(*answers)
 
-    def probe_after(self, board: Board | str | int | npt.ArrayLike, objective: str | None = None) -> Found:
+    def probe_after(self, board: BoardLike, objective: str | None = None) -> Found:
         """The value of a board after a slide, before the next spawn; `Below` if it was left out.
 
         Arguments and errors are those of `probe`.
@@ -424,10 +432,14 @@ class Table:
         least = self.prober.least
         if least is not None and any(map(self._bounds, chosen)) and self.prober.find(cells) is None:
             return Below(least.bound, reached=False)
-        values = [one.value(self.prober.afterstate(cells, one)) for one in chosen]
+        values = [self._after_value(cells, one) for one in chosen]
         return values[0] if len(values) == 1 else join_bounds(*values)
 
-    def get(self, board: Any, default: Any = None, objective: str | None = None) -> Any:
+    @overload
+    def get(self, board: BoardLike, default: None = None, objective: str | None = None) -> Answer | None: ...
+    @overload
+    def get(self, board: BoardLike, default: Default, objective: str | None = None) -> Answer | Default: ...
+    def get(self, board: BoardLike, default: Any = None, objective: str | None = None) -> Any:
         """As `probe`, but `default` where the table does not hold the board."""
         try:
             return self.probe(board, objective)
@@ -446,8 +458,12 @@ class Table:
     @property
     def value(self) -> Value:
         """The value of the start under the first objective, or the interval if the table has both bounds."""
-        values = [self.manifest.starts[one.label] for one in self._choose(None)]
+        values = [self.start[one.label] for one in self._choose(None)]
         return values[0] if len(values) == 1 else join_bounds(*values)
+
+    def rounding(self, objective: Objective) -> Rounding:
+        """How far the values of an objective can be from the optimum."""
+        return self._roundings[objective.label]
 
     def slack(self, objective: Objective) -> float:
         """How much two equal values may differ by rounding, relative to the larger one.
@@ -510,19 +526,46 @@ class Table:
         found = find(board.cells, objective)
         worths = [worth for *_, worth in found if worth is not None]
         below: Found | None = None if len(worths) == len(found) else self._below(board)
-        values = [below if worth is None else objective.value(worth) for *_, worth in found]
+        values = [
+            below if worth is None else self._slide_value(after, wins, worth, objective)
+            for _, after, wins, worth in found
+        ]
         slides = tuple(
             SlideAnswer(self.game, direction, after, value, wins)
             for (direction, after, wins, _), value in zip(found, values, strict=True)
             if value is not None
         )
         if not worths:
-            return Answer(board, objective.text, below or objective.value(objective.number(0)), slides, ())
+            lost = Exact(0) if objective.is_float else self._value(objective.number(0), board.sum, objective)
+            return Answer(board, objective.text, below or lost, slides, ())
         most = max(worths)
         slack = self.slack(objective)
         least = most - slack * abs(float(most)) if slack else most
         best = tuple(direction for direction, *_, worth in found if worth is not None and worth >= least)
-        return Answer(board, objective.text, objective.value(most), slides, best)
+        certain = objective.is_float and Exact(1) in values and proves_certain(objective)
+        value = Exact(1) if certain else self._value(most, board.sum, objective)
+        return Answer(board, objective.text, value, slides, best)
+
+    def _value(self, number: Number, total: int, objective: Objective) -> Value:
+        return self.rounding(objective).value(number, total)
+
+    def _slide_value(self, after: Cells, wins: bool, worth: Number, objective: Objective) -> Value:
+        """The value of a slide: 1 for certain if it wins, or leads to where a win can be forced."""
+        if proves_certain(objective) and (wins or (worth == 1 and self._is_forced(after))):
+            return Exact(1)
+        return self._value(worth, self.game.sum(after), objective)
+
+    def _after_value(self, after: Cells, objective: Objective) -> Value:
+        """The value of a board after a slide."""
+        number = self.prober.afterstate(after, objective)
+        if proves_certain(objective) and number == 1 and self._is_forced(after):
+            return Exact(1)
+        return self._value(number, self.game.sum(after), objective)
+
+    def _is_forced(self, after: Cells) -> bool:
+        """Whether the table says that a win can be forced from a board after a slide."""
+        known = find_objective(self.objectives, "guaranteed")
+        return known is not None and self.prober.afterstate(after, known) is True
 
     def _below(self, board: Board) -> Below:
         """What is said of the slides of a state that lead to boards that the table leaves out."""

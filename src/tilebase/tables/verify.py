@@ -26,11 +26,9 @@ from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.source import Folder
 from tilebase.game.game import Cells
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import Exact, Interval, Lower, Number, Upper, Value
+from tilebase.objectives.rounding import Rounding
+from tilebase.objectives.values import Exact, Interval, Lower, Number, Rounded, Upper, Value
 from tilebase.tables.probe import Table, open_table
-
-TOLERANCE = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
-"""How much a float may differ from the value of its successors, relative to the larger of it and 1."""
 
 PIECE_POSITIONS = 1000
 """Afterstates of which a worker computes the values at a time: about a second of plain Python."""
@@ -208,19 +206,21 @@ def _check_starts(table: Table) -> Iterator[str]:
                 raise
             continue
         recorded = table.manifest.starts[objective.label]
-        if not _close_start(objective, found, recorded):
-            words = objective.value(found)
+        rounding = table.rounding(objective)
+        if not _close_start(rounding, found, recorded):
+            words = rounding.start(found)
             yield f"the start under {objective.label} is {words}, but the manifest says {recorded}"
 
 
-def _close_start(objective: Objective, found: Number, recorded: Value) -> bool:
+def _close_start(rounding: Rounding, found: Number, recorded: Value) -> bool:
     """Whether the start value in a manifest follows from the layers, up to rounding.
 
     A pass over all boards also rounds the values of states, which a table does not hold.  So a float may
-    differ by the tolerance of its type, and a bound by two units, to the safe side only.
+    differ as after a step, and a bound by two units, to the safe side only.
     """
-    if isinstance(recorded, Exact):
-        return not objective.is_bound and _close(objective, recorded.value, found)
+    objective = rounding.objective
+    if isinstance(recorded, Exact | Rounded):
+        return not objective.is_bound and _close(rounding, recorded.value, found, 0)
     if not objective.is_bound or isinstance(recorded, Interval):
         return False
     safe = recorded.bound - Fraction(found) if objective.rounds_up else Fraction(found) - recorded.bound
@@ -228,11 +228,11 @@ def _close_start(objective: Objective, found: Number, recorded: Value) -> bool:
     return isinstance(recorded, expected) and 0 <= safe <= Fraction(2, objective.one)
 
 
-def _close(objective: Objective, found: Number, expected: Number) -> bool:
-    """Whether a value is the expected one, up to the rounding of its type."""
-    if objective.dtype not in TOLERANCE:
+def _close(rounding: Rounding, found: Number, expected: Number, total: int) -> bool:
+    """Whether a value is the expected one, up to the rounding of a step at this sum."""
+    if not rounding.objective.is_float:
         return found == expected
-    tolerance = TOLERANCE[objective.dtype] * max(1.0, abs(float(expected)))
+    tolerance = rounding.step_error(float(expected), total)
     return abs(float(found) - float(expected)) <= tolerance
 
 
@@ -256,7 +256,7 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
             return None
         return f"{objective.label} of {table.game.format(after)} follows from nothing: {error}"
     found = int(stored) if objective.is_bound else objective.read(stored)
-    if _close(objective, found, expected):
+    if _close(table.rounding(objective), found, expected, table.game.sum(after)):
         return ""
     return (
         f"{objective.label} of {table.game.format(after)} is {found}, but its successors make it {expected}"

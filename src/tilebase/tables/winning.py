@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from tilebase.files.winning import AFTERSTATES, FORMAT, STATES, StoredSet, Winni
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.values import Exact
-from tilebase.tables.probe import Table, read_manifest
+from tilebase.tables.probe import BoardLike, Default, Table, read_manifest
 from tilebase.tables.slides import Slider
 
 
@@ -244,7 +244,11 @@ class WinningSet:
         best = tuple(slide.direction for slide in slides if slide.won is of_player)
         return WinningAnswer(state, self.manifest.meaning, won, slides, best)
 
-    def get(self, board: Any, default: Any = None) -> Any:
+    @overload
+    def get(self, board: BoardLike, default: None = None) -> WinningAnswer | None: ...
+    @overload
+    def get(self, board: BoardLike, default: Default) -> WinningAnswer | Default: ...
+    def get(self, board: BoardLike, default: Any = None) -> Any:
         """As `probe`, but `default` where it was not computed who wins."""
         try:
             return self.probe(board)

@@ -17,8 +17,9 @@ from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import exponent_of, split_cells
 from tilebase.game.refusals import refused_slides
-from tilebase.objectives.values import Found, Unit, loss_text, sort_key, value_document
-from tilebase.questions.review import find_loss
+from tilebase.objectives.numbers import Unit, is_mistake, loss_text
+from tilebase.objectives.values import Exact, Found, sort_key, value_document
+from tilebase.questions.review import find_loss, size_of
 from tilebase.runtime.progress import Progress, describe
 from tilebase.tables.answers import Answer
 from tilebase.tables.certificates import Certificate, CertifiedSlide
@@ -111,7 +112,7 @@ def _is_plain(game: Game) -> bool:
 def _table_facts(table: Table) -> Document:
     manifest = table.manifest
     sums = sorted(manifest.layers)
-    starts = {one.label: value_document(manifest.starts[one.label], one.unit) for one in manifest.objectives}
+    starts = {one.label: value_document(table.start[one.label], one.unit) for one in manifest.objectives}
     return {
         "adversary": any(one.meaning.spawns == "least" for one in table.objectives),
         "objectives": [
@@ -158,8 +159,7 @@ def _certificate_facts(certificate: Certificate) -> Document:
 
 
 def _verdict(won: bool | None) -> Document:
-    text = "unknown" if won is None else "yes" if won else "no"
-    return {"kind": "unknown" if won is None else "exact", "value": won, "text": text, "short": text}
+    return value_document(None if won is None else Exact(won), "yes-no")
 
 
 # -- boards ------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def _plain(name: str, board: Board | RealBoard, state: str, problem: str | None)
     slides: list[Document] = []
     if isinstance(board, Board) and state == PLAY:
         slides = [
-            _slide(direction, after, None, "yes-no", None, best=False, ends=end_after(after))
+            _slide(direction, after, None, "yes-no", None, 0.0, best=False, ends=end_after(after))
             for direction, after in board.slides().items()
         ]
         state = state if slides else LOST
@@ -329,7 +329,8 @@ def _slide_of(answer: Answer | RealAnswer | WinningAnswer, slide: Any, unit: Uni
     else:
         ends = "" if slide.spawns() else ENDED
     merges = getattr(slide, "merges_large", False)
-    return _slide(slide.direction, after, slide.value, unit, loss, best=best, ends=ends, merges=merges)
+    of = size_of(answer.value)
+    return _slide(slide.direction, after, slide.value, unit, loss, of, best=best, ends=ends, merges=merges)
 
 
 def _slide(
@@ -338,6 +339,7 @@ def _slide(
     value: Any,
     unit: Unit,
     loss: float | None,
+    of: float,
     *,
     best: bool,
     ends: str,
@@ -350,7 +352,8 @@ def _slide(
         "cells": words(text),
         "value": None if value is None else _value(value, unit),
         "loss": loss,
-        "loss_text": None if loss is None else loss_text(loss, unit),
+        "loss_text": None if loss is None else loss_text(loss, unit, of),
+        "mistake": loss is not None and is_mistake(loss, of),
         "best": best,
         "ends": ends,
         "merges_large": merges,
@@ -388,7 +391,7 @@ def _certified(name: str, certificate: Certificate, board: Board) -> Document:
 def _certified_slide(certificate: Certificate, slide: CertifiedSlide) -> Document:
     ends = end_after(slide.after)
     known = True if slide.proved else None if certificate.forced else False
-    document = _slide(slide.direction, slide.after, None, "yes-no", None, best=slide.proved, ends=ends)
+    document = _slide(slide.direction, slide.after, None, "yes-no", None, 0.0, best=slide.proved, ends=ends)
     return document | {"value": _verdict(known)}
 
 

@@ -29,13 +29,14 @@ from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.values import byte_text, value_document
+from tilebase.objectives.values import value_document
 from tilebase.questions.policies import afterstate_counts, reachable_folder
-from tilebase.questions.simulation import opinions
 from tilebase.runtime.documents import parse_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_folder, storage_errors, write_whole
+from tilebase.sparse.choosing import best_slides, chosen_slides, ratings
 from tilebase.sparse.reading import MISSING, LayerReader, merge_weights
 from tilebase.tables.probe import Table, open_table
 
@@ -222,7 +223,9 @@ def _write_policy(
                 flow.advance(total, layer)
             kept = layer.known
             if kept.any():
-                worths = coarse(layer.worths[kept]) if values else None
+                worths = (
+                    coarse(layer.worths[kept], (layer.wins & (layer.worths >= 1))[kept]) if values else None
+                )
                 writer.add(total, layer.states[kept], layer.slides[kept], worths)
             states += int(kept.sum())
             if pace.due() or total == last:
@@ -249,26 +252,21 @@ def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, 
 
 
 def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, states: Array) -> _Layer:
-    """What the table says of the states of one sum; as `playing.best_slide`, ties within its slack."""
+    """What the table says of the states of one sum; with the slides of `sparse.choosing`."""
     layer, least = reader.layer(total), table.manifest.least
     links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
     allowed, missing = links.slots != NONE, links.slots == MISSING
-    q = opinions(objective, layer, links)
     # If boards below a value were left out, the value of one slide is enough: it is larger.
     below = least is not None and least.label == objective.label
-    q[missing] = -np.inf
     known = (allowed & ~missing).any(axis=0)
     if not below:
         known &= ~missing.any(axis=0)
-    most = q.max(axis=0)
-    with np.errstate(invalid="ignore"):  # states without a known slide have the value -inf
-        best = (q >= most - table.slack(objective) * np.abs(most)) & allowed & ~missing
-    winning = best & (links.slots == WON)
-    slides = np.where(winning.any(axis=0), winning, best).argmax(axis=0)
+    q = ratings(objective, layer, links)
+    slides = chosen_slides(best_slides(q, table.slack(objective)), links)
     every = np.arange(len(states))
     return _Layer(
         states, known, ~allowed.any(axis=0), slides, links.slots[slides, every] == WON,
-        links.afters[slides, every], most * float(objective.discount),
+        links.afters[slides, every], q.max(axis=0) * float(objective.discount),
     )  # fmt: skip
 
 
@@ -319,7 +317,7 @@ def _header(
         "game": table.game.identity,
         "rules": _rules(table.game),
         "objective": {"label": objective.label, "text": objective.text, "unit": objective.unit},
-        "start": value_document(table.manifest.starts[objective.label], objective.unit),
+        "start": value_document(table.start[objective.label], objective.unit),
         "thinned": table.manifest.thinned is not None,
         "leaves": leaves,
         "valueStep": VALUE_STEP if values else None,

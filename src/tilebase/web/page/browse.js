@@ -5,7 +5,7 @@ import { useGet } from "./api.js";
 import { MiniBoard, StillBoard } from "./board.js";
 import { Button, CopyLink, Facts, Headline, Icon, Notes, Notice } from "./parts.js";
 import { boardText } from "./rules.js";
-import { ENDS, capital, count, either, numberOf, several, valueText } from "./text.js";
+import { ENDS, capital, count, either, lessText, numberOf, several, valueText } from "./text.js";
 import { placeWord } from "./tiles.js";
 
 const MOST_STEPS = 60;
@@ -79,7 +79,7 @@ function State({ info, route, go, digits, position, stale }) {
             <${MiniBoard} cells=${slide.cells} shape=${info.shape} />
             <span class="name"><${Icon} name=${slide.direction} />${capital(slide.direction)}</span>
             <span class="number">${slide.value ? valueText(slide.value, digits) : "–"}</span>
-            <span class="what">${slide.best ? html`<${Icon} name="check" />best` : slide.loss ? `−${slide.loss_text}` : ""}${slide.ends ? ` ${slide.ends}` : ""}</span>
+            <span class="what">${slide.best ? html`<${Icon} name="check" />best` : slide.loss ? lessText(slide.loss_text) : ""}${slide.ends ? ` ${slide.ends}` : ""}</span>
           </button></li>`,
         )}
       </ul>

@@ -4,10 +4,10 @@ import { html } from "./vendor/htm-preact.js";
 import { LineChart } from "./chart.js";
 import { Game } from "./game.js";
 import { letGo } from "./parts.js";
-import { capital, lossText, numberOf, several, short } from "./text.js";
+import { capital, lossText, numberOf, rounded, several } from "./text.js";
 
 const MOST_DROPS = 5;
-const LEAST = 1e-14; // smaller differences come from rounding
+const LEAST = 1e-6; // smaller parts of a value are not told apart
 const LEAST_PART = 1e-3; // smaller drops than this part of the largest one are not listed
 
 /** The value of a position of a game as a number; the end of a game has one, too. */
@@ -28,16 +28,17 @@ function dropsOf(entries, values, fall) {
     if (!made || before === null) return;
     const slide = made.loss || 0;
     const spawn = fall || after === null ? 0 : Math.max(0, before - slide - after);
-    if (slide + spawn > LEAST) drops.push({ index, slide, spawn, direction: entry.slide, total: slide + spawn });
+    const of = Math.abs(before);
+    if (slide + spawn > LEAST * of) drops.push({ index, slide, spawn, direction: entry.slide, total: slide + spawn, of });
   });
   drops.sort((one, other) => other.total - one.total);
   return drops.slice(0, MOST_DROPS).filter((drop) => drop.total >= LEAST_PART * drops[0].total);
 }
 
-function causes({ slide, spawn, direction }, unit) {
+function causes({ slide, spawn, direction, of }, unit) {
   const parts = [];
-  if (slide > LEAST) parts.push(`${lossText(slide, unit)} by the slide ${direction}`);
-  if (spawn > LEAST) parts.push(`${lossText(spawn, unit)} by the spawn`);
+  if (slide > LEAST * of) parts.push(`${lossText(slide, unit, of)} by the slide ${direction}`);
+  if (spawn > LEAST * of) parts.push(`${lossText(spawn, unit, of)} by the spawn`);
   return parts.join(", ");
 }
 
@@ -46,7 +47,7 @@ export function Course({ game, unit }) {
   const values = entries.map((entry) => valueOf(entry, unit));
   const afters = entries.map((entry) => numberOf(Game.made(entry)?.value));
   const drops = dropsOf(entries, values, unit === "score" || unit === "slides");
-  const label = `Value over ${several(entries.length - 1, "move")}: from ${short(values[0], unit)} to ${short(values[values.length - 1], unit)}.`;
+  const label = `Value over ${several(entries.length - 1, "move")}: from ${rounded(values[0], unit)} to ${rounded(values[values.length - 1], unit)}.`;
   return html`<section class="card course" aria-labelledby="course">
     <h2 id="course">Course of the game</h2>
     ${entries.length < 2
@@ -60,7 +61,7 @@ export function Course({ game, unit }) {
           <ol class="drops">
             ${drops.map(
               (drop) => html`<li><button type="button" onClick=${() => game.goto(drop.index)}>
-                <b>−${lossText(drop.total, unit)}</b><span>${capital(`move ${drop.index + 1}`)}: ${causes(drop, unit)}</span>
+                <b>−${lossText(drop.total, unit, drop.of)}</b><span>${capital(`move ${drop.index + 1}`)}: ${causes(drop, unit)}</span>
               </button></li>`,
             )}
           </ol>`}`}

@@ -4,7 +4,7 @@ import { html, useState } from "./vendor/htm-preact.js";
 import { useGet } from "./api.js";
 import { BarChart } from "./chart.js";
 import { Facts, Notice } from "./parts.js";
-import { count, several, short } from "./text.js";
+import { count, rounded, several, short } from "./text.js";
 
 export function Layers({ info, route, go, objective, unit }) {
   const { data, problem, again } = useGet("layers", { table: info.name });
@@ -56,7 +56,7 @@ function Layer({ info, sum, objective, unit }) {
     html`<section class="card" aria-labelledby="largest">
       <h2 id="largest">By the largest tile</h2>
       <${OffGoal} info=${info} rows=${data.by_largest} />
-      <${Table} heads=${["Tile", "Positions", "Mean value"]} rows=${data.by_largest.map((one) => [count(one.tile), count(one.positions), short(one.mean, unit === "yes-no" ? "probability" : unit)])} />
+      <${Table} heads=${["Tile", "Positions", "Mean value"]} rows=${data.by_largest.map((one) => [count(one.tile), count(one.positions), rounded(one.mean, unit === "yes-no" ? "probability" : unit)])} />
     </section>`}
   </div>`;
 }

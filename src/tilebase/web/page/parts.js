@@ -1,7 +1,7 @@
 // Pieces that several views use.
 
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { capital, either, lossText, numberOf, valueText } from "./text.js";
+import { capital, either, lessText, numberOf, valueText } from "./text.js";
 
 const PATHS = {
   left: "M19 12H5m6-6-6 6 6 6",
@@ -111,13 +111,13 @@ function Slide({ direction, slide, answer, digits, unit, onSlide, chosen, hideVa
   const allowed = !answer || slide;
   const best = slide?.best;
   const bar = slide && width(slide.value, unit);
-  const loss = slide && !slide.best && slide.loss !== null ? (unit === "yes-no" ? "loses the win" : `−${slide.loss_text}`) : "";
+  const loss = slide && !slide.best && slide.loss !== null ? (unit === "yes-no" ? "loses the win" : lessText(slide.loss_text)) : "";
   return html`<li>
     <button type="button" class=${`slide${best ? " best" : ""}${chosen ? " chosen" : ""}`} aria-disabled=${!allowed} onClick=${() => allowed && onSlide?.(direction)}>
       <${Icon} name=${direction} />
       <span class="name">${capital(direction)}${chosen && html` <em>your slide</em>`}</span>
       <span class="number">${slide && !hideValues ? (slide.value ? valueText(slide.value, digits) : slide.ends || "–") : ""}</span>
-      <span class="loss">${best ? html`<${Icon} name="check" /><b>best</b>` : loss}${!allowed && (answer.refused?.[direction] || "not allowed")}</span>
+      <span class=${`loss${slide && !best && !slide.mistake ? " slight" : ""}`}>${best ? html`<${Icon} name="check" /><b>best</b>` : loss}${!allowed && (answer.refused?.[direction] || "not allowed")}</span>
       ${bar && html`<i class="bar" style=${`width:${bar}`}></i>`}
     </button>
   </li>`;
@@ -140,10 +140,10 @@ export function Slides({ info, answer, digits, unit, onSlide, stale, chosen, hid
 }
 
 /** What a slide lost, in a sentence. */
-export function verdict(entry, made, unit) {
+export function verdict(entry, made) {
   if (!made || !entry.answer.best.length || made.loss === null) return "";
   if (made.best) return `${capital(made.direction)} was ${entry.answer.best.length > 1 ? "one of the best slides" : "the best slide"}.`;
-  return `${capital(made.direction)} lost ${made.loss_text ?? lossText(made.loss, unit)}. Best was ${either(entry.answer.best)}.`;
+  return `${capital(made.direction)} lost ${made.loss_text}. Best was ${either(entry.answer.best)}.`;
 }
 
 /** The value of a position as a headline, with the switch for all its digits: `answer` is {value, meaning}. */

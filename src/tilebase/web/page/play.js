@@ -203,7 +203,7 @@ function Values({ game, digits, setDigits, unit, onSlide }) {
   const { shown, answer, entries, at, end } = game;
   const stale = !answer && !end;
   const before = entries[at - 1];
-  const last = verdict(before, Game.made(before), unit);
+  const last = verdict(before, Game.made(before));
   const chosen = game.waits && Game.made(entries[at]);
   const pending = chosen?.value && { value: chosen.value, meaning: `after ${chosen.direction}, before the spawn` };
   return html`<section class="card values" aria-label="Values">

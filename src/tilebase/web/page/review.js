@@ -7,7 +7,7 @@ import { LineChart } from "./chart.js";
 import { Button, Facts, Icon, Notice, Toggle, useKeys } from "./parts.js";
 import { wordsOf } from "./rules.js";
 import { recall, remember } from "./store.js";
-import { capital, changeText, count, either, lossText, numberOf, percent, several, short, valueText } from "./text.js";
+import { MISTAKE, capital, changeText, count, either, lessText, numberOf, percent, rounded, several, valueText } from "./text.js";
 
 const MOST_ROWS = 3000;
 
@@ -104,7 +104,7 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
     return Boolean(by);
   });
   if (!moves.length) return html`<${Notice}>This game has no positions.<//>`;
-  const label = `Value over ${several(moves.length, "position")}, from ${short(values[0], unit)} to ${short(values[values.length - 1], unit)}.`;
+  const label = `Value over ${several(moves.length, "position")}, from ${rounded(values[0], unit)} to ${rounded(values[values.length - 1], unit)}.`;
   return html`<div class="play">
     <div class="stage">
       <${StillBoard} cells=${wordsOf(move.board)} shape=${info.shape} label=${`Board before move ${move.number}`} />
@@ -120,10 +120,11 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
         <h2>${several(review.positions, "position")}, read as ${review.form === "positions" ? "a list" : `a ${review.form}`}</h2>
         <${Facts} items=${[
           ["Best slides", review.agreement === null ? "–" : `${percent(review.agreement)}, ${count(review.agreed)} of ${count(review.reviewed)}`],
-          ["Mean loss", lossText(review.mean_loss, unit)],
-          ["Total loss", lossText(review.total_loss, unit)],
+          [`Mistakes (${MISTAKE})`, count(review.mistakes)],
+          ["Mean loss", review.mean_loss_text ?? "–"],
+          ["Total loss", review.total_loss_text],
           unit === "probability" && ["Luck of the spawns", changeText(luck, unit)],
-          ["Longest run without a mistake", count(review.longest_run)],
+          ["Longest run of best slides", count(review.longest_run)],
           review.unknown > 0 && ["Not in the table", count(review.unknown)],
         ]} />
         <${LineChart} values=${values} afters=${afters} marks=${review.drops.map((number) => number - 1)} current=${at} onPick=${setAt} unit=${unit} label=${label} />
@@ -144,7 +145,7 @@ function Result({ review, info, unit, go, digits, setDigits, first, keep }) {
 
 function Drop({ move, unit, onPick }) {
   return html`<li><button type="button" onClick=${onPick}>
-    <b>−${lossText(move.loss, unit)}</b><span>Move ${move.number}: ${move.slide}, best was ${either(move.best)}</span>
+    <b class=${move.mistake ? "" : "slight"}>${lessText(move.loss_text)}</b><span>Move ${move.number}: ${move.slide}, best was ${either(move.best)}</span>
   </button></li>`;
 }
 
@@ -152,7 +153,7 @@ function Move({ move, luck, digits, unit }) {
   const lost = move.slide && move.loss !== null && !move.best.includes(move.slide);
   const words = !move.slide
     ? "The last position."
-    : `${capital(move.slide)}${lost ? ` lost ${lossText(move.loss, unit)}. Best was ${either(move.best)}.` : move.best.length ? ", a best slide." : "."}`;
+    : `${capital(move.slide)}${lost ? ` lost ${move.loss_text}. Best was ${either(move.best)}.` : move.best.length ? ", a best slide." : "."}`;
   const spawned = luck === null ? "" : ` The spawn changed it by ${changeText(luck, unit)}.`;
   return html`<div class="notice" role="status"><p><b>Move ${move.number}.</b> Value ${valueText(move.value, digits)}. ${words}${spawned}${move.problem ? ` ${capital(move.problem)}` : ""}</p></div>`;
 }
@@ -171,7 +172,7 @@ function Moves({ moves, lucks, at, setAt, only, digits, unit }) {
             <td class="right">${valueText(move.value, digits)}</td>
             <td>${move.slide || "–"}${best && html` <${Icon} name="check" /><span class="hidden"> best</span>`}
               ${!best && html` <span class="better">${move.problem ? "not in the table" : move.slide ? `best ${either(move.best)}` : ""}</span>`}</td>
-            <td class="right">${move.loss > 0 && !best ? html`<span class="loss-text">−${lossText(move.loss, unit)}</span>` : ""}</td>
+            <td class="right">${move.loss > 0 && !best ? html`<span class=${move.mistake ? "loss-text" : ""}>${lessText(move.loss_text)}</span>` : ""}</td>
             ${lucky && html`<td class="right">${lucks[move.number - 1] === null ? "" : changeText(lucks[move.number - 1], unit)}</td>`}
           </tr>`;
         })}

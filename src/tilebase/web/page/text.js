@@ -1,10 +1,10 @@
-// Numbers and values as people read them.  Where the server sends a text, that is shown; these are for numbers
-// that the page computes itself.
+// Numbers and values as people read them: for numbers that the page computes, as objectives/numbers.py does for those
+// of the server, whose texts are shown as they are.  tests/numbers.tsv holds the cases that both must write alike.
 
 /** A value of the API as a number; null if it is none. */
 export function numberOf(value) {
   if (!value) return null;
-  if (value.kind === "exact") return Number(value.value);
+  if (value.kind === "exact" || value.kind === "rounded") return Number(value.value);
   if (value.kind === "interval") return (value.floats[0] + value.floats[1]) / 2;
   return value.float ?? null;
 }
@@ -12,25 +12,15 @@ export function numberOf(value) {
 /** A value as text, short or with all digits. */
 export const valueText = (value, digits) => (value ? (digits ? value.text : value.short) : "–");
 
-const FINE = 1e-4; // probabilities nearer to 0 or 1 are written with a power of ten
+const SMALL = 1e-6; // a smaller probability is written with a power of ten
+const NEAR_ONE = 1e-9; // a probability whose complement is smaller is ≈ 100 %
+const NEGLIGIBLE = 1e-6; // a loss of a smaller part of the value is ≈ 0
 
-/** A number as a power of ten with two digits: 3.1e-6. */
+/** What a mistake is; the server says which slides are mistakes. */
+export const MISTAKE = "0.1 % of the value or more";
+
+/** Two significant digits and a power of ten: 3.1e-7. */
 const power = (number) => number.toExponential(1).replace(".0e", "e").replace("e+", "e");
-
-/** A number of a unit as people read it. */
-export function short(number, unit) {
-  if (number === null || number === undefined) return "–";
-  if (unit === "probability") return shortProbability(number);
-  if (unit === "yes-no") return number >= 0.5 ? "yes" : "no";
-  return amount(number);
-}
-
-function shortProbability(number) {
-  if (number === 0 || number === 1) return `${number * 100} %`;
-  if (number < FINE) return power(number);
-  if (1 - number < FINE) return `1 - ${power(1 - number)}`;
-  return percents(number, Math.min(number, 1 - number));
-}
 
 /** Percent with one decimal, or so many that `margin` has two significant digits. */
 function percents(number, margin) {
@@ -38,41 +28,70 @@ function percents(number, margin) {
   return `${(100 * number).toFixed(decimals).replace(/(\.\d+?)0+$/, "$1")} %`;
 }
 
+/** One decimal, two below 100; a whole number without decimals. */
 function amount(number) {
+  if (Number.isInteger(number)) return number.toLocaleString("en-US");
   if (number > 0 && number < 0.01) return power(number);
-  return number.toLocaleString("en-US", { maximumFractionDigits: Math.abs(number) >= 100 ? 1 : 2 });
+  const decimals = Math.abs(number) >= 100 ? 1 : 2;
+  return number.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A loss or a difference as people read it. */
-export function lossText(number, unit) {
+/** A number of a unit as people read it; 0 and 1 are taken as certain. */
+export function short(number, unit) {
   if (number === null || number === undefined) return "–";
-  const size = Math.abs(number);
-  if (size < 1e-15) return "0";
-  if (unit === "yes-no") return "the forced win";
-  if (unit !== "probability") return amount(size);
-  return size < FINE ? power(size) : percents(size, size);
+  if (unit === "yes-no") return number >= 0.5 ? "yes" : "no";
+  if (unit !== "probability") return amount(number);
+  if (number === 0 || number === 1) return `${number * 100} %`;
+  if (1 - number < NEAR_ONE) return "≈ 100 %";
+  if (number < SMALL) return `${power(100 * number)} %`;
+  return percents(number, Math.min(number, 1 - number));
 }
 
-/** A change with its sign, as people read it. */
+/** As `short`, of a number that was rounded: 0 and 1 are not certain. */
+export const rounded = (number, unit) => (unit === "probability" && (number === 0 || number === 1) ? `≈ ${100 * number} %` : short(number, unit));
+
+/** What was lost of a value `of`. */
+export function lossText(number, unit, of) {
+  if (number === null || number === undefined) return "–";
+  if (!number) return "0";
+  if (unit === "yes-no") return "the forced win";
+  if (number < NEGLIGIBLE * of) return "≈ 0";
+  if (unit !== "probability") return amount(number);
+  return number < SMALL ? `${power(100 * number)} %` : percents(number, number);
+}
+
+/** The text of a loss with a minus sign; a negligible one has no sign, and 0 no text. */
+export const lessText = (text) => (text === "0" ? "" : text.startsWith("≈") ? text : `−${text}`);
+
+/** A change with its sign. */
 export function changeText(number, unit) {
   if (number === null || number === undefined) return "–";
-  const size = lossText(number, unit);
-  return size === "0" ? size : `${number < 0 ? "−" : "+"}${size}`;
+  const size = lossText(Math.abs(number), unit, 1);
+  return size === "0" || size.startsWith("≈") ? size : `${number < 0 ? "−" : "+"}${size}`;
 }
 
-/** Numbers at the side of a chart: with so many digits that they differ. */
+/** A part of some slides, in percent. */
+export const percent = (part) => (part === null || part === undefined ? "–" : `${(100 * part).toFixed(1)} %`);
+
+/** A coarse probability of a packed policy, with the digits that it has; 1 is certain. */
+export function about(value) {
+  if (value === 1) return "100 %";
+  if (value < 4e-6) return "less than 0.0004 %";
+  if (value > 1 - 4e-6) return "more than 99.9996 %";
+  const margin = Math.min(value, 1 - value);
+  return `about ${(100 * value).toFixed(Math.max(0, Math.ceil(-Math.log10(100 * margin))))} %`;
+}
+
+/** Numbers at the side of a chart: as `short` writes them, or with so many digits that they differ. */
 export function tickTexts(ticks, unit) {
   const size = Math.abs(ticks[ticks.length - 1] - ticks[0]);
   if (unit === "yes-no") return ticks.map((tick) => ({ 0: "no", 1: "yes" })[tick] ?? "");
   if (unit !== "probability") return ticks.map((tick) => amount(size > 20 ? Math.round(tick) : tick));
-  const near = ticks[0] > 1 - 10 * FINE || ticks[ticks.length - 1] < 10 * FINE;
-  if (near && size < FINE) return ticks.map(shortProbability);
-  const decimals = Math.max(0, Math.min(9, Math.ceil(-Math.log10(100 * size)) + 1));
+  const texts = ticks.map((tick) => short(tick, unit));
+  if (new Set(texts).size === ticks.length || !size) return texts;
+  const decimals = Math.max(1, Math.min(13, Math.ceil(-Math.log10(100 * size)) + 1));
   return ticks.map((tick) => `${(100 * tick).toFixed(decimals)} %`);
 }
-
-/** A part as percent, without the fine print of probabilities. */
-export const percent = (part) => (part === null || part === undefined ? "–" : `${(100 * part).toFixed(1)} %`);
 
 /** A number with separators for thousands. */
 export const count = (number) => Number(number).toLocaleString("en-US");

@@ -6,21 +6,23 @@ import { Game, newSeed } from "./game.js";
 import { Button, Facts, Live, Notes, Slides, directionOf, useKeys, verdict } from "./parts.js";
 import { GameBoard, Status, begin, spoken, useAddress, useGame } from "./play.js";
 import { useSetting } from "./store.js";
-import { capital, count, either, lossText, percent, valueText } from "./text.js";
+import { MISTAKE, capital, count, either, lossText, numberOf, percent, valueText } from "./text.js";
 
 const SHOWN = 12; // mistakes that are listed
 
-/** What the trainer knows of the slides so far: `judged` are {slide, loss, best, cells, board}. */
+/** What the trainer knows of the slides so far: `judged` are {slide, loss, of, best, mistake, cells, board}. */
 function summary(judged) {
   let run = 0;
   let longest = 0;
-  for (const { best } of judged) {
-    run = best ? run + 1 : 0;
+  for (const { mistake } of judged) {
+    run = mistake ? 0 : run + 1;
     longest = Math.max(longest, run);
   }
   const total = judged.reduce((sum, one) => sum + (one.loss || 0), 0);
   const agreed = judged.filter((one) => one.best).length;
-  return { total, longest, run, mean: judged.length ? total / judged.length : null, part: judged.length ? agreed / judged.length : null };
+  const of = Math.max(0, ...judged.map((one) => one.of));
+  const mistakes = judged.filter((one) => one.mistake).length;
+  return { total, of, longest, run, mistakes, mean: judged.length ? total / judged.length : null, part: judged.length ? agreed / judged.length : null };
 }
 
 /** Judge each slide once, as soon as the answer for its position is known. */
@@ -40,7 +42,7 @@ function judge(entry) {
   const { answer } = entry;
   const made = Game.made(entry);
   if (!answer.best.length || made.loss === null) return null;
-  return { slide: made.direction, loss: made.loss, text: made.loss_text, best: made.best, bests: answer.best, cells: answer.cells, board: answer.board };
+  return { slide: made.direction, loss: made.loss, of: Math.abs(numberOf(answer.value) ?? 0), text: made.loss_text, best: made.best, mistake: made.mistake, bests: answer.best, cells: answer.cells, board: answer.board };
 }
 
 const WAYS = [
@@ -75,10 +77,11 @@ function Starts({ game, info }) {
 }
 
 function Mistakes({ judged, shape, onTry }) {
-  const mistakes = judged.filter((one) => !one.best).sort((one, other) => other.loss - one.loss);
+  const mistakes = judged.filter((one) => one.mistake).sort((one, other) => other.loss - one.loss);
   if (!mistakes.length) return null;
   return html`<section class="card mistakes" aria-labelledby="mistakes">
     <h2 id="mistakes">Mistakes</h2>
+    <p class="quiet">Slides that lost ${MISTAKE}.</p>
     <ul class="boards">
       ${mistakes.slice(0, SHOWN).map(
         (one) => html`<li>
@@ -92,13 +95,13 @@ function Mistakes({ judged, shape, onTry }) {
   </section>`;
 }
 
-/** The verdict on the last slide, and the run of best ones: beside the board, so that a phone shows it, too. */
-function Verdict({ game, sums, unit }) {
+/** The verdict on the last slide, and the run of slides without a mistake: beside the board, so that a phone shows it, too. */
+function Verdict({ game, sums }) {
   const before = game.entries[game.at - 1];
   const made = Game.made(before);
-  const words = made && (verdict(before, made, unit) || "The table has no values here.");
+  const words = made && (verdict(before, made) || "The table has no values here.");
   return html`<div class="verdict" aria-label="Verdict" role="group">
-    <p class=${made ? (made.best ? "good" : "loss-text") : "quiet"}>${words || "Which slide is best?"}</p>
+    <p class=${!made ? "quiet" : made.best ? "good" : made.mistake ? "loss-text" : ""}>${words || "Which slide is best?"}</p>
     <p class="run">Run <b>${count(sums.run)}</b></p>
   </div>`;
 }
@@ -141,13 +144,13 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
     document.querySelector(".stage").scrollIntoView({ block: "start" }); // the list of mistakes is far below it
   };
   const sums = summary(judged);
-  const last = verdict(game.entries[game.at - 1], Game.made(game.entries[game.at - 1]), unit);
+  const last = verdict(game.entries[game.at - 1], Game.made(game.entries[game.at - 1]));
   const directions = game.answer?.slides.map((slide) => slide.direction);
   const hidden = game.answer && { ...game.answer, best: [] };
   return html`<div class="play">
     <div class="stage">
       <${GameBoard} game=${game} onSlide=${(direction) => game.slide(direction)} />
-      <${Verdict} game=${game} sums=${sums} unit=${unit} />
+      <${Verdict} game=${game} sums=${sums} />
       <${Status} game=${game} />
       <div class="pad" role="group" aria-label="Slides">
         ${info.directions.map(
@@ -158,8 +161,9 @@ export function Trainer({ info, route, go, objective, unit, digits }) {
         <${Facts} items=${[
           ["Best slides", percent(sums.part)],
           ["Slides", count(judged.length)],
-          ["Mean loss", lossText(sums.mean, unit)],
-          ["Total loss", lossText(judged.length ? sums.total : null, unit)],
+          [`Mistakes (${MISTAKE})`, count(sums.mistakes)],
+          ["Mean loss", lossText(sums.mean, unit, sums.of)],
+          ["Total loss", lossText(judged.length ? sums.total : null, unit, sums.of)],
           ["Longest run", count(sums.longest)],
         ]} />
         <div class="bar-of-buttons">

@@ -5,7 +5,7 @@ import { Board } from "../page/board.js";
 import { Button, Icon, Live, Notice, directionOf, useKeys } from "../page/parts.js";
 import { boardText, randomSpawn, tokensOf, withSpawn } from "../page/rules.js";
 import { useSetting } from "../page/store.js";
-import { ENDS, capital, count } from "../page/text.js";
+import { ENDS, about, capital, count } from "../page/text.js";
 import { boardWords, placeWord } from "../page/tiles.js";
 import { BoardError, Rules } from "./moves.js";
 import { Policy, PolicyError } from "./policy.js";
@@ -27,16 +27,6 @@ function come(share) {
 
 /** A size: ``640 kB``, ``12 MB``. */
 const sizeText = (bytes) => (bytes < 2e6 ? `${count(Math.ceil(bytes / 1e3))} kB` : `${count(Math.round(bytes / 1e6))} MB`);
-
-/** A coarse probability, with as many digits as it has. */
-function roughly(value) {
-  if (value === 0 || value === 1) return `${100 * value} %`;
-  if (value < 4e-6) return "less than 0.0004 %";
-  if (value > 1 - 4e-6) return "more than 99.9996 %";
-  const margin = Math.min(value, 1 - value);
-  const decimals = Math.max(0, Math.ceil(-Math.log10(100 * margin)));
-  return `about ${(100 * value).toFixed(decimals)} %`;
-}
 
 // -- the game -----------------------------------------------------------------------------------
 
@@ -178,7 +168,7 @@ function Advice({ header, advice, percent, end, stopped, again }) {
   const { direction, value } = advice.found || {};
   const rough = value !== null && value !== undefined;
   return html`<div class=${`headline${advice.found ? "" : " stale"}`}>
-    <strong>${!direction ? "…" : rough ? roughly(value) : capital(direction)}</strong>
+    <strong>${!direction ? "…" : rough ? about(value) : capital(direction)}</strong>
     <span>${rough ? `${header.objective.text}; best slide: ${direction}` : `best slide for: ${header.objective.text}`}</span>
   </div>`;
 }

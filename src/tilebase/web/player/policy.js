@@ -288,6 +288,6 @@ export class Policy {
 
 /** The probability of a coarse value. */
 function probability(byte, step) {
-  if (byte === 0 || byte === 255) return byte / 255;
+  if (byte === 255) return 1;
   return 1 / (1 + Math.exp((128 - byte) * step));
 }

@@ -1,0 +1,202 @@
+"""How numbers are printed: the only place that says so for the terminal, the commands and the documents.
+
+`web/page/text.js` says the same for numbers that the page computes; `tests/numbers.tsv` holds the cases that
+both must print alike.
+
+*With all digits* a number has twelve significant digits, eight if it was stored as a float32, four as a
+float16 (`digits_text`).  A number that is not 1 is not printed as 1: it has more digits then.
+
+*As people read it* (`short_number`) a probability is always written in percent, with one decimal, or so many
+that the smaller of it and its complement has two significant digits: 73.7 %, 99.97 %, 0.026 %.  Below 0.0001
+% it has two significant digits and a power of ten: 3.1e-7 %.  Above 99.9999999 % it is ≈ 100 %.  0 % and 100
+% are certain. Other numbers have one decimal, or two below 100.
+
+*A difference* (`loss_text`) is written in the same way.  One that is less than a millionth of the value from
+which it was lost is ≈ 0.  A *mistake* loses at least a thousandth of it (`is_mistake`).
+
+*A part* of some slides or games has one decimal (`share_text`), a mean of games two significant digits of its
+standard error (`estimate_text`), and an end of an interval four significant digits (`ends_text`).
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+Unit: TypeAlias = Literal["probability", "score", "merges", "slides", "yes-no"]
+"""What a value counts."""
+
+DIGITS = {"float64": 12, "float32": 8, "float16": 4}
+"""Significant digits of a number with all digits, by the type in which it was stored."""
+SMALL = 1e-6
+"""A smaller probability is written with a power of ten."""
+NEAR_ONE = Fraction(1e-9)
+"""A probability whose complement is smaller is ≈ 100 %."""
+NEGLIGIBLE = 1e-6
+"""A loss of a smaller part of the value is ≈ 0."""
+MISTAKE = 1e-3
+"""A loss of at least this part of the value is a mistake."""
+MISTAKE_TEXT = "0.1 % of the value or more"
+"""`MISTAKE` in words."""
+
+NEAR, DOWN, UP = ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING
+
+
+def digits_text(number: float, digits: int = 12) -> str:
+    """A number with so many significant digits; with more if it would be shown as 1 without being 1.
+
+    >>> digits_text(2 / 3), digits_text(1 - 2**-50), digits_text(0.7367, 4)
+    ('0.666666666667', '0.999999999999999', '0.7367')
+    """
+    text = f"{number:.{digits}g}"
+    while text == "1" and number != 1 and digits < 17:
+        digits += 1
+        text = f"{number:.{digits}g}"
+    return text.replace("e-0", "e-").replace("e+0", "e+")
+
+
+def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
+    """A proved bound in decimals; a lower bound is rounded down, an upper bound up (`up`).
+
+    >>> cut(Fraction(2, 3), up=False, digits=3), cut(Fraction(2, 3), up=True, digits=3)
+    ('0.666', '0.667')
+    """
+    scaled = number * 10**digits
+    whole = -(-scaled.numerator // scaled.denominator) if up else scaled.numerator // scaled.denominator
+    text = f"{whole:0{digits + 1}d}"
+    return f"{text[:-digits]}.{text[-digits:]}".rstrip("0").rstrip(".")
+
+
+def byte_text(count: float) -> str:
+    """A number of bytes with three digits and a unit: ``1.65 GB``."""
+    for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} EB"
+
+
+# -- as people read them ---------------------------------------------------------------------------
+
+
+def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR) -> str:
+    """A number with about as many digits as people read, rounded to the nearest, `DOWN` or `UP`.
+
+    >>> [short_number(p, "probability") for p in (0.73677, 1 - 4.5e-6, 2.6e-4, 3.14e-9, 1 - 7e-12)]
+    ['73.7 %', '99.99955 %', '0.026 %', '3.1e-7 %', '≈ 100 %']
+    >>> short_number(1234.52, "score"), short_number(7, "slides"), short_number(1, "probability")
+    ('1,234.5', '7', '100 %')
+    """
+    if rounding == NEAR and isinstance(number, float) and unit == "probability" and 0.1 <= number <= 0.9:
+        return f"{100 * number:.1f} %"  # as below, at a tenth of the time: a page asks for thousands a second
+    if unit == "yes-no":
+        return "yes" if number >= 0.5 else "no"
+    exact = Fraction(number)
+    if unit != "probability" or not 0 <= exact <= 1:
+        return _amount(exact, rounding)
+    if exact in (0, 1):
+        return f"{100 * exact} %"
+    if 1 - exact < NEAR_ONE and rounding == NEAR:
+        return "≈ 100 %"
+    if exact < SMALL:
+        return f"{power(100 * exact, rounding)} %"
+    return _percent(exact, max(min(exact, 1 - exact), NEAR_ONE), rounding)
+
+
+def loss_text(loss: float, unit: Unit, of: float) -> str:
+    """What was lost of a value `of`: ``0``, ``1.3 %``, ``12.5``; ``≈ 0`` if it is less than a millionth.
+
+    >>> [loss_text(loss, "probability", 0.9997) for loss in (0, 0.02, 8.6e-5, 1.8e-6, 6.6e-12)]
+    ['0', '2.0 %', '0.0086 %', '0.00018 %', '≈ 0']
+    >>> loss_text(5e-10, "probability", 1e-9), loss_text(1.0, "yes-no", 1)
+    ('5e-8 %', 'the forced win')
+    """
+    if not loss:
+        return "0"
+    if unit == "yes-no":
+        return "the forced win"
+    if loss < NEGLIGIBLE * of:
+        return "≈ 0"
+    number = Fraction(loss)
+    if unit != "probability":
+        return _amount(number, NEAR)
+    return f"{power(100 * number, NEAR)} %" if number < SMALL else _percent(number, number, NEAR)
+
+
+def less_text(loss: float, unit: Unit, of: float, minus: str = "-") -> str:
+    """A loss with a minus sign, for the side of a value; a negligible one has no sign, and 0 no text."""
+    text = loss_text(loss, unit, of)
+    return {"0": "", "≈ 0": text}.get(text, minus + text)
+
+
+def is_mistake(loss: float, of: float) -> bool:
+    """Whether a slide that lost so much of a value `of` is a mistake: `MISTAKE_TEXT`."""
+    return loss > 0 and loss >= MISTAKE * of
+
+
+def share_text(part: float | None) -> str:
+    """A part of some slides or games: ``92.3 %``; ``–`` if there were none."""
+    return "–" if part is None else f"{100 * part:.1f} %"
+
+
+def estimate_text(mean: float, error: float | None) -> str:
+    """A mean of games and its standard error, both with two significant digits of the error.
+
+    >>> estimate_text(0.736521, 0.00139), estimate_text(1234.5, 21.3), estimate_text(0.5, None)
+    ('0.7365 ± 0.0014', '1234 ± 21', '0.5')
+    """
+    if not error:
+        return digits_text(mean, 6)
+    decimals = max(1 - Decimal(f"{error:.1e}").adjusted(), 0)
+    return f"{mean:.{decimals}f} ± {error:.{decimals}f}"
+
+
+def ends_text(low: float, high: float) -> str:
+    """The ends of an interval with four significant digits, the lower one rounded down, the upper one up.
+
+    >>> ends_text(1.23456e-7, 0.123456), ends_text(0, 1)
+    ('1.234e-7 to 0.1235', '0 to 1')
+    """
+
+    def text(end: float, rounding: str) -> str:
+        return f"{Context(prec=4, rounding=rounding).create_decimal(Decimal(end)).normalize():g}"
+
+    return f"{text(low, DOWN)} to {text(high, UP)}"
+
+
+def power(number: Fraction, rounding: str = NEAR) -> str:
+    """Two significant digits, with a power of ten where it is short: ``3.1e-7``; 0 stays 0."""
+    rounded = Context(prec=2, rounding=rounding).divide(Decimal(number.numerator), number.denominator)
+    if not rounded:
+        return "0"
+    digits, _, exponent = f"{rounded.normalize():e}".partition("e")
+    return f"{digits}e{int(exponent)}"
+
+
+def _percent(number: Fraction, margin: Fraction, rounding: str) -> str:
+    """A number in percent: one decimal, or so many that a margin has two significant digits."""
+    margin *= 100
+    decimals = 1
+    while 0 < margin < 1:
+        margin *= 10
+        decimals += 1
+    whole, _, behind = _fixed(100 * number, decimals, rounding).partition(".")
+    return f"{whole}.{behind.rstrip('0') or '0'} %"
+
+
+def _amount(number: Fraction, rounding: str) -> str:
+    """A score, or a number of slides: one decimal, two below 100; a whole number without decimals."""
+    if number.denominator == 1:
+        return f"{number.numerator:,}"
+    if 0 < number < Fraction(1, 100):
+        return power(number, rounding)
+    text = _fixed(number, 1 if abs(number) >= 100 else 2, rounding)
+    return f"{Decimal(text):,}"
+
+
+def _fixed(number: Fraction, decimals: int, rounding: str) -> str:
+    """A number with so many decimals."""
+    scaled = number * 10**decimals
+    whole = {DOWN: scaled.__floor__, UP: scaled.__ceil__, NEAR: scaled.__round__}[rounding]()
+    return f"{Decimal(whole).scaleb(-decimals, Context(prec=100)):f}"

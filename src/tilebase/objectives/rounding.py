@@ -1,0 +1,148 @@
+"""What is known of a value that was computed with floats: its error, and whether it is certain.
+
+*How far.*  Let u = 2**-53, and let p be the probability of a 4.  The value of an afterstate with n empty
+cells is ``m2 + p (m4 - m2)``.  Here m2 and m4 are means of n numbers that are not negative: n roundings
+each.  The difference, p and the product are rounded, and ``p |m4 - m2|`` is at most ``max(1, p / (1 - p))``
+times the result.  The sum is rounded once more.  So this step adds at most the relative error
+
+    (n + 1 + 3 max(1, p / (1 - p)) + k) u,
+
+where k is 0, or `OTHER` if slides or merges add something or the objective has a discount.  If values are
+stored in a smaller type, the unit of that type is added, with a discount twice, since the pass over all
+boards then stores states, too.  Means with non-negative weights and maxima do not enlarge a relative error.
+So what is wrong in a value is at most the sum over the layers from its own sum up to the largest; with the
+products of errors, ``expm1`` of it.  At least as many tiles stand on a board as its sum has binary digits 1,
+which bounds n. Where a number is too small for the exponents of its type, an absolute error is added, less
+than twice the least positive number for each layer.
+
+*What is certain.*  If a win can be reached at all, then by a sequence of spawns.  Its probability is at least
+the product of ``p / n`` and ``(1 - p) / n`` over its spawns, and there are no more of them than layers.  So a
+value that is certainly less than this product is 0.  For the same reason a value that is less than 1 is less
+by at least this product, since a loss can be reached.  In short games this proves that a 0 is 0 and a 1 is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Exact, Lower, Number, Rounded, Upper, Value
+
+Array = npt.NDArray[Any]
+DOUBLE = 2.0**-53
+"""The unit of rounding of the sums and means, which are computed in float64."""
+UNITS = {"float64": 0.0, "float32": 2.0**-24, "float16": 2.0**-11}
+"""By the type of the values: the relative error of storing a mean, beyond that of float64."""
+LEAST = {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24}
+"""The least positive number of each type."""
+OTHER = 6
+"""Further roundings of a step: of what slides and merges add, and of a discount."""
+
+
+class Rounding:
+    """What is known of the values of one objective of a game: the same for all tables and engines."""
+
+    def __init__(self, game: Game, objective: Objective) -> None:
+        self.game, self.objective = game, objective
+
+    # -- values ----------------------------------------------------------------------------------
+
+    def value(self, number: Number, total: int) -> Value:
+        """The value of a board of this sum: exact, rounded, or a proved bound."""
+        objective = self.objective
+        if objective.is_bound:
+            return (Upper if objective.rounds_up else Lower)(Fraction(number))
+        assert not isinstance(number, Fraction)
+        if not objective.is_float:
+            return Exact(number if isinstance(number, bool) else int(number))
+        return self._rounded(float(number), total, 0.0)
+
+    def start(self, number: Number) -> Value:
+        """The value of the start, a mean over the start states."""
+        if not self.objective.is_float:
+            return self.value(number, 0)
+        starts = self.game.starts()
+        # The mean over the states is rounded like a spawn on a board with the sum before.
+        total = min(self.game.sum(board) for board, _ in starts) - 2
+        return self._rounded(float(number), max(total, 0), math.log(min(p for _, p in starts)))
+
+    def _rounded(self, number: float, total: int, log_start: float) -> Value:
+        """The value under an objective in floats; `log_start` belongs to the choice of a start."""
+        error = self.error(number, total)
+        if self.objective.is_win:
+            # A slide may be made after the last spawn: so the discount is counted once more.
+            least = self._at(self._log_chances, total) + log_start + math.log(self.objective.discount)
+            if not number and math.log(error) < least:
+                return Exact(0)
+            if number == 1 and self.objective.discount == 1 and math.log(error) < least:
+                return Exact(1)
+        most = 1 if self.objective.unit == "probability" else None
+        return Rounded(number, self.objective.dtype, error, most)
+
+    # -- errors ----------------------------------------------------------------------------------
+
+    def error(self, number: float, total: int) -> float:
+        """How far the optimum can be from the value of a state or an afterstate of this sum; proved."""
+        size = abs(number)
+        # The value of a state follows from that of an afterstate by `OTHER` roundings at most.
+        relative = math.expm1(self._at(self._sums, total) + OTHER * DOUBLE)
+        layers = max(len(self._sums) - total // 2, 0)
+        error = 2 * LEAST[self.objective.dtype] * (layers + 1)
+        error += size * relative / (1 - relative) if relative < 1 else math.inf
+        return min(error, max(size, 1 - size)) if self.objective.unit == "probability" else error
+
+    def step_error(self, number: float, total: int) -> float:
+        """How far the value of an afterstate can be from the exact mean of the stored values after it."""
+        relative = self._at(self._steps, total) + OTHER * DOUBLE
+        return abs(number) * relative / (1 - relative) + 4 * LEAST[self.objective.dtype]
+
+    def _at(self, array: Array, total: int) -> float:
+        index = max(total, 0) // 2
+        return float(array[index]) if index < len(array) else 0.0
+
+    @cached_property
+    def _empty(self) -> Array:
+        """``[k]``: the most empty cells of a board of sum 2 k."""
+        game = self.game
+        tiles = np.bitwise_count(np.arange(game.largest_sum // 2 + 1))
+        most: Array = np.maximum(game.cells - len(game.walls) - len(game.unmergeable) - tiles.astype(int), 1)
+        return most
+
+    @cached_property
+    def _steps(self) -> Array:
+        """``[k]``: the relative error that a step adds to the values of sum 2 k."""
+        objective, four = self.objective, float(self.game.four)
+        plain = objective.discount == 1 and not objective.meaning.slide and not objective.meaning.merge
+        mixed = 0 < four < 1
+        others = 1 + (3 * max(1.0, four / (1 - four)) if mixed else 0) + (0 if plain else OTHER)
+        stored = UNITS[objective.dtype] * (1 if objective.discount == 1 else 2)
+        steps: Array = (self._empty + others) * DOUBLE + stored
+        return steps
+
+    @cached_property
+    def _sums(self) -> Array:
+        """``[k]``: the errors of all steps from the sum 2 k on, added."""
+        sums: Array = np.cumsum(self._steps[::-1])[::-1]
+        return sums
+
+    @cached_property
+    def _log_chances(self) -> Array:
+        """``[k]``: the logarithm of the least probability of the spawns from the sum 2 k on, discounted."""
+        game, empty = self.game, self._empty
+        logs = np.full(len(empty), np.inf)
+        if two := game.spawn_probability(1):
+            logs = math.log(two) - np.log(empty)
+        if four := game.spawn_probability(2):
+            # A 4 takes two layers; each bears half of it.
+            wide = np.maximum(empty, np.concatenate([empty[:1], empty[:-1]]))
+            logs = np.minimum(logs, (math.log(four) - np.log(wide)) / 2)
+        logs = logs + math.log(self.objective.discount)
+        chances: Array = np.minimum(np.cumsum(logs[::-1])[::-1], 0.0)
+        return chances

@@ -1,0 +1,49 @@
+"""The best slides of many states at once: `tables.playing.best_slide` and `Table.probe`, as arrays.
+
+Slides whose values differ by at most the slack of a table are equally good (`Table.slack`).  Where one slide
+has to be made, it is one that wins at once if there is such a one among the best, else the first in the order
+of the game's directions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.objective import Objective
+from tilebase.sparse.reading import MISSING, Links, ReadLayer
+
+Array = npt.NDArray[Any]
+
+
+def ratings(objective: Objective, layer: ReadLayer, links: Links) -> Array:
+    """``q[k, x]``: the value of slide k of state x, without a discount.
+
+    -inf if the slide is not allowed, or if the layer does not hold the board after it (`MISSING`).
+    """
+    q: Array = layer.values[0][links.slots]
+    meaning = objective.meaning
+    if meaning.merge:
+        q = q + np.repeat(links.gains[meaning.merge], 2, axis=0)
+    if meaning.slide:
+        q = q + meaning.slide
+    q[(links.slots == NONE) | (links.slots == MISSING)] = -np.inf
+    return q
+
+
+def best_slides(q: Array, slack: float) -> Array:
+    """``best[k, x]``: whether slide k of state x is one of the best; none is in a state without a slide."""
+    most = q.max(axis=0)
+    with np.errstate(invalid="ignore"):  # a state without a slide has the value -inf
+        best: Array = (q >= most - slack * np.abs(most)) & (q != -np.inf)
+    return best
+
+
+def chosen_slides(best: Array, links: Links) -> Array:
+    """``k[x]``: the slide that is made in state x; 0 in a state without a slide."""
+    winning = best & (links.slots == WON)
+    chosen: Array = np.where(winning.any(axis=0), winning, best).argmax(axis=0)
+    return chosen

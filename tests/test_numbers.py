@@ -1,0 +1,211 @@
+"""How numbers are printed, what is said of a rounded value, and exact intervals."""
+
+from __future__ import annotations
+
+import csv
+import math
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from tilebase import Board, Exact, Game, Rounded, UsageError, open_table, solve
+from tilebase.objectives.numbers import (
+    digits_text,
+    ends_text,
+    estimate_text,
+    is_mistake,
+    less_text,
+    loss_text,
+    share_text,
+    short_number,
+)
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.rounding import Rounding
+from tilebase.objectives.values import short_text
+from tilebase.questions.binomial import binomial_interval
+from tilebase.small import oracle
+
+CASES = list(
+    csv.DictReader((Path(__file__).parent / "numbers.tsv").read_text("utf-8").splitlines(), delimiter="\t")
+)
+
+
+@pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: f"{case['function']}-{case['number']}-{case['unit']}"
+)
+def test_numbers_are_written_as_the_table_says(case: dict[str, str]) -> None:
+    """`tests/test_page.py` asks the page for the same."""
+    number, unit, of = float(case["number"]), case["unit"], float(case["of"].strip() or 0)
+    written = {
+        "short": lambda: short_number(number, unit),
+        "rounded": lambda: short_text(
+            Rounded(number, "float64", 1e-9, 1 if unit == "probability" else None), unit
+        ),
+        "loss": lambda: loss_text(number, unit, of),
+        "less": lambda: less_text(number, unit, of, "−"),
+        "share": lambda: share_text(number),
+    }[case["function"]]()
+    assert written == (case["text"] or "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Rounded(0.736774177023456, "float64", 1e-12, 1), "0.736774177023"),
+        (Rounded(0.736774177023456, "float32", 1e-5, 1), "0.73677418"),
+        (Rounded(0.736774177023456, "float16", 0.3, 1), "0.7368"),
+        (Rounded(1.0, "float64", 9.53e-14, 1), "more than 1 - 9.6e-14"),
+        (Rounded(1.0, "float16", 0.31, 1), "more than 0.69"),
+        (Rounded(1 - 2.0**-50, "float64", 1e-12, 1), "more than 1 - 1.1e-12"),
+        (Rounded(1 - 2.0**-40, "float64", 1e-13, 1), "0.999999999999"),
+        (Rounded(1 - 2.0**-42, "float64", 1e-13, 1), "0.9999999999998"),
+        (Rounded(0.0, "float64", 3e-321, 1), "less than 3e-321"),
+        (Rounded(1.0, "float64", 1e-13), "1"),
+        (Rounded(1234.5, "float64", 1e-9), "1234.5"),
+        (Exact(1), "1"),
+        (Exact(Fraction(3, 7)), "3/7"),
+        (Exact(False), "no"),
+    ],
+)
+def test_no_rounded_value_is_printed_as_certain(value: Exact | Rounded, text: str) -> None:
+    assert str(value) == text
+
+
+def test_a_number_that_is_not_1_is_not_printed_as_1() -> None:
+    assert [digits_text(1 - 2.0**-k) for k in (30, 45, 52, 53)] == [
+        "0.999999999069", "0.99999999999997", "0.9999999999999998", "0.9999999999999999"
+    ]  # fmt: skip
+    assert digits_text(1) == digits_text(1.0) == "1"
+
+
+def test_means_and_intervals_are_rounded_the_safe_way() -> None:
+    assert estimate_text(0.73652, 0.00139) == "0.7365 ± 0.0014"
+    assert estimate_text(21034.4, 212.0) == "21034 ± 212"
+    assert estimate_text(1.0, 0.0) == estimate_text(1.0, None) == "1"
+    assert ends_text(0.99012345, 1.0) == "0.9901 to 1"
+
+
+def test_a_mistake_is_a_part_of_the_value() -> None:
+    lost = [(0.001, 0.9), (1e-11, 1e-9), (1.8e-6, 0.9997), (0.0, 0.0)]
+    assert [is_mistake(loss, of) for loss, of in lost] == [True, True, False, False]
+
+
+# -- rounding ------------------------------------------------------------------------------------------
+
+
+GAMES = [
+    Game("2x2", 16), Game("2x2", 32, four="1/2"), Game("2x2", 16, four=1), Game("2x2", 16, four=0),
+    Game("2x2", 32, four="0.999"), Game("2x3", 16), Game("2x3", 16, unmergeable=[4]), Game("2x2", 8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_errors_and_certainty_are_right(game: Game, dtype: str, tmp_path: Path) -> None:
+    """No value is farther from the exact one than it says, and what is called exact is exact."""
+    exact = oracle.values(game)
+    solve(game, f"win:{dtype}", table=tmp_path, threads=1)
+    with open_table(tmp_path) as table:
+        values = [(table.value, exact.start)]
+        values += [(table.probe(Board(game, state)).value, worth) for state, worth in exact.states.items()]
+    for value, worth in values:
+        assert isinstance(value, Exact | Rounded)
+        error = value.error if isinstance(value, Rounded) else 0
+        assert abs(Fraction(value.value) - worth) <= Fraction(error)
+    assert {worth for value, worth in values if isinstance(value, Exact)} <= {0, 1}
+    if dtype == "float64":
+        assert all(isinstance(value, Exact) for value, worth in values if worth == 0)
+        assert any(isinstance(value, Exact) for value, worth in values if worth == 1)
+
+
+@pytest.mark.parametrize("label", ["score", "moves", "score:float32"])
+@pytest.mark.parametrize("discount", ["1", "0.9"])
+def test_errors_of_scores(label: str, discount: str, tmp_path: Path) -> None:
+    game = Game("2x2", 32)
+    exact = oracle.values(game, label.partition(":")[0], discount=discount)
+    solve(game, label, discount=discount, table=tmp_path, threads=1)
+    with open_table(tmp_path) as table:
+        for state, worth in exact.states.items():
+            value = table.probe(Board(game, state)).value
+            assert abs(Fraction(float(value)) - worth) <= Fraction(getattr(value, "error", 0))
+
+
+def test_a_win_that_is_almost_certain_is_not_called_certain() -> None:
+    """3x3 to 64 is lost with the probability 7.011e-18, which no float64 near 1 can say."""
+    rounding = Rounding(Game("3x3", 64), Objective("win"))
+    value = rounding.start(1.0)
+    assert isinstance(value, Rounded)
+    assert str(value).startswith("more than 1 - ")
+    assert value.as_dict() == {"kind": "rounded", "type": "float64", "value": 1.0, "error": value.error}
+    assert 7.011e-18 < value.error < 2e-13
+
+
+def test_a_forced_win_is_certain(tmp_path: Path) -> None:
+    """`guaranteed` of the same table proves it, where the error of the float alone does not."""
+    game = Game("3x3", 32)
+    without = solve(game, "win:float32", threads=1).start["win"]
+    start = solve(game, "win:float32,guaranteed", table=tmp_path, threads=1).start
+    assert isinstance(without, Rounded)
+    assert without.value == 1
+    assert start["guaranteed"] == Exact(True)
+    assert start["win"] == Exact(1)
+    with open_table(tmp_path) as table:
+        assert table.start == start
+        board = Board(game, next(state for state, _ in game.starts()))
+        answer = table.probe(board, "win")
+        assert answer.value == Exact(1)
+        assert table.probe(board, "guaranteed").value == Exact(True)
+        assert table.probe_after(answer.slides[0].after, "win") == Exact(1)
+
+
+# -- exact intervals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "confidence", "low", "high"),
+    [
+        # Quantiles of the beta distribution (SciPy 1.17, scipy.stats.beta.ppf).
+        (0, 10, 0.95, 0.0, 0.3084971078187607),
+        (1, 10, 0.95, 0.0025285785444617848, 0.4450161170281954),
+        (5, 10, 0.95, 0.18708602844739855, 0.8129139715526015),
+        (10, 10, 0.95, 0.6915028921812392, 1.0),
+        (82, 100, 0.95, 0.7305229140331881, 0.8896887708467394),
+        (0, 1000, 0.95, 0.0, 0.003682083896865671),
+        (1, 10**6, 0.95, 2.5317807663794178e-08, 5.571630655166939e-06),
+        (70_000, 10**5, 0.95, 0.697148971318926, 0.7028394245994352),
+    ],
+)
+def test_binomial_intervals(successes: int, trials: int, confidence: float, low: float, high: float) -> None:
+    assert binomial_interval(successes, trials, confidence) == pytest.approx((low, high), rel=1e-10)
+
+
+@pytest.mark.parametrize(("successes", "trials"), [(1, 10**6), (3, 40), (40, 40), (700_000, 10**6)])
+def test_the_ends_of_an_interval_are_what_they_are_defined_as(successes: int, trials: int) -> None:
+    """Against sums of exact fractions where that is possible, and of logarithms elsewhere."""
+    low, high = binomial_interval(successes, trials, 0.9999)
+    assert low < successes / trials <= high
+    if trials > 100:
+        return
+    tail = sum(
+        math.comb(trials, k) * Fraction(low) ** k * (1 - Fraction(low)) ** (trials - k)
+        for k in range(successes, trials + 1)
+    )
+    assert float(tail) == pytest.approx(0.00005, rel=1e-9)
+
+
+def test_intervals_hold_what_they_say() -> None:
+    rng = random.Random(5)
+    p, trials = 0.02, 60
+    missed = 0
+    for _ in range(2000):
+        low, high = binomial_interval(sum(rng.random() < p for _ in range(trials)), trials, 0.9)
+        missed += not low <= p <= high
+    assert missed <= 200
+
+
+@pytest.mark.parametrize("arguments", [(-1, 10, 0.9), (11, 10, 0.9), (0, 0, 0.9), (1, 2, 1.0)])
+def test_intervals_that_do_not_exist(arguments: tuple[int, int, float]) -> None:
+    with pytest.raises(UsageError, match="has no interval"):
+        binomial_interval(*arguments)
