@@ -7,6 +7,8 @@ import contextlib
 import csv
 import json
 import multiprocessing
+import os
+import signal
 import sys
 import tempfile
 import time
@@ -138,10 +140,17 @@ _judge: Judge  # of this process; there is one for each job
 
 def _begin(folder: str) -> None:
     global _judge
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that started this one
+    signal.signal(signal.SIGTERM, _end)
     tree = Path(tempfile.mkdtemp(dir=folder)) / "tree"
     copy_tree(tree)
     copy_kernels(tree, tree.parent / "kernels")
     _judge = Judge(tree)
+
+
+def _end(*_: object) -> None:
+    _judge.kill()
+    os._exit(1)
 
 
 def _one(change: Change, tests: list[str]) -> Verdict:
@@ -211,6 +220,10 @@ def run(options: argparse.Namespace, folder: str) -> int:
         pool = ProcessPoolExecutor(options.jobs, fork, initializer=_begin, initargs=(folder,))
         try:
             judge_all(session, todo, pool)
+        except KeyboardInterrupt:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
     return report(session, options.seed)

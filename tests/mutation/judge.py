@@ -131,6 +131,7 @@ class Judge:
 
     def __init__(self, tree: Path) -> None:
         self.tree, self._times = tree, 0
+        self._process: int | None = None  # the child that runs tests, and the number of its group
         self._kernels = tree.parent / "kernels"
         self._kernels.mkdir(exist_ok=True)
 
@@ -177,11 +178,11 @@ class Judge:
         process = os.fork()
         if not process:
             self._child(arguments, seconds, kernels)
+        self._process = process
         try:
             status, cpu = _wait(process)
         finally:
-            with contextlib.suppress(ProcessLookupError):  # what it has started, and itself if it still runs
-                os.killpg(process, signal.SIGKILL)
+            self.kill()
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(process, 0)
             shutil.rmtree(folder / "base", ignore_errors=True)
@@ -193,12 +194,21 @@ class Judge:
             failed = [(folder / "begun.txt").read_text("utf-8")]
         return Run(tuple(failed), cpu, printed)
 
+    def kill(self) -> None:
+        """Kill the child if it still runs, and what it has started."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process, signal.SIGKILL)
+            self._process = None
+
     def _child(self, arguments: Sequence[str], seconds: float, kernels: Path) -> None:
         """Be the child: leave the process group, the standard streams and the path of the parent, and run."""
         status = BROKEN
         try:
             os.setsid()
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             os.chdir(self.tree)
             folder = self.tree.parent
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
