@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from conformance.games import SMALL_GAMES
 from interrupting import stop_at
-from tilebase import force
+from tilebase import force, list_runs, remove_runs
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
+from tilebase.cli import main
 from tilebase.counting import estimates
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
@@ -179,6 +180,16 @@ def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch):
             solved(tmp_path / "cut", LIMITED)
     assert solved(tmp_path / "cut", LIMITED) == expected
     assert len(layers) == len(set(layers)) + 2
+
+
+def test_what_an_interrupted_pass_leaves_can_be_removed(folder, monkeypatch):
+    stop_at(monkeypatch, (20,))
+    command = ["solve", "2x3", "32", "--objective", "guaranteed", "--space", "all", "-q"]
+    assert main(command) == 130
+    (left,) = list_runs()
+    assert list(left.path.rglob("*.bits"))
+    assert remove_runs() == (left,)
+    assert not left.path.exists()
 
 
 @pytest.mark.parametrize(("game", "stops"), [(LIMITED, (20, 40)), (SEVERAL, (4, 8))])

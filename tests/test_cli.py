@@ -9,6 +9,7 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -21,6 +22,7 @@ from tilebase.cli import main, output
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
 from tilebase.game.formations import formation, game_text
 from tilebase.game.game import Game
+from tilebase.runtime import paths
 from tilebase.runtime import progress as shown
 from tilebase.sparse.forward import ForwardPass
 
@@ -182,6 +184,28 @@ def test_a_board_is_printed_in_latin_1(tmp_path):
 def test_a_game_without_an_input_is_refused(monkeypatch, refused):
     monkeypatch.setattr(sys, "stdin", None)
     refused(["play", "2x2", "8"], 2, "standard input is closed")
+
+
+@pytest.mark.parametrize("command", ["count", "solve", "force"])
+def test_without_a_home_a_run_needs_a_folder(command, tmp_path, monkeypatch, refused):
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("TILEBASE_RUNS_DIR", "TILEBASE_CACHE_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", nobody)
+    assert paths.cache_folder() is None
+    refused([command, "2x2", "8", "-q"], 1, "there is no home folder")
+    folder = ["-o" if command == "solve" else "--work", str(tmp_path / "run")]
+    assert main([command, "2x2", "8", "-q", *folder]) == 0
+
+
+def test_a_home_that_cannot_be_written_is_refused_with_what_to_do(tmp_path, monkeypatch, refused):
+    monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path / "file" / "runs"))
+    (tmp_path / "file").touch()
+    sentence = f"runs: Not a directory; {paths.OTHER_RUNS}"
+    assert "--work" in sentence
+    refused(["count", "2x2", "8", "-q"], 1, sentence)
 
 
 # -- names, completion, version ---------------------------------------------------------------------

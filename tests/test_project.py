@@ -175,6 +175,27 @@ def test_examples_of_docstrings_are_true(module: str) -> None:
     assert not result.failed
 
 
+def test_a_function_that_calls_itself_hands_on_all_it_was_given() -> None:
+    """Such as `solve`, which makes a folder or a cluster and calls itself with it."""
+    lost, calls = [], 0
+    for path in (ROOT / "src").rglob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            given = {one.arg for one in (*function.args.args, *function.args.kwonlyargs)}
+            names = [one.arg for one in function.args.args]
+            for call in ast.walk(function):
+                if not isinstance(call, ast.Call) or getattr(call.func, "id", "") != function.name:
+                    continue
+                if not function.args.kwonlyargs:
+                    continue
+                calls += 1
+                handed = {*names[: len(call.args)], *(one.arg for one in call.keywords)}
+                lost += [(function.name, call.lineno, name) for name in given - handed]
+    assert calls > 5
+    assert lost == []
+
+
 # ---- tests that can fail ----
 
 

@@ -17,7 +17,6 @@ from tilebase import Game, count, force, open_table, solve, thin, verify_table
 from tilebase.check import RefusedError, check_certificate
 from tilebase.errors import TilebaseError
 from tilebase.files.format import LayerFile
-from tilebase.files.parquet import export_parquet, import_parquet
 from tilebase.files.run import verify_run
 from tilebase.small import oracle
 
@@ -59,12 +58,6 @@ def _thin(folder: Path) -> None:
     thin(folder.parent / "whole", folder, above=0.001)
 
 
-def _parquet(folder: Path) -> None:
-    folder.mkdir()
-    (folder / "layer.tbl").write_bytes(made("run")["states/000020.tbl"])
-    export_parquet(folder / "layer.tbl", folder / "layer.parquet")
-
-
 def _certificates(folder: Path) -> None:
     folder.mkdir()
     for goal in (16, 32):
@@ -82,7 +75,6 @@ MAKERS: dict[str, Callable[[Path], Any]] = {
     "run other": lambda folder: count(LARGER, folder=folder, keep="states", threads=1),
     "thin": _thin,
     "zip": _zip,
-    "parquet": _parquet,
     "certificates": _certificates,
 }
 
@@ -357,25 +349,6 @@ def attack_zip(case: Case, name: str) -> None:
     case.done["damaged"] += 1
 
 
-def attack_parquet(case: Case, name: str) -> None:
-    """An exported layer is imported as the layer that it was, or not at all."""
-    sound = made("parquet")
-    files = {"layer.parquet": sound["layer.parquet"]}
-    history = damage(case.rng, files, [])
-    put(case.folder, files)
-    lines = (
-        f"the export of states of sum 20 of 2x3 to 16: {history}; import_parquet('layer.parquet', 'back.tbl')"
-    )
-    back = case.folder / "back.tbl"
-    _, error = quietly(lambda: import_parquet(case.folder / "layer.parquet", back))
-    case.done["damaged"] += 1
-    if refused(case, "import", error, lines):
-        case.expect(not back.exists(), "import: leaves a file", "back.tbl is there", lines)
-        return
-    same = back.read_bytes() == sound["layer.tbl"]
-    case.expect(same, "import: another layer", "the layer file is not the one exported", lines)
-
-
 def attack_layer(case: Case, name: str) -> None:
     """A single layer or value file."""
     sound = made("table")
@@ -419,7 +392,6 @@ TARGETS: dict[str, Callable[[Case, str], None]] = {
     "thin": attack_table,
     "run": attack_run,
     "zip": attack_zip,
-    "parquet": attack_parquet,
     "layer": attack_layer,
     "certificate": attack_certificate,
 }

@@ -72,7 +72,10 @@ def cache_key(module: str, folder: Path = Path(__file__).parent) -> str:
 @cache
 def _kernel_cache(module: str) -> str | None:
     """The folder for the compiled kernels of a module, if it can be written."""
-    folder = cache_folder() / f"{module}-{cache_key(module)}"
+    cache = cache_folder()
+    if cache is None:
+        return None
+    folder = cache / f"{module}-{cache_key(module)}"
     try:
         folder.mkdir(parents=True)
         _delete_unused(folder)

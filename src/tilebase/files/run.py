@@ -71,7 +71,7 @@ KNOWN = re.compile(
     rf"lock|run\.json|manifest\.json|counts\.jsonl|{re.escape(DECIDED)}|{re.escape(DELETED)}|\..*\.(part|spill)"
     r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
     r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
-    r"|values(/[^/]+(/(\d+\.val|\d+\.states|layers\.jsonl|\..*\.part))?)?"
+    r"|values(/[^/]+(/(\d+\.val|\d+\.(states|bits)|layers\.jsonl|\..*\.part))?)?"
 )
 """Matches the files that runs write, as paths in the folder.  Other files are never deleted."""
 

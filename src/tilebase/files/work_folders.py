@@ -22,7 +22,7 @@ from tilebase.files.run import BEFORE_MANIFEST, DECIDED, DELETED, KNOWN, delete_
 from tilebase.game.formations import title_of
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.paths import runs_folder
+from tilebase.runtime.paths import OTHER_RUNS, runs_folder
 from tilebase.runtime.storage import FileLock, is_locked, storage_errors
 
 
@@ -54,8 +54,11 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
     if named is not None:
         yield WorkFolder(named, named=True)
         return
-    with storage_errors(runs_folder(), "use"):
-        path, lock = _take(runs_folder(), name)
+    base = runs_folder()
+    try:
+        path, lock = _take(base, name)
+    except OSError as error:
+        raise StorageError(f"cannot use {base}: {error.strerror or error}; {OTHER_RUNS}") from error
     try:
         yield WorkFolder(path, named=False)
     finally:

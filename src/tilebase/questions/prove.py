@@ -239,15 +239,16 @@ def prove(
     if isinstance(cluster, str):
         with open_cluster(cluster, memory) as opened:
             return prove(
-                game, direction=direction, dtype=dtype, space=chosen, folder=folder, memory=memory,
-                threads=threads, anyway=anyway, cluster=opened, progress=progress, work=work,
+                game, direction=direction, dtype=dtype, precision=precision, space=chosen, folder=folder,
+                memory=memory, threads=threads, executor=executor, anyway=anyway, cluster=opened,
+                progress=progress, work=work,
             )  # fmt: skip
     if folder is None:
         with temporary_folder() as temporary:
             return prove(
-                game, direction=direction, dtype=dtype, space=chosen, folder=temporary / "run",
-                memory=memory, threads=threads, executor=executor, anyway=anyway, cluster=cluster,
-                progress=progress, work=work,
+                game, direction=direction, dtype=dtype, precision=precision, space=chosen,
+                folder=temporary / "run", memory=memory, threads=threads, executor=executor,
+                anyway=anyway, cluster=cluster, progress=progress, work=work,
             )  # fmt: skip
     since = time.perf_counter()
     moved = 0

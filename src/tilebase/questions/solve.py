@@ -142,14 +142,16 @@ def solve(
     if isinstance(cluster, str):
         with open_cluster(cluster, memory) as executor:
             return solve(
-                game, objectives, table=table, folder=folder, memory=memory, threads=threads, lean=lean,
-                down_to=down_to, space=space, anyway=anyway, above=above, cluster=executor, progress=progress,
+                game, objectives, discount=discount, table=table, folder=folder, memory=memory,
+                threads=threads, lean=lean, down_to=down_to, space=space, anyway=anyway, above=above,
+                cluster=executor, progress=progress,
             )  # fmt: skip
     if table is None and folder is None:
         with temporary_folder() as temporary:
             return solve(
-                game, objectives, folder=temporary / "run", memory=memory, threads=threads, lean=lean,
-                down_to=down_to, space=space, anyway=anyway, cluster=cluster, progress=progress,
+                game, objectives, discount=discount, table=table, folder=temporary / "run", memory=memory,
+                threads=threads, lean=lean, down_to=down_to, space=space, anyway=anyway, above=above,
+                cluster=cluster, progress=progress,
             )  # fmt: skip
     pruning = None if above is None else Pruning(Path(table or ""), game, objectives, above)
     if pruning is not None and (done := pruning.finished()) is not None:
