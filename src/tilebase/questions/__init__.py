@@ -15,6 +15,7 @@ Modules, those that the others import first:
     review       which slides of a written game lost how much
     thinning     the part of a table that optimal play visits
     pruning      the part of a table that is worth at least a bound
+    published    published numbers, and recorded results of long runs
     reproduce    published numbers, computed again
     plots        pictures of counts and codecs
     codecs       size and speed of compressed layers
