@@ -683,7 +683,7 @@ def test_the_page_knows_the_rules_of_other_games(
     with hosted(tmp_path / "page") as address, open_table(tables(name)) as table:
         game = table.game
         view.goto(address)
-        for board in boards[:: max(1, len(boards) // 5)]:
+        for board in boards[:: max(1, len(boards) // 3)]:
             turned = images(game, board)[-1]
             answer = table.probe(game.format(turned))
             assert advice_on(view, game.format(turned)) in answer.best
