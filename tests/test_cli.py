@@ -17,7 +17,7 @@ from cyclopts import App
 from cyclopts.completion import detect
 from cyclopts.completion.detect import ShellDetectionError
 
-from tilebase import __version__
+from tilebase import __version__, force, solve
 from tilebase.cli import main, output
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
 from tilebase.game.formations import formation, game_text
@@ -369,3 +369,22 @@ def test_other_documents_name_the_version(tmp_path, capsys):
     capsys.readouterr()
     assert main(["check", str(tmp_path / "a.cert"), "-q"]) == 0
     assert capsys.readouterr().out.endswith(f" (tilebase {__version__})\n")
+
+
+def test_commands_without_kernels_do_not_load_the_compiler(tmp_path):
+    game = Game("2x2", 16)
+    solve(game, table=tmp_path / "table")
+    force(game, certificate=tmp_path / "proof")
+    commands = [
+        ["--help"], ["runs"], ["formations"], ["check", "proof"], ["probe", "table", "2,2/0,0"],
+        *([name, "--help"] for name in ("runs", "formations", "check", "probe")),
+    ]  # fmt: skip
+    script = (
+        "import sys\n"
+        "from tilebase.cli import main\n"
+        f"for command in {commands}:\n"
+        "    if main(command) != 0 or {'numba', 'llvmlite'} & sys.modules.keys():\n"
+        "        sys.exit(f'tilebase {command}')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

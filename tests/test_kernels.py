@@ -12,13 +12,19 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba import types
 from numba.core import config
 
-from tilebase._kernels import jit
+from tilebase import Game
+from tilebase._kernels import boards, jit
 from tilebase._kernels.half import from_halves, to_halves
+from tilebase._kernels.packed import packed
+from tilebase.cli.progress import watching_compiler
+from tilebase.game.compiled import CompiledGame
 
 KERNELS = Path(jit.__file__).parent
 
@@ -155,3 +161,95 @@ def test_kernels_that_were_not_used_for_long_are_deleted(tmp_path, monkeypatch):
     os.utime(other, (0, 0))
     new = jit._kernel_cache.__wrapped__("rank")
     assert {path.name for path in tmp_path.iterdir()} == {Path(new).name, "rank-1", "forward-0"}
+
+
+class Inner(NamedTuple):
+    table: Any
+    pair: tuple[Any, Any]
+
+
+class Outer(NamedTuple):
+    number: Any
+    yes: bool
+    inner: Inner
+    bytes: Any
+
+
+def make_outer(yes=True):
+    pair = np.arange(3, dtype=np.uint32), np.arange(5, 9, dtype=np.uint32)
+    inner = Inner(np.arange(12, dtype=np.uint64).reshape(3, 4), pair)
+    return Outer(np.uint64(1 << 63), yes, inner, np.array([7, 8], dtype=np.uint8))
+
+
+@jit.kernel()
+def read_fields(outer, rows, out):
+    inner = outer.inner
+    out[0] = outer.number
+    out[1] = outer.yes
+    for k in range(2):
+        out[2 + k] = inner.pair[k][1]
+    out[4] = inner.table[rows, 2]
+    out[5] = len(outer.bytes) + outer.bytes[1] + inner.table.shape[1]
+
+
+@pytest.mark.parametrize("yes", [True, False])
+def test_fields_of_a_packed_tuple_are_those_of_the_tuple(yes):
+    outer, plain, read = make_outer(yes), np.zeros(6, dtype=np.uint64), np.zeros(6, dtype=np.uint64)
+    read_fields(outer, 2, plain)
+    read_fields(packed(outer), 2, read)
+    assert read.tolist() == plain.tolist() == [1 << 63, yes, 1, 6, 10, 14]
+    assert packed(outer).inner.table is outer.inner.table
+
+
+def test_packed_tuples_of_a_class_have_one_type():
+    packed(make_outer())
+    with pytest.raises(TypeError, match="a Outer has fields of other types"):
+        packed(make_outer()._replace(number=1.5))
+
+
+@jit.linked(types.int64, types.int64)
+def double(number):
+    return 2 * number
+
+
+@jit.linked(types.int64, types.int64, optional=True)
+def treble(number):
+    return 3 * number
+
+
+@jit.kernel()
+def call_both(number):
+    return treble(number) if number < 0 else double(number)
+
+
+def test_a_linked_kernel_is_made_when_it_is_called_and_wanted():
+    assert call_both(3) == 6
+    assert list(double._kernel.overloads) == [(types.int64,)]
+    assert not treble._kernel.overloads
+    treble.want()
+    assert call_both(-3) == -9
+    assert treble(5) == 15
+
+
+def test_rules_want_the_slides_that_they_need(monkeypatch):
+    def wanted(game):
+        for kernel in kinds:
+            monkeypatch.setattr(kernel, "_wanted", False)
+        CompiledGame(game)
+        return [kernel._wanted for kernel in kinds]
+
+    kinds = boards.slide_by_pair, boards.slide_by_table, boards.slide_by_cell
+    assert wanted(Game("3x3", 64)) == [True, False, False]
+    assert wanted(Game("2x5", 32)) == [True, True, False]
+    assert wanted(Game("2x8", 8)) == [True, False, True]
+
+
+def test_who_waits_is_told_that_kernels_are_compiled():
+    said = []
+    add = jit.kernel()(lambda a, b: a + b)
+    with watching_compiler(said.append):
+        add(1, 2)
+        add(3, 4)
+        add(1.0, 2)
+    add(1, 2.0)
+    assert said == [f"compiling kernels, once on this machine: {k} done" for k in (0, 1)]

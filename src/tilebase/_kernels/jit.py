@@ -123,6 +123,11 @@ def _compiled(function: Callable[..., Any]) -> Any:
     return found
 
 
+def is_kernel(dispatcher: Dispatcher) -> bool:
+    """Whether a compiled function of Numba is a kernel, and not compiled as a part of kernels."""
+    return "compile" in vars(dispatcher)
+
+
 def scalar(function: Callable[..., Any]) -> Any:
     """A function for kernels, inlined by LLVM into those that call it.
 

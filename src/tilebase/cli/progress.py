@@ -29,7 +29,8 @@ def counting_progress(*, quiet: bool = False) -> Iterator[Callable[[Progress], N
             with _bar() as update:
                 yield update
         else:
-            yield _lines()
+            with _lines() as update:
+                yield update
 
 
 @contextmanager
@@ -67,24 +68,58 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         TimeElapsedColumn(),
     )
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("starting: compiling kernels on the first run", total=1.0)
+        task = bars.add_task("starting", total=1.0)
 
         def update(progress: Progress) -> None:
             bars.update(task, completed=progress.fraction, description=describe(progress))
 
-        yield update
+        with watching_compiler(lambda text: bars.update(task, description=text)):
+            yield update
 
 
-def _lines() -> Callable[[Progress], None]:
+@contextmanager
+def _lines() -> Iterator[Callable[[Progress], None]]:
     last = time.monotonic()
 
-    def update(progress: Progress) -> None:
+    def say(text: str) -> None:
         nonlocal last
         if time.monotonic() - last >= LINE_SECONDS:
             last = time.monotonic()
-            print(f"{progress.fraction:5.1%}  {describe(progress)}", file=sys.stderr, flush=True)
+            print(text, file=sys.stderr, flush=True)
 
-    return update
+    with watching_compiler(say):
+        yield lambda progress: say(f"{progress.fraction:5.1%}  {describe(progress)}")
+
+
+@contextmanager
+def watching_compiler(say: Callable[[str], None]) -> Iterator[None]:
+    """Say when a kernel is compiled, and how many were; nothing if all are in the cache.
+
+    Which kernels a command calls is known when it calls them, so how many are to come is not said.
+    """
+    if "numba" not in sys.modules:  # a command without kernels, which does not load the compiler
+        yield
+        return
+    from numba.core import event
+
+    from tilebase._kernels.jit import is_kernel
+
+    class Listener(event.Listener):  # type: ignore[misc]  # a class of Numba
+        done = 0
+
+        def on_start(self, compiled: event.Event) -> None:
+            if is_kernel(compiled.data["dispatcher"]):
+                say(f"compiling kernels, once on this machine: {self.done} done")
+
+        def on_end(self, compiled: event.Event) -> None:
+            self.done += is_kernel(compiled.data["dispatcher"])
+
+    listener = Listener()
+    event.register("numba:compile", listener)
+    try:
+        yield
+    finally:
+        event.unregister("numba:compile", listener)
 
 
 @contextmanager
