@@ -37,7 +37,7 @@ RIGHT = np.uint64(24)
 LINE = np.uint64((1 << 20) - 1)
 
 # Types of the parameters of linked kernels.
-N, WORDS, IMAGES = types.int64, types.uint64[::1], types.uint64[:, ::1]
+N, WORDS, WORDS_2 = types.int64, types.uint64[::1], types.uint64[:, ::1]
 
 
 @scalar
@@ -109,7 +109,7 @@ def _swap_images(here, n, masks, shifts, swaps, there, keys):
             keys[i] = min(keys[i], image)
 
 
-@linked(types.void, N, Permutations, IMAGES, WORDS)
+@linked(types.void, N, Permutations, WORDS_2, WORDS)
 def fold_images(n, symmetries, images, keys):
     """Lower each of `keys` to the least image, the board itself left out, of the board in ``images[0]``."""
     here, there = images[0], images[1]
@@ -125,7 +125,7 @@ def fold_images(n, symmetries, images, keys):
         here, there = there, here
 
 
-@linked(types.void, WORDS, N, Permutations, IMAGES)
+@linked(types.void, WORDS, N, Permutations, WORDS_2)
 def canonicalise(keys, n, symmetries, images):
     """Replace keys by the least of their orbits; `images` is two buffers."""
     if len(symmetries.terms) == 0:
@@ -136,7 +136,7 @@ def canonicalise(keys, n, symmetries, images):
     fold_images(n, symmetries, images, keys)
 
 
-@linked(N, types.uint64, Permutations, IMAGES)
+@linked(N, types.uint64, Permutations, WORDS_2)
 def stabiliser(key, symmetries, images):
     """How many symmetries leave a board as it is, the identity included."""
     here, there = images[0], images[1]
@@ -373,8 +373,8 @@ def _mark_wins(flags, n, stride, marks):
                 marks[stride + i] = 1
 
 
-@scalar
-def _keep_within(boards, n, tags, rules):
+@linked(N, WORDS, N, types.int64[::1], BoardRules, optional=True)
+def keep_within(boards, n, tags, rules):
     """Remove boards that exceed a cell's limit, and their tags."""
     kept = 0
     for j in range(n):
@@ -416,8 +416,8 @@ def _keep_unwon(boards, n, tags, rules, marks):
     return kept
 
 
-@scalar
-def _keep_open(boards, n, tags, patterns, marks):
+@linked(N, WORDS, N, types.int64[::1], WORDS_2, types.uint8[::1], optional=True)
+def keep_open(boards, n, tags, patterns, marks):
     """Remove boards that hold a pattern, and their tags; mark the slides that make them."""
     kept = 0
     for j in range(n):
@@ -456,7 +456,7 @@ def slide_states(states, n, axis, rules, scratch, stride, marks):
     if len(rules.spots):
         m = _keep_unwon(boards, m, tags, rules, marks)
     if rules.limited:
-        m = _keep_within(boards, m, tags, rules)
+        m = keep_within(boards, m, tags, rules)
     if len(rules.patterns):
-        m = _keep_open(boards, m, tags, rules.patterns, marks)
+        m = keep_open(boards, m, tags, rules.patterns, marks)
     return m

@@ -109,7 +109,9 @@ def _compiled(function: Callable[..., Any]) -> Any:
     folder = _kernel_cache(module) if package == PACKAGE else None
     kept, config.CACHE_DIR = config.CACHE_DIR, folder or ""
     try:
-        found = numba.njit(nogil=True, cache=folder is not None, boundscheck=False, _nrt=False)(function)
+        found = numba.njit(
+            nogil=True, cache=folder is not None, boundscheck=False, _nrt=False, no_cfunc_wrapper=True
+        )(function)  # fmt: skip
     finally:
         config.CACHE_DIR = kept
     compile_alone = found.compile

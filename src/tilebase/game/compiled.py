@@ -58,6 +58,10 @@ class CompiledGame:
             kernels.slide_by_table.want()
         if not rules.axes.by_table.all():
             kernels.slide_by_cell.want()
+        if rules.limited:
+            kernels.keep_within.want()
+        if len(rules.patterns):
+            kernels.keep_open.want()
 
     @property
     def _made_goal(self) -> int:
