@@ -6,6 +6,7 @@ themselves say what the page must show.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -244,6 +245,28 @@ def test_values_are_those_of_the_table(visit: Open, table: Table) -> None:
         )
     page.reload()
     expect(page.locator(".headline strong")).to_have_text(str(answer.value))  # the choice is remembered
+
+
+NUMBERS = """async (cases) => {
+  const text = await import("/text.js");
+  const write = {
+    short: text.short,
+    rounded: text.rounded,
+    loss: text.lossText,
+    less: (...loss) => text.lessText(text.lossText(...loss)),
+    share: text.percent,
+  };
+  return cases.map(({ function: name, number, unit, of }) => write[name](Number(number), unit, Number(of)));
+}"""
+
+
+def test_numbers_are_written_as_python_writes_them(visit: Open) -> None:
+    """The cases of `tests/test_numbers.py`."""
+    lines = (Path(__file__).parent / "numbers.tsv").read_text("utf-8").splitlines()
+    cases = list(csv.DictReader(lines, delimiter="\t"))
+    assert len(cases) > 40
+    written = visit("vendor/htm-preact.LICENSE").evaluate(NUMBERS, cases)
+    assert written == [case["text"] or "" for case in cases]
 
 
 def test_what_the_last_slide_lost(visit: Open) -> None:

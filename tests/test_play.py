@@ -36,7 +36,9 @@ from tilebase.objectives.values import sort_key
 from tilebase.tables.probe import Table, open_table
 
 GAME = Game("3x3", 32)
-ONE_BEST = "1 of 1 slides best (100.0 %), mistakes (0.1 % of the value or more): 0, lost 0, longest run 1"
+ONE_BEST = (
+    "1 of 1 slides best (100.0 %), mistakes (a thousandth of the value or more): 0, lost 0, longest run 1"
+)
 LEFT = "\x1b[D"
 
 

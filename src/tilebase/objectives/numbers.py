@@ -37,7 +37,7 @@ NEGLIGIBLE = 1e-6
 """A loss of a smaller part of the value is ≈ 0."""
 MISTAKE = 1e-3
 """A loss of at least this part of the value is a mistake."""
-MISTAKE_TEXT = "0.1 % of the value or more"
+MISTAKE_TEXT = "a thousandth of the value or more"
 """`MISTAKE` in words."""
 
 NEAR, DOWN, UP = ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING
@@ -147,7 +147,7 @@ def estimate_text(mean: float, error: float | None) -> str:
     ('0.7365 ± 0.0014', '1234 ± 21', '0.5')
     """
     if not error:
-        return digits_text(mean, 6)
+        return digits_text(mean, 6) + ("" if error is None else " ± 0")
     decimals = max(1 - Decimal(f"{error:.1e}").adjusted(), 0)
     return f"{mean:.{decimals}f} ± {error:.{decimals}f}"
 

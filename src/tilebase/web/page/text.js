@@ -17,7 +17,7 @@ const NEAR_ONE = 1e-9; // a probability whose complement is smaller is ≈ 100 %
 const NEGLIGIBLE = 1e-6; // a loss of a smaller part of the value is ≈ 0
 
 /** What a mistake is; the server says which slides are mistakes. */
-export const MISTAKE = "0.1 % of the value or more";
+export const MISTAKE = "a thousandth of the value or more";
 
 /** Two significant digits and a power of ten: 3.1e-7. */
 const power = (number) => number.toExponential(1).replace(".0e", "e").replace("e+", "e");
