@@ -126,6 +126,11 @@ def test_a_change_that_never_ends_is_killed(judge: Judge, monkeypatch: pytest.Mo
     assert changed(judge, "x += 1", "test_clip.py -k 'test_clip or nothing'") == "test_clip.py::test_clip"
 
 
+def test_a_change_that_takes_all_memory_is_killed(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mutation.judge.MEMORY", 1 << 20)
+    assert changed(judge, "x -= 2", "test_clip.py -k 'test_clip or nothing'") is not None
+
+
 def test_tests_that_fail_without_a_change_are_found(judge: Judge) -> None:
     names = ["test_clip.py::test_wrong", "test_clip.py::test_clip"]
     assert judge.failing(names) == {"test_clip.py::test_wrong"}

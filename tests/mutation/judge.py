@@ -35,7 +35,10 @@ LOADED = (
 )  # fmt: skip
 """Loaded once, before children are forked."""
 MEMORY = 8 << 30
-"""Bytes of address space that a child may have: a changed size may ask for all there is."""
+"""Bytes of memory with which a child is killed, since a changed size may ask for all there is.
+
+No limit of the system is set: tilebase asks for these limits, and its tests would see them.
+"""
 SECONDS, COMPILING = 40.0, 400.0
 """CPU seconds that one test may take; the second if a kernel was changed, which is compiled anew."""
 WALL = 1800
@@ -216,7 +219,6 @@ class Judge:
             os.dup2(printed, 1)
             os.dup2(printed, 2)
             sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             os.environ["PYTHONPATH"] = str(self.tree / "src")
             os.environ["TILEBASE_RUNS_DIR"] = str(folder / "base/runs")
@@ -266,11 +268,14 @@ class _Recorder:
 
 
 def _wait(process: int) -> tuple[int | None, float]:
-    """The exit status of a child, None if it took too long, and the CPU seconds that it took."""
+    """The exit status of a child, None if it took too long or too much memory, and its CPU seconds."""
     end = time.monotonic() + WALL
     while time.monotonic() < end:
         found, status, usage = os.wait4(process, os.WNOHANG)
         if found:
             return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime
+        resident = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+        if resident * resource.getpagesize() > MEMORY:
+            break
         time.sleep(0.02)
     return None, 0.0
