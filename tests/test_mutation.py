@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import shlex
 from pathlib import Path
 
 import pytest
 
-from mutation.__main__ import Journal, rows, sources
+from mutation.__main__ import Journal
 from mutation.changes import changes_in, sample
-from mutation.judge import ROOT, Judge, SpoiltError
+from mutation.judge import Judge, SpoiltError
 
 SOURCE = '''"""A module: 1 + 1."""
 
@@ -147,34 +146,3 @@ def test_a_journal_is_read_again_without_the_line_that_a_kill_cut_short(tmp_path
     found = Journal(path)
     assert found.get(("a", 1)) == {"key": ["a", 1], "by": "test_x.py::test_y"}
     assert found.get(("b",)) is None
-
-
-# ---- the two tables ----
-
-
-def test_every_module_of_the_listed_packages_has_tests_or_a_reason() -> None:
-    listed = [row["file"] for row in rows("sources.tsv")]
-    assert len(set(listed)) == len(listed)
-    folders = {"game", "sparse", "dense", "objectives", "files", "search", "_kernels"}
-    modules = {
-        path.relative_to(ROOT).as_posix()
-        for folder in folders
-        for path in (ROOT / "src/tilebase" / folder).rglob("*.py")
-    }
-    others = set(listed) - modules
-    assert modules <= set(listed)
-    assert [name for name in others if not (ROOT / name).is_file()] == []
-    assert all(bool(row["tests"]) != bool(row["why"]) for row in rows("sources.tsv"))
-
-
-def test_every_listed_file_of_tests_exists() -> None:
-    files = {shlex.split(test)[0] for tests in sources().values() for test in tests}
-    assert [name for name in sorted(files) if not (ROOT / name).is_file()] == []
-
-
-def test_every_equivalent_change_can_still_be_made_and_has_a_reason() -> None:
-    for row in rows("equivalent.tsv"):
-        changes = changes_in(row["file"], (ROOT / row["file"]).read_text("utf-8"))
-        key = (row["file"], row["function"], row["line"], row["becomes"])
-        assert key in {change.key for change in changes}, row
-        assert len(row["why"]) > 20, row

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from pathlib import Path
 import pytest
 
 import tilebase
+from mutation.__main__ import rows, sources
+from mutation.changes import changes_in
 from tilebase._version import RELEASE
 
 ROOT = Path(__file__).parents[1]
@@ -287,3 +290,38 @@ def test_what_cannot_fail_is_found() -> None:
         assert len(always_true(f"assert {line}")) == 1, line
     for line in ("x is None or x.y", "f(x) == f(x)", "a or b", "not (a in x)", "a in x and x"):
         assert always_true(f"assert {line}") == [], line
+
+
+# ---- the tables of scripts/mutate ----
+
+
+def test_every_module_of_the_listed_packages_has_tests_or_a_reason() -> None:
+    listed = [row["file"] for row in rows("sources.tsv")]
+    assert len(set(listed)) == len(listed)
+    folders = {"game", "sparse", "dense", "objectives", "files", "search", "_kernels"}
+    modules = {
+        path.relative_to(ROOT).as_posix()
+        for folder in folders
+        for path in (ROOT / "src/tilebase" / folder).rglob("*.py")
+    }
+    missing = sorted(modules - set(listed))
+    assert missing == [], (
+        "a line of tests/mutation/sources.tsv says which tests notice a change of it, or why none"
+    )
+    assert [name for name in listed if not (ROOT / name).is_file()] == []
+    assert all(bool(row["tests"]) != bool(row["why"]) for row in rows("sources.tsv"))
+
+
+def test_every_listed_file_of_tests_exists() -> None:
+    files = {shlex.split(test)[0] for tests in sources().values() for test in tests}
+    assert [name for name in sorted(files) if not (ROOT / name).is_file()] == []
+
+
+def test_every_equivalent_change_can_still_be_made_and_has_a_reason() -> None:
+    for row in rows("equivalent.tsv"):
+        changes = changes_in(row["file"], (ROOT / row["file"]).read_text("utf-8"))
+        key = (row["file"], row["function"], row["line"], row["becomes"])
+        assert key in {change.key for change in changes}, (
+            f"tests/mutation/equivalent.tsv has an old line: {row}"
+        )
+        assert len(row["why"]) > 20, row
