@@ -75,6 +75,16 @@ def test_a_folder_is_kept_verified_and_exported(tmp_path, capsys):
     assert "damaged" in capsys.readouterr().out
 
 
+def test_a_folder_or_values_to_export_are_refused_with_the_path_of_a_layer(tmp_path, refused):
+    solve(Game("2x2", 16), table=tmp_path / "t", threads=1)
+    layers = list((tmp_path / "t" / "afterstates").iterdir())
+    largest = max(layers, key=lambda path: (path.stat().st_size, path.name))
+    values = next((tmp_path / "t" / "values" / "win").glob("*.val"))
+    for layer in (tmp_path / "t", values):
+        refused(["export", str(layer), "-o", str(tmp_path / "x.parquet")], 2, f"name one, as {largest}")
+    assert main(["export", str(largest), "-o", str(tmp_path / "x.parquet")]) == 0
+
+
 def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("TILEBASE_RUNS_DIR", str(tmp_path))
     real = ForwardPass._layer
@@ -115,7 +125,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "-q", "-o", "/nowhere/at/all.csv"], 1, "cannot write"),
         (["count", "2x2", "32", "-q", "--work", "/proc/run"], 1, "cannot use"),
         (["verify", "nothing.tbl"], 1, "not there"),
-        (["export", ".", "-o", "x.parquet"], 1, "cannot read"),
+        (["export", "/", "-o", "x.parquet"], 2, "/ is a folder, and a layer file is exported: / holds none"),
         (["reproduce", "somebody"], 2, "choose one of"),
         (["reproduce", "--budget", "soon"], 2, "not a time"),
         (["count", "2x2", "--colour"], 2, "Unknown option"),

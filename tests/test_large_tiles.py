@@ -157,17 +157,15 @@ def test_several_readings_give_the_best(solved: Callable[..., Path]) -> None:
                 len({table.probe_real(text).value for text in texts}) == 1
             )  # goal cells in the middle column
     game = Game("2x3", pattern="16,*,*/*,*,*", masks=".../.x.", start="after 2,0,0/0,x,2", horizon=40)
-    seen = 0
+    seen = won = 0
     with open_table(solved(game)) as table:
         for state in some_states(game, random.Random(6)):
             mirrored = tuple(state[3 * (c // 3) + 2 - c % 3] for c in range(6))
             text = rows(game, realise(game, state, tuple(range(6)), random.Random(2)))
-            if mirrored[0] == 4:  # the goal stands on the goal cell of this reading
-                with pytest.raises(BoardError, match="won already"):
-                    table.probe_real(text)
-                continue
+            if mirrored[0] == 4:  # the goal stands on the goal cell of this image, which is no reading then
+                won += 1
             values = [sort_key(table.probe(Board(game, state)).value)]
-            other = table.get(Board(game, mirrored))
+            other = None if mirrored[0] == 4 else table.get(Board(game, mirrored))
             if other is not None and mirrored != state:
                 values.append(sort_key(other.value))
             found = table.probe_real(text)
@@ -177,6 +175,7 @@ def test_several_readings_give_the_best(solved: Callable[..., Path]) -> None:
                 assert f"the next is worth {found.others[0]}" in " ".join(found.notes)
                 seen += 1
     assert seen
+    assert won
 
 
 def test_a_tile_as_large_as_the_goal_may_be_either(solved: Callable[..., Path]) -> None:

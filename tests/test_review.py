@@ -336,3 +336,14 @@ def test_a_value_that_is_not_known():
 def test_written_boards_are_read_back():
     written = parse_game(GAME, "2,2,0/0,0,0/0,0,0", lambda board: read_written(GAME, board))
     assert written.positions[0].tiles == (1, 1, 0, 0, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("tile", ["x", "64"])
+def test_a_whole_game_is_read_though_its_last_board_is_won(tile: str, tmp_path: Path) -> None:
+    game = Game("2x2", 8, masks="x./..", start="after x,0/0,0")
+    solve(game, table=tmp_path, threads=1)
+    with open_table(tmp_path) as table:
+        found = review(table, f"{tile},2/2,0\n{tile},4/0,2\n{tile},4/4,0\n{tile},8/2,0\n")
+        assert [move.board[: len(tile)] for move in found.moves] == [tile] * 4
+        assert [move.value is None for move in found.moves] == [False, False, False, True]
+        assert found.moves[3].problem is not None

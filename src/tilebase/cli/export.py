@@ -24,6 +24,21 @@ def export(
 
     if output.suffix.lower() not in ("", ".parquet", ".pq"):
         raise UsageError(f"{output} would hold Parquet: end it in .parquet")
+    if layer.is_dir():
+        raise UsageError(f"{layer} is a folder, and a layer file is exported: {_layer_in(layer)}")
+    if layer.suffix == ".val":
+        raise UsageError(
+            f"{layer} holds values, and boards are exported: {_layer_in(layer.parent.parent.parent)}; "
+            "tilebase.ValueFile reads values from Python"
+        )
     rows = export_parquet(layer, output)
     print(f"{output}: {rows:,} boards")
     return 0
+
+
+def _layer_in(folder: Path) -> str:
+    """What to write for a layer of a table or a run: its largest, or that there is none."""
+    layers = [path for kind in ("states", "afterstates") for path in (folder / kind).glob("*.tbl")]
+    if not layers:
+        return f"{folder} holds none; tilebase count --work FOLDER --keep states writes some"
+    return f"name one, as {max(layers, key=lambda path: (path.stat().st_size, path.name))}"

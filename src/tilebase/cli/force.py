@@ -159,7 +159,8 @@ def largest(
     """Find the largest tile that can be forced on a shape.
 
     Tiles are decided upwards, as whoever makes a tile has made half of it. Exit status 1 if time ran out:
-    the tile printed is then forced, and a larger one may be.
+    the tile printed is then forced, and a larger one may be. Boards of more than 12 cells need --budget, as
+    nobody knows whether the search would end.
 
     tilebase force largest 2x5
     """

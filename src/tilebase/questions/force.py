@@ -392,6 +392,10 @@ class Largest:
         return f"<Largest forced on {self.shape}: {self.tile}{'' if self.exact else ' or more'}>"
 
 
+MOST_UNBOUNDED = 12
+"""Cells up to which `largest_forced` needs no time limit; a board of one line never does."""
+
+
 def largest_forced(
     shape: str,
     *,
@@ -408,12 +412,17 @@ def largest_forced(
 
     If only 2s are spawned, no tile above 2**n can be made on n cells, so an adversary that may spawn 2s
     prevents it.  `known` are results that are not computed again; new ones are added.  Raises the same
-    errors as `force`.
+    errors as `force`, and `ResourceError` for a board of more than `MOST_UNBOUNDED` cells without `seconds`.
 
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
     """
     four, cells = four_of(spawns), math.prod(parse_shape(shape))
+    if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
+        raise ResourceError(
+            f"nobody knows whether a search for the largest tile on {shape}, of {cells} cells, ends: say "
+            "how long it may take, as --budget 10min (seconds=600); what is proved by then is the answer"
+        )
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     game = Game(shape, four=four, start=start, limits=limits, largest=2**most)

@@ -250,7 +250,8 @@ def read_written(game: Game, board: str) -> Cells:
 
     Raises `BoardError`.
     """
-    tiles = read_tiles(game, board)
+    # The plain rules go on where the game of the table is won, as after the last slide of a whole game.
+    tiles = read_tiles(game, board, X if game.unmergeable else None)
     if tiles is not None:
         return tiles
     return tuple(X if game.is_x(e) else e for e in Board.read(game, board).cells)

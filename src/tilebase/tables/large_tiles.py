@@ -120,8 +120,8 @@ class LargeTiles:
     def readings(self, tiles: Cells) -> list[Reading]:
         """All readings of a real board, given by its exponents, that are boards of the game.
 
-        Raises `NoReadingError` if there is none, with the reason in one sentence, or if the board is won
-        in one of them.
+        An image that is won is no reading: play on in another one.  Raises `NoReadingError` if there is none,
+        with the reason in one sentence.
         """
         error: NoReadingError | None = None
         found: dict[Cells, Reading] = {}
@@ -131,10 +131,6 @@ class LargeTiles:
                 marked[cell] = self.game.x
             for orientation in self._standing(frozenset(large)):
                 cells = orientation.image(marked)
-                if _was_won(self.game, cells):
-                    raise NoReadingError(
-                        "the goal stands on one of its cells: the board is won already", OVER
-                    )
                 problem = self._problem(cells)
                 if problem is None:
                     found.setdefault(cells, Reading(orientation, large, cells))
@@ -180,6 +176,8 @@ class LargeTiles:
     def _problem(self, cells: Cells) -> NoReadingError | None:
         """Why a board, whose x cover a mask, is no state of the game; None if it is one."""
         game, total = self.game, self.game.sum(cells)
+        if _was_won(game, cells):
+            return NoReadingError("the goal stands on one of its cells: the board is won already", OVER)
         if game.has_goal_sum(cells):
             return NoReadingError(
                 f"the sum of the tiles that are not large is {total}: the board is won already", OVER
@@ -287,14 +285,16 @@ def _images(game: Game) -> list[tuple[str, Cells]]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_tiles(game: Game, board: object) -> Cells | None:
-    """The exponents of a real board; None if it is written with x, or as a key, as a board of the game.
+def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:
+    """The exponents of a real board, and `x` where it is written with x.
+
+    None if it is written as a key, as a board of the game, or with x and `x` is None.
 
     `board` is text, tiles by rows, hexadecimal digits or JSON; or an array or a list of tiles.  Raises
     `NoReadingError` if it has another shape, `BoardError` if it is not a board.
     """
     numbers = _numbers(game, board)
-    if numbers is None or X_NUMBER in numbers:
+    if numbers is None or (x is None and X_NUMBER in numbers):
         return None
     if len(numbers) != game.cells:
         raise NoReadingError(
@@ -302,7 +302,9 @@ def read_tiles(game: Game, board: object) -> Cells | None:
             SHAPE,
         )
     try:
-        return tuple(exponent_of(tile) if tile else 0 for tile in numbers)
+        return tuple(
+            x if x is not None and tile == X_NUMBER else exponent_of(tile) if tile else 0 for tile in numbers
+        )
     except GameError as error:
         raise BoardError(str(error)) from error
 
