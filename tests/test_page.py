@@ -386,7 +386,7 @@ def test_a_spawn_that_is_waited_for_is_left_to_chance_or_taken_back(visit: Open)
         expect(page.locator(".cell button")).to_have_count(0)
     assert board(page) == "0,0,0/0,2,0/0,0,4"
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".hint").first).to_have_text("100 %")  # what the spawn is worth
+    expect(page.locator(".hint").first).to_have_text("≈ 100 %")  # what the spawn is worth
     page.get_by_label("Random").check()
     moved(page, 1)
     assert board(page) in [
