@@ -440,13 +440,13 @@ class ForwardPass:
     def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet, recorded: Slides) -> Array:
         """Mark the afterstates of a layer, window by window; return the counts of its states."""
         counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        if self.keep == "states":
+            self._write_states(total, layout, states)
         if self.lookahead and self.game.ended(total):
             return counts  # the next slide is the last one, so every state is decided
         for window in range(states.windows):
             if window:
                 states.advance()
-            if self.keep == "states":
-                self._write_states(total, layout, states)
             since = time.perf_counter()
             parts = 1 if is_small(states) else PARTS * self.threads
             slides = [
@@ -510,13 +510,16 @@ class ForwardPass:
         self.written[total] = here
 
     def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
-        """Write the states of a layer.  Raises `ResourceError` if they need several windows."""
+        """Write the counted states of a layer.  Raises `ResourceError` if they need several windows."""
         if states.windows > 1:
             raise ResourceError(
                 f"keeping the states of sum {total} needs more memory than was given: give more"
             )
         uncounted = np.zeros(self.game.max_code + 1, dtype=np.int64)
-        self._write_layer("states", total, states, self._listed(layout, states, uncounted, None, clear=False))
+        parts = self._listed(layout, states, uncounted, None, clear=False)
+        if self.lookahead:
+            parts = (maps.undecided(keys, self._compiled.rules, self.game.ended(total)) for keys in parts)
+        self._write_layer("states", total, states, parts)
 
     def _listed(
         self, layout: Layout, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import forward
-from tilebase._kernels.arguments import Marks, Recent, Scratch, Slides, Source, Target
+from tilebase._kernels.arguments import BoardRules, Marks, Recent, Scratch, Slides, Source, Target
 from tilebase._kernels.packed import packed
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
@@ -97,6 +97,17 @@ class Worker:
         """A set that this worker fills."""
         pages = self.arena.pages_for(boards.block_bits)
         return Target(layout.ranking, is_small(boards), boards.bits, pages)
+
+
+def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
+    """Which of some states of one sum are not decided within one move; with lookahead only these count.
+
+    `ended`: whether the sum has reached the horizon, so that the next slide is the last.  Changes `keys`.
+    """
+    if ended:
+        return keys[:0]
+    marks, scratch = Marks.of(len(keys)), packed(Scratch.of(forward.SINGLE))
+    return keys[: forward.collapse(keys, marks.maxima, len(keys), rules, scratch, marks.won)]
 
 
 class Task(Protocol):

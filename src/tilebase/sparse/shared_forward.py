@@ -38,7 +38,7 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse.bitset import PAGE_BYTES, PIECE_WORDS, block_bits_for
-from tilebase.sparse.maps import NO_SLIDES, Layout, Layouts, Worker
+from tilebase.sparse.maps import NO_SLIDES, Layout, Layouts, Worker, undecided
 
 Array = npt.NDArray[Any]
 
@@ -274,6 +274,8 @@ class CountJob:
         keys = np.zeros(0, dtype=np.uint64)
         if self._keep_states:
             keys, _ = window.keys(self._game.max_code + 1)
+            if self._lookahead:
+                keys = undecided(keys, self._rules, self._game.ended(piece.total))
         file.add(keys)
         return counts, len(keys), file.nbytes
 
