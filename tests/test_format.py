@@ -211,23 +211,6 @@ def read_all(path):
         layer.verify()
 
 
-def test_every_flipped_byte_is_found(small):
-    good = small.read_bytes()
-    read_all(small)
-    for at, flip in itertools.product(range(len(good)), (0x01, 0x80, 0xFF)):
-        small.write_bytes(good[:at] + bytes([good[at] ^ flip]) + good[at + 1 :])
-        with pytest.raises(CorruptError, match=r"small\.tbl"):
-            read_all(small)
-
-
-def test_every_truncation_is_found(small):
-    good = small.read_bytes()
-    for size in range(len(good)):
-        small.write_bytes(good[:size])
-        with pytest.raises(CorruptError, match=r"small\.tbl"):
-            read_all(small)
-
-
 @pytest.mark.parametrize("more", [b"\0", b"x" * 100, layer_format.END])
 def test_appended_bytes_are_found(small, more):
     small.write_bytes(small.read_bytes() + more)

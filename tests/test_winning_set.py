@@ -410,27 +410,6 @@ def probe_all(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["manifest.json", FILE])
-def test_a_flipped_byte_is_found(tmp_path: Path, name: str) -> None:
-    folder = tmp_path / "set"
-    saved(folder)
-    path = folder / name
-    data = path.read_bytes()
-    generator = random.Random(17)
-    positions = {*range(0, len(data), max(1, len(data) // 300)), *range(len(data) - 20, len(data))}
-    for at in positions:
-        flipped = bytearray(data)
-        flipped[at] ^= 1 << generator.randrange(8)
-        path.write_bytes(flipped)
-        try:
-            same = json.loads(flipped) == json.loads(data) if name != FILE else False
-        except ValueError:
-            same = False
-        if not same:  # a blank in a manifest may have become another one
-            with pytest.raises(CorruptError):
-                probe_all(folder)
-
-
-@pytest.mark.parametrize("name", ["manifest.json", FILE])
 def test_a_truncated_file_is_found(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "set"
     saved(folder)

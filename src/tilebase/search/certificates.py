@@ -10,7 +10,7 @@ from these results sum by sum, the least sum first:
   the spawn that adds the fewest boards to the list.
 
 If the search has forgotten or never decided a needed afterstate, it decides it now.  `check` checks the
-file with the rules alone; docs/force.md specifies the format.
+file with the rules alone; docs/format.md specifies the format.
 """
 
 from __future__ import annotations

@@ -1,0 +1,516 @@
+"""A second reader of the files of tilebase, written from docs/format.md alone: the judge of that page.
+
+It imports nothing of tilebase.  The rules of the game are those of `attack.rules`, which were written from
+docs/game.md alone.  The reader is short and slow, for small files.  It checks what it reads as the page says;
+whatever is wrong raises `DamagedError`.  `test_export_page.Packed` reads the policy of a page.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import itertools
+import json
+import struct
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from math import inf, prod
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from attack.rules import Board, Rules, X
+
+Files = dict[str, bytes]
+UNITS = {"uint64": 52, "uint32": 32, "uint16": 16}
+NUMBERS = {
+    "float64": "d",
+    "float32": "f",
+    "float16": "e",
+    "int32": "i",
+    "uint64": "Q",
+    "uint32": "I",
+    "uint16": "H",
+}
+MARGINS = {"float64": 1e-12, "float32": 4e-7, "float16": 2e-3}
+WINS, SLIDES = ("win", "lower", "upper", "guaranteed"), ("moves", "survival", "longest")
+
+
+class DamagedError(Exception):
+    """The file is not as it was written, or breaks a rule of the page."""
+
+
+def need(holds: object, what: str) -> None:
+    """Raise `DamagedError` unless something holds."""
+    if not holds:
+        raise DamagedError(what)
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Whatever goes wrong inside the block is damage."""
+    try:
+        yield
+    except DamagedError:
+        raise
+    except Exception as error:
+        raise DamagedError(f"{what}: {error!r}") from error
+
+
+def crc(data: bytes) -> str:
+    """A CRC-32 in eight hexadecimal digits."""
+    return f"{zlib.crc32(data):08x}"
+
+
+def folder_files(folder: Path) -> Files:
+    """The files of a folder by their path in it."""
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def sealed(data: bytes, form: str) -> dict[str, Any]:
+    """A document with a checksum of its own."""
+    with reading(form):
+        need(data[:11] == b'{"check": "' and data[11:19].decode() == crc(data[19:]), "its checksum is wrong")
+        found: dict[str, Any] = json.loads(data)
+        need((found["format"], found["version"]) == (form, 1), "it is of another format")
+        return found
+
+
+# -- games -----------------------------------------------------------------------------------------------
+
+
+class Game(Rules):
+    """The member `game` of a document.  Boards hold tiles, and -1 for x, as those of `Rules`.
+
+    In a certificate the start bounds no tile (`unbuilt`).
+    """
+
+    def __init__(self, g: dict[str, Any], *, unbuilt: bool = False) -> None:
+        needed = {"shape", "goal", "four", "start", "limits", "largest", "walls", "unmergeable", "fixed"}
+        need(needed <= g.keys() <= needed | {"pattern", "goal_sum", "masks", "horizon"}, "members of a game")
+        start, boards = g["start"], g["start"].removeprefix("after ").split("|")
+        named = [] if start in ("empty", "two-tiles") else [self.read(one) for one in boards]
+        pictures = [one.replace("/", "") for one in (g.get("masks") or "").split("|") if one]
+        super().__init__(
+            tuple(int(size) for size in g["shape"].split("x")), g["goal"], Fraction(g["four"]),
+            named[0] if named and not start.startswith("after ") else start,
+            g["limits"] and tuple(g["limits"]), g["largest"], frozenset(g["walls"]),
+            frozenset(g["unmergeable"]), g["fixed"], goal_sum=g.get("goal_sum"), horizon=g.get("horizon"),
+            masks=tuple(frozenset(c for c, sign in enumerate(one) if sign == "x") for one in pictures),
+            begun=tuple(named) if start.startswith("after ") else (),
+        )  # fmt: skip
+        self.count = len(self.unmergeable)
+        self.bits = 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
+        given = max([2, *(4 for _ in range(self.four > 0)), *(tile for board in named for tile in board)])
+        self.built = inf if unbuilt else given << self.cells - len(self.walls) - self.count - 1
+        self.held = self.unmergeable if self.fixed else frozenset[int]()
+        if self.masks:
+            self.held = frozenset.intersection(*self.masks)
+        self.patterns = tuple(self._patterns(g.get("pattern") or ""))
+
+    @property
+    def last_sum(self) -> float:
+        """The largest sum below which the horizon holds tiles; in a certificate it does not."""
+        return inf if self.built == inf else super().last_sum
+
+    def limit(self, cell: int) -> float:
+        """The largest tile of a cell."""
+        barred = cell in self.walls or cell in self.held
+        return 0 if barred else min(self.built, super().limit(cell))
+
+    def _patterns(self, text: str) -> list[tuple[int | None, ...]]:
+        goal, width, cells = self.goal or 0, self.shape[-1], range(self.cells)
+        if text == "lemma1":
+            tiles = {0: 2, 1: 4, width: 8, width + 1: 16, width + 2: 16}
+            return [tuple(goal // tiles[c] if c in tiles else None for c in cells)]
+        if text == "pair":
+            lines = [run for runs in [*self.segments.values()][::2] for run in runs]
+            pairs = [pair for line in lines for pair in itertools.pairwise(line)]
+            high = [pair for pair in pairs if min(map(self.limit, pair)) >= goal // 2]
+            return [tuple(goal // 2 if c in pair else None for c in cells) for pair in high]
+        split = [one.replace("/", ",").split(",") for one in text.split("|") if one]
+        return [tuple(None if w == "*" else X if w == "x" else int(w) for w in words) for words in split]
+
+    def key(self, board: Board) -> int:
+        """A board as a key."""
+        codes = [(1 << self.bits) - 1 if tile == X else max(tile.bit_length() - 1, 0) for tile in board]
+        return sum(code << self.bits * (self.cells - 1 - c) for c, code in enumerate(codes))
+
+    def unpack(self, key: int) -> Board:
+        """The board of a key."""
+        need(0 <= key < 1 << self.bits * self.cells, "bits of a key")
+        full = (1 << self.bits) - 1
+        codes = [key >> self.bits * (self.cells - 1 - c) & full for c in range(self.cells)]
+        return tuple(X if code == full and self.count else 1 << code & ~1 for code in codes)
+
+    def least(self, board: Board) -> Board:
+        """The canonical board."""
+        return min(self.orbit(board), key=self.key)
+
+    def fits(self, board: Board) -> bool:
+        """Whether no tile is above the largest of its cell, and the x are all there and on a mask."""
+        high = any(tile > self.limit(c) for c, tile in enumerate(board) if tile != X)
+        return len(board) == self.cells and not high and board.count(X) == self.count and self.stands(board)
+
+    def choices(self, cell: int) -> list[int]:
+        """What a cell may hold on the boards of a table of all boards; x is last."""
+        if cell in self.walls or cell in self.held:
+            return [X if cell in self.held else 0]
+        loose = any(cell in m or len(m) < self.count for m in self.masks or [frozenset[int]()])
+        plain = [0, *(1 << e for e in range(1, int(self.limit(cell)).bit_length()))]
+        return [*plain, *([X] if loose and self.count and not self.fixed else [])]
+
+    def quarters(self) -> list[list[int]]:
+        """The cells of the quarters A, B, C, D."""
+        ways = [len(self.choices(c)) for c in range(self.cells)]
+
+        def fillings(cells: list[int]) -> int:
+            return prod(ways[c] for c in cells)
+
+        cuts = []
+        for pair in itertools.combinations(range(len(self.shape)), 2):
+            halves = [sorted({self.shape[axis] // 2, -(-self.shape[axis] // 2)}) for axis in pair]
+            for first in itertools.product(*halves):
+                parts: list[list[int]] = [[], [], [], []]
+                for c, at in enumerate(self.places):
+                    parts[2 * (at[pair[0]] >= first[0]) + (at[pair[1]] >= first[1])].append(c)
+                a, b, c_, d = parts
+                cuts.append((max(map(fillings, (a + b, c_ + d, a + c_, b + d))), *first, pair, parts))
+        a, b, c_, d = min(cuts)[-1]
+        orders = [[a, b, c_, d], [b, a, d, c_], [c_, d, a, b], [d, c_, b, a]]
+        orders += [[one, three, two, four] for one, two, three, four in orders]
+        return (
+            max(orders, key=lambda order: [fillings(part) for part in order[::-1]])
+            if self.masks
+            else orders[0]
+        )
+
+    def ranked(self) -> dict[int, list[Board]]:
+        """By sum: the boards of a table of all boards in the order of their ranks."""
+        parts, layers = self.quarters(), dict[int, list[Board]]()
+
+        def order(board: Board) -> tuple[Any, ...]:
+            held = [[self.cells * 1 << 64 if board[c] == X else board[c] for c in part] for part in parts]
+            a, b, c, _ = map(sum, held)
+            return a + b, a + c, a, held
+
+        for board in itertools.product(*map(self.choices, range(self.cells))):
+            if board.count(X) == self.count and all(self._agrees(board, part) for part in parts):
+                layers.setdefault(self.total(board), []).append(board)
+        return {total: sorted(boards, key=order) for total, boards in layers.items()}
+
+    def _agrees(self, board: Board, part: list[int]) -> bool:
+        here = {c for c in part if board[c] == X}
+        spare = [(mask & set(part) <= here, len(here - mask), self.count - len(mask)) for mask in self.masks]
+        return not self.masks or any(inside and more <= most for inside, more, most in spare)
+
+
+# -- layer files and value files -------------------------------------------------------------------------
+
+
+def chunk_file(data: bytes, word: bytes) -> tuple[dict[str, Any], list[tuple[int, int, bytes]], str]:
+    """Meta; the first key, the number of keys and the content of each chunk; the checksum of the file."""
+    need(len(data) >= 64 and data[:13] == b"tilebase" + word and data[14:16] == b"\0\0", "header")
+    at, keys, chunks, size, index_crc, meta_crc, own, end = struct.unpack("<QQQIIII8s", data[-48:])
+    need(end == b"LAYEREND" and own == zlib.crc32(data[-48:-12]), "trailer")
+    need(at + 20 * chunks + size + 48 == len(data), "size")
+    index, text = data[at : at + 20 * chunks], data[at + 20 * chunks : -48]
+    need(zlib.crc32(index) == index_crc and zlib.crc32(text) == meta_crc, "index or meta")
+    with reading("meta and chunks"):
+        meta: dict[str, Any] = json.loads(text)
+        need(data[13] == (2 if word == b"LAYER" and "varying" in meta else 1), "version")
+        place, found = 16, []
+        for first, count, length, check in struct.iter_unpack("<QIII", index):
+            frame = data[place : place + length]
+            need(1 <= count <= 1 << 20 and zlib.crc32(frame) == check, "frame")
+            content = zstandard.ZstdDecompressor().decompress(frame, max_output_size=10 * count + 1)
+            found.append((first, count, content))
+            place += length
+        need(place == at and sum(count for _, count, _ in found) == keys, "chunks")
+        return meta, found, f"{own:08x}"
+
+
+def keys_of(data: bytes) -> tuple[dict[str, Any], list[int], str]:
+    """Meta, keys and checksum of a layer file."""
+    meta, chunks, own = chunk_file(data, b"LAYER")
+    varying = int(meta.get("varying", "f" * 16), 16)
+    bits, keys = [b for b in range(64) if varying >> b & 1], []
+    for first, count, content in chunks:
+        short, delta, shift, left = sum((first >> b & 1) << i for i, b in enumerate(bits)), 0, 0, count - 1
+        keys.append(first)
+        for byte in content:
+            need(shift < 70, "a difference")
+            delta, shift = delta | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                short, left = short + delta, left - 1
+                need(delta and not short >> len(bits), "a difference")
+                keys.append(first & ~varying | sum((short >> i & 1) << b for i, b in enumerate(bits)))
+                delta = shift = 0
+        need(left == shift == 0, "keys of a chunk")
+    need(all(one < two for one, two in itertools.pairwise(keys)), "order of keys")
+    return meta, keys, own
+
+
+def values_of(data: bytes) -> tuple[dict[str, Any], list[Any], str, list[tuple[int, int]]]:
+    """Meta, stored numbers, checksum, and the first key and number of keys of each chunk of a value file."""
+    meta, chunks, own = chunk_file(data, b"VALUE")
+    values: list[Any] = []
+    with reading("values"):
+        dtype = meta["objective"]["dtype"]
+        for _, count, content in chunks:
+            if dtype == "bit":
+                need(len(content) == (count + 7) // 8, "bits")
+                values += [content[i // 8] >> i % 8 & 1 for i in range(count)]
+            else:
+                values += struct.unpack(f"<{count}{NUMBERS[dtype]}", content)
+    return meta, values, own, [(first, count) for first, count, _ in chunks]
+
+
+# -- folders ---------------------------------------------------------------------------------------------
+
+
+def journal(data: bytes) -> list[dict[str, Any]]:
+    """The lines of a journal."""
+    with reading("a journal"):
+        parts = [raw.rpartition(b"\t") for raw in data.split(b"\n")]
+        need(parts.pop() == (b"", b"", b""), "the last line is torn")
+        need(all(check.decode() == crc(text) for text, _, check in parts), "the checksum of a line")
+        lines = [json.loads(text) for text, _, _ in parts]
+        need(len({line["of"] for line in lines}) <= 1, "lines of several questions")
+        return lines
+
+
+def read_run(files: Files) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, list[int]]]:
+    """The question of a run, its journal, and the keys of its layers by file."""
+    question, layers = sealed(files["run.json"], "tilebase run"), {}
+    lines = journal(files["counts.jsonl"])
+    with reading("a run"):
+        need(lines[-1].get("complete") and all(line["of"] == question["check"] for line in lines), "journal")
+        kept = ("counts", "afterstates", "states").index(question["keep"])
+        for line in lines[:-1]:
+            for kind in ("afterstates", "states")[:kept]:
+                name, counted = f"{kind}/{line['sum']:06d}.tbl", sum(line[kind])
+                need((name in files) == (kind in line["files"]) >= (counted > 0), name)
+                if name in files:
+                    meta, layers[name], own = keys_of(files[name])
+                    need(own == line["files"][kind] and len(layers[name]) == counted, name)
+                    told = [meta[member] for member in ("game", "kind", "lookahead", "sum")]
+                    need(told == [question["game"], kind, question["lookahead"], line["sum"]], name)
+        return question, lines[:-1], layers
+
+
+class Table:
+    """A table: `values[label][board]` is the stored number of an afterstate."""
+
+    def __init__(self, files: Files) -> None:
+        manifest = sealed(files["manifest.json"], "tilebase table")
+        with reading("a table"):
+            self.manifest, self.game = manifest, Game(manifest["game"])
+            self.objectives, self.dense = manifest["objectives"], manifest.get("space") == "all"
+            self.pruned = manifest.get("thinned", {}) if "least_value" in manifest.get("thinned", {}) else {}
+            self.values: dict[str, dict[Board, Any]] = {label: {} for label in self.objectives}
+            ranked = self.game.ranked() if self.dense else {}
+            for total, checks in manifest["layers"].items():
+                self._layer(files, int(total), checks, ranked.get(int(total), []))
+            if "thinned" not in manifest:
+                need(all(self.starts_right(label) for label in self.objectives), "the value of the start")
+
+    def _layer(self, files: Files, total: int, checks: dict[str, str], boards: list[Board]) -> None:
+        told, keys = (
+            [self.manifest["game"], "all" if self.dense else "afterstates", total],
+            range(len(boards)),
+        )
+        if not self.dense:
+            meta, keys, own = keys_of(files[f"afterstates/{total:06d}.tbl"])
+            boards = [self.game.unpack(key) for key in keys]
+            need(own == checks["afterstates"] and {*map(self.game.total, boards)} == {total}, "keys")
+            need([meta[name] for name in ("game", "kind", "sum")] == told, "meta")
+        for label, objective in self.objectives.items():
+            meta, values, own, chunks = values_of(files[f"values/{label}/{total:06d}.val"])
+            need(own == checks[label] and len(values) == len(boards), "values")
+            need([meta[name] for name in ("game", "kind", "sum")] == told, "meta")
+            need(meta["objective"] == {n: v for n, v in objective.items() if n != "start"}, "the objective")
+            begins = itertools.accumulate((count for _, count in chunks), initial=0)
+            need(all(first == keys[at] for (first, _), at in zip(chunks, begins, strict=False)), "chunks")
+            self.values[label].update(zip(boards, values, strict=True))
+
+    def scale(self, label: str) -> tuple[int, int, bool]:
+        """How many units are 1, the largest number that is stored of a bound, and whether it is upper."""
+        dtype = self.objectives[label]["dtype"]
+        one = 1 << UNITS.get(dtype, 0)
+        return one, one - (dtype in ("uint32", "uint16")), self.objectives[label]["name"] == "upper"
+
+    def rounded(self, label: str, worth: Fraction) -> Fraction:
+        """A number of units as the objective rounds it; floats are not rounded here."""
+        name = self.objectives[label]["name"]
+        return Fraction(-(-worth // 1) if name == "upper" else worth // 1 if name == "lower" else worth)
+
+    def after(self, label: str, board: Board) -> Fraction:
+        """W of an afterstate, in units.  Raises KeyError if the table does not hold it."""
+        one, most, upper = self.scale(label)
+        stored = self.values[label][board if self.dense else self.game.least(board)]
+        return Fraction(one if upper and stored == most else stored)
+
+    def state(self, label: str, board: Board, *, start: bool = False) -> Fraction:
+        """V of a state, in units, not rounded.  Raises KeyError if the table does not hold what follows."""
+        objective, (one, most, upper) = self.objectives[label], self.scale(label)
+        name, worths, missing = objective["name"], [], None
+        win = Fraction(0 if name not in WINS else one if upper or start else most)
+        if self.game.has_sum(board):
+            return win
+        for after, wins, score in self.game.slides(board).values():
+            merges = board.count(0) - after.count(0)
+            earned = {"score": score, "merges": -merges}.get(name, int(name in SLIDES))
+            try:
+                worths.append(earned + (win if wins else self.after(label, after)))
+            except KeyError as error:
+                missing = error
+        if missing and not (worths and self.pruned.get("objective") == label):
+            raise missing
+        return max(worths, default=Fraction(0)) * Fraction(objective["discount"])
+
+    def together(self, label: str, states: list[tuple[Board, Fraction]]) -> Fraction:
+        """The mean, least or largest V of some states, not rounded."""
+        worths = [(self.rounded(label, self.state(label, state)), p) for state, p in states]
+        name = self.objectives[label]["name"]
+        if name in ("guaranteed", "survival", "longest"):
+            return (max if name == "longest" else min)(worth for worth, _ in worths)
+        return sum((worth * p for worth, p in worths), Fraction(0))
+
+    def derived(self, label: str, after: Board) -> Fraction:
+        """What the number of an afterstate must be, from those that follow it, in units."""
+        most, stands = self.scale(label)[1], self.game.stands(after)
+        if self.dense and stands and self.game.matches(after):
+            return Fraction(most * (self.objectives[label]["name"] in WINS))
+        spawned = self.game.spawns(after) if stands and 0 in after else []
+        found = self.rounded(label, self.together(label, spawned)) if spawned else Fraction(0)
+        return min(found, Fraction(most)) if self.objectives[label]["dtype"] in UNITS else found
+
+    def starts_right(self, label: str) -> bool:
+        """Whether the value of the start in the manifest follows."""
+        objective, start, one = self.objectives[label], self.objectives[label]["start"], self.scale(label)[0]
+        starts, name = [*self.game.starts.items()], objective["name"]
+        if name in ("lower", "upper"):
+            worth = sum(self.state(label, state, start=True) * p for state, p in starts)
+            away = (Fraction(start["bound"]) * one - worth) * (1 if name == "upper" else -1)
+            return start["kind"] == name and 0 <= away <= 2
+        return near(objective["dtype"], start["value"], self.together(label, starts))
+
+
+def near(dtype: str, one: Any, other: Any) -> bool:
+    """Whether two numbers are the same up to the rounding of a type."""
+    return bool(abs(float(one) - float(other)) <= MARGINS.get(dtype, 0) * max(1.0, abs(float(other))))
+
+
+class WinningSet:
+    """A winning set."""
+
+    def __init__(self, files: Files) -> None:
+        self.manifest = manifest = sealed(files["manifest.json"], "tilebase winning set")
+        with reading("a winning set"):
+            self.game, data = Game(manifest["game"]), files[manifest["file"]["name"]]
+            need(len(data) == manifest["file"]["size"], "size")
+            need(hashlib.sha256(data).hexdigest() == manifest["file"]["sha256"], "SHA-256")
+            head, _, body = data.decode().partition("\n.nodes\n")
+            words = {line.split()[0]: line.split()[1:] for line in head.split("\n")}
+            lines = [line.split() for line in body.split("\n")[:-2]]
+            self.ids, self.nodes = [int(i) for i in words[".ids"]], {
+                int(n[0]): (int(n[1]), int(n[2]), int(n[3])) for n in lines[1:]
+            }  # fmt: skip
+            self.roots = dict(zip(words[".rootnames"], map(int, words[".rootids"]), strict=True))
+            need(len(lines) == manifest["counts"]["nodes"], "nodes")
+            names = {
+                f"{what}:{one['name']}" for one in manifest["layers"] for what in ("states", "afterstates")
+            }
+            need(self.roots.keys() == names, "diagrams")
+
+    def layer_of(self, board: Board) -> str:
+        """The name of the layer of a board."""
+        most = max(0, *board)
+        sweep = f"({max(most.bit_length() - 1, 0)},{board.count(most) if most else 0})"
+        return {"sum": str(self.game.total(board)), "sweep": sweep}.get(self.manifest["strategy"], "all")
+
+    def holds(self, board: Board, *, after: bool) -> bool:
+        """Whether a board is in the set.  Raises KeyError if its layer was not solved."""
+        key, full, game = self.game.key(board), (1 << self.game.bits) - 1, self.game
+        codes = [self.manifest["codes"][str(key >> game.bits * c & full)] for c in range(game.cells)][::-1]
+        bits = [codes[cell][bit] == "1" for cell, bit in self.manifest["variables"]]
+        at = self.roots[f"{'after' * after}states:{self.layer_of(board)}"]
+        true = at > 0
+        while abs(at) > 1:
+            variable, high, low = self.nodes[abs(at)]
+            at = high if self.ids[variable] % 2 == after and bits[self.ids[variable] // 2] else low
+            true ^= at < 0
+        return true
+
+
+# -- proofs ----------------------------------------------------------------------------------------------
+
+
+def check_certificate(data: bytes) -> dict[str, Any]:
+    """The header of a certificate that proves its claim."""
+    line, _, body = data.partition(b"\n")
+    need(
+        line == b"tilebase certificate 1 " + hashlib.sha256(body).hexdigest().encode(),
+        "its checksum is wrong",
+    )
+    with reading("a certificate"):
+        first, *lines = gzip.decompress(body).decode("ascii").splitlines()
+        header: dict[str, Any] = json.loads(first)
+        told = {name: header.get(name) for name in ("shape", "goal", "limits", "goal_sum", "horizon")}
+        told |= {"start": "empty", "largest": None, "walls": [], "fixed": False}
+        told |= {"unmergeable": [*range(header.get("x", 0))], "masks": "|".join(header.get("masks", []))}
+        told["four"] = {(2,): "0", (4,): "1", (2, 4): "1/10"}[tuple(header["drops"])]
+        game = Game(told | {"pattern": "|".join(map(spelt, header.get("patterns", [])))}, unbuilt=True)
+        starts, afters = (
+            [game.read(spelt(one)) for one in header.get(name, [])] for name in ("starts", "afterstates")
+        )
+        afters = afters if starts or afters else [(0,) * game.cells]
+        words = [one.split(" ") for one in lines]
+        listed = {game.read(spelt(word)): int(spawn[0]) if spawn else -1 for word, *spawn in words}
+        sums, forced = [game.total(board) for board in listed], header["claim"] == "forced"
+        need(forced or header["claim"] == "not forced", "the claim")
+        need(len(listed) == len(lines) == header["boards"] and sums == sorted(sums), "the boards")
+        need(all(map(game.fits, [*listed, *starts, *afters])), "boards of another game")
+
+        def proved(state: Board) -> bool:
+            if game.has_sum(state):
+                return forced
+            found = [(wins, game.least(after) in listed) for after, wins, _ in game.slides(state).values()]
+            return any(map(any, found)) if forced else not any(
+                wins or not (there or game.is_over(state)) for wins, there in found
+            )  # fmt: skip
+
+        for board, number in listed.items():
+            states = [state for state, _ in game.spawns(board)]
+            if not forced:
+                chosen = (*board[: number // 2], 2 + 2 * (number % 2), *board[number // 2 + 1 :])
+                states = [state for state in states if state == chosen]
+            need(states and all(map(proved, states)), f"{board} proves nothing")
+        need(all(map(proved, starts)) and all(game.least(one) in listed for one in afters), "the start")
+        return header
+
+
+def spelt(word: str) -> str:
+    """A board or pattern of a certificate as text of other documents."""
+    return ",".join(sign if sign in "*x" else str(1 << int(sign, 36) & ~1) for sign in word)
+
+
+def read_record(data: bytes) -> tuple[dict[str, Any], Fraction]:
+    """A record of a proved bound, and the bound."""
+    record = sealed(data, "tilebase bound")
+    with reading("a record"):
+        bound, up = Fraction(record["value"], record["one"]), record["direction"] == "upper"
+        need(
+            record["one"] == 1 << UNITS[record["type"]] and record["rounding"] == ("up" if up else "down"),
+            "units",
+        )
+        decimals = Fraction(record["decimal"]) - bound
+        need(0 <= (decimals if up else -decimals) < Fraction(1, 10**15), "decimals")
+        game = Game(record["game"])
+        steps = sum(map(game.limit, range(game.cells))) // 2
+        need(record["rounding_loss_at_most"] == float(Fraction(int(steps) + 1, record["one"])), "loss")
+        return record, bound
