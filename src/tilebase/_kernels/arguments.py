@@ -1,8 +1,9 @@
 """The arguments of the kernels on packed keys: arrays and numbers with names.
 
 Numba compiles a named tuple as its fields; it takes 0.1 µs per array and call to hand one over.
-The classes stand here and not with those who fill them, since compiled code knows fields by their
-position: the cache of kernels has to notice when fields change, and it watches this folder.
+Those with many fields are `packed` first.  The classes stand here and not with those who fill them, since
+compiled code knows fields by their position: the cache of kernels has to notice when fields change, and
+this module is part of all its keys.
 """
 
 from __future__ import annotations

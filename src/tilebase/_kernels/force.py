@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilebase._kernels.boards import canonicalise, slide_states
-from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.jit import inlined, kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U2, U64, free_cells, ones, sum_of, trailing_zeros
 
 LAYOUT = 1
@@ -64,7 +64,7 @@ def _home(mixed, line_bits):
     return np.int64(mixed >> (U64 - line_bits)) * LINE
 
 
-@scalar
+@inlined
 def _touch(table, keys, n):
     """Read the lines of `n` keys; the result has no meaning.
 
@@ -171,7 +171,7 @@ def _keep_open(boards, spawn, first, last, exponents, left):
     return kept
 
 
-@scalar
+@inlined
 def _follow(key, rules, scratch):
     """Find all spawns on an afterstate, and the afterstates that slides make after them.
 
@@ -209,7 +209,7 @@ def _follow(key, rules, scratch):
     return n, m
 
 
-@scalar
+@inlined
 def _settle(n, m, table, scratch):
     """Look up the afterstates after each of `n` spawns; return whether their afterstate is won or lost.
 
@@ -233,7 +233,7 @@ def _settle(n, m, table, scratch):
     return verdict
 
 
-@scalar
+@inlined
 def _rank_replies(n, m, rules, neighbours, seed, scratch):
     """Order the unknown boards of each open spawn, the most promising first, and the open spawns.
 
@@ -277,7 +277,7 @@ def _rank_replies(n, m, rules, neighbours, seed, scratch):
     return opened
 
 
-@scalar
+@inlined
 def _write_records(opened, scratch, pool, at):
     """Write a record for each open spawn to ``pool[at:]``; return where they end."""
     left, rows, order = scratch.left, scratch.rows, scratch.order
@@ -291,7 +291,7 @@ def _write_records(opened, scratch, pool, at):
     return at
 
 
-@scalar
+@inlined
 def _open(key, rules, neighbours, seed, table, scratch, pool, at):
     """Write the open spawns of an afterstate to ``pool[at:]``, the most dangerous first.
 
@@ -305,7 +305,7 @@ def _open(key, rules, neighbours, seed, table, scratch, pool, at):
     return UNKNOWN, _write_records(opened, scratch, pool, at)
 
 
-@scalar
+@inlined
 def _review(pool, first, end, table):
     """Go on with the open spawns of a frame after more has become known.
 

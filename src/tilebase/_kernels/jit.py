@@ -138,6 +138,13 @@ def scalar(function: Callable[..., Any]) -> Any:
     return numba.njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
+def inlined(function: Callable[..., Any]) -> Any:
+    """A function for kernels that is always inlined: one called for a few boards, with named tuples."""
+    return numba.njit(
+        nogil=True, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)  # fmt: skip
+
+
 def linked(
     returns: types.Type, *parameters: Any, optional: bool = False
 ) -> Callable[[Callable[..., Any]], Linked]:
