@@ -436,7 +436,7 @@ def test_the_command_says_what_it_wrote(
     assert main(["export-page", str(thinned), "-o", "page", "-q"]) == 0
     printed = capsys.readouterr().out
     assert re.search(r"^states +[\d,]+$", printed, re.MULTILINE)
-    assert re.search(r"^games that leave it +0\.0\d+$", printed, re.MULTILINE)
+    assert re.search(r"^games that leave it +\d+\.\d+ %$", printed, re.MULTILINE)
     assert main(["export-page", str(thinned), "-o", "page", "-q", "-f", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["folder"] == "page"
