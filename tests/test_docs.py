@@ -26,7 +26,7 @@ SHOWING = [*sorted(ROOT.glob("*.md")), *(page for page in PAGES if page.name != 
 BLOCKS = [block for page in SHOWING for block in transcripts.blocks(page)]
 NOT_RUN = {"play": "a person has to type the slides"}
 """Why blocks with the comment ``<!-- not run: ... -->`` are only parsed."""
-FIRST_WORDS = {"tilebase certificate 1", "tilebase run", "tilebase table"}
+FIRST_WORDS = {"tilebase certificate 1", "tilebase run", "tilebase bound", "tilebase table"}
 """What files begin with, which are no commands."""
 
 
