@@ -115,8 +115,8 @@ def test_while_the_process_ends() -> None:
 
 
 def test_again_while_the_first_one_is_reported() -> None:
-    assert children({"moment": "twice", "arguments": []}) == [(130, "")]
+    assert children({"moment": "twice", "arguments": ["runs"]}) == [(130, "")]
 
 
 def test_one_that_python_loses_in_a_destructor() -> None:
-    assert children({"moment": "lost", "arguments": []}) == [(130, "tilebase: stopped\n")]
+    assert children({"moment": "lost", "arguments": ["runs"]}) == [(130, "tilebase: stopped\n")]

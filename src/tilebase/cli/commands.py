@@ -13,35 +13,8 @@ from threading import Timer, main_thread
 from cyclopts import App, CycloptsError, Group
 
 from tilebase._version import version
-from tilebase.cli.check import check
-from tilebase.cli.codecs import codecs
-from tilebase.cli.count import count
-from tilebase.cli.evaluate import evaluate
-from tilebase.cli.export import export
-from tilebase.cli.export_page import export_page
-from tilebase.cli.force import force
-from tilebase.cli.formations import formations
-from tilebase.cli.graph import graph
-from tilebase.cli.index import index
-from tilebase.cli.lemma import lemma
-from tilebase.cli.limits import limits
 from tilebase.cli.output import Output, OutputError, naming_command
-from tilebase.cli.pattern import pattern
-from tilebase.cli.plan import plan
-from tilebase.cli.play import play
-from tilebase.cli.plot import plot
-from tilebase.cli.probe import probe
-from tilebase.cli.prove import prove
-from tilebase.cli.reproduce import reproduce
-from tilebase.cli.review import review
-from tilebase.cli.runs import runs
-from tilebase.cli.serve import serve
-from tilebase.cli.simulate import simulate
-from tilebase.cli.solve import solve
-from tilebase.cli.symbolic import symbolic
-from tilebase.cli.thin import thin
 from tilebase.cli.usage import usage_sentence
-from tilebase.cli.verify import verify
 from tilebase.errors import TilebaseError, UsageError
 
 app = App(
@@ -51,28 +24,28 @@ app = App(
     suppress_keyboard_interrupt=False,  # run prints whether the work can be continued
 )
 COMMANDS = {
-    "Solve and count": (solve, count, index, plan, formations),
-    "Prove and force": (prove, force, symbolic, check, lemma, limits, pattern),
-    "Ask a table": (probe, play, serve, review, simulate, evaluate, thin, verify, export_page),
-    "Draw": (plot, graph),
-    "Compare and keep": (reproduce, export, codecs, runs),
+    "Solve and count": "solve count index plan formations",
+    "Prove and force": "prove force symbolic check lemma limits pattern",
+    "Ask a table": "probe play serve review simulate evaluate thin verify export-page",
+    "Draw": "plot graph",
+    "Compare and keep": "reproduce export codecs runs",
 }
-"""The commands by purpose, in the order of the help."""
+"""The commands by purpose.  A command is loaded when it is called, or when the help of all is printed."""
+NAMES = frozenset(" ".join(COMMANDS.values()).split())
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
-    for command in commands:
-        if isinstance(command, App):
-            command.group = group
-            app.command(command)
-        else:
-            app.command(command, group=group)
+    for name in commands.split():
+        module = name.replace("-", "_")
+        app.command(f"tilebase.cli.{module}:{module}", name=name, group=group)
 app.register_install_completion_command(
     help="Let the shell complete commands and options: bash, zsh or fish."
 )
-ALIASES = {"bound": prove}
-"""Names of commands in older versions; they still work, but the help does not list them."""
-for name, command in ALIASES.items():
-    app.command(command, name=name, show=False)
+
+
+def load_commands() -> None:
+    """Load every command: only then the help of all says what each does."""
+    for name in app:
+        app[name]
 
 
 def run(arguments: Sequence[str], *, stoppable: bool = False) -> int:
@@ -101,6 +74,8 @@ def _status(arguments: Sequence[str], stoppable: bool) -> int:
         try:
             if stoppable:
                 _raise_when_stopped()
+            if not arguments or arguments[0] not in NAMES:
+                load_commands()
             with naming_command(arguments):
                 status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
         finally:
@@ -148,7 +123,7 @@ def _stopped(arguments: Sequence[str]) -> str:
     command, *words = arguments or [""]
     if command == "force" and not {"largest", "table"} & set(words[:1]):
         return "stopped; what is decided is kept, and the same command goes on where it was"
-    if command in ("count", "solve", "symbolic", "prove", *ALIASES, "lemma", "plot"):
+    if command in ("count", "solve", "symbolic", "prove", "lemma", "plot"):
         return "stopped; finished layers are kept, and the same command goes on where it was"
     return "stopped"
 

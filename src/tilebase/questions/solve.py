@@ -16,8 +16,6 @@ from typing import Any
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached, open_cluster
 from tilebase.counting import estimates
-from tilebase.dense.index import PerfectIndex
-from tilebase.dense.passes import DensePass
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files.manifest import Manifest, file_name
 from tilebase.files.reachable import Reachable, Written
@@ -29,7 +27,6 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.pruning import Pruning
 from tilebase.questions.spaces import SPACES, choose_space, expected
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
@@ -153,7 +150,11 @@ def solve(
                 threads=threads, lean=lean, down_to=down_to, space=space, anyway=anyway, above=above,
                 cluster=cluster, progress=progress,
             )  # fmt: skip
-    pruning = None if above is None else Pruning(Path(table or ""), game, objectives, above)
+    pruning = None
+    if above is not None:
+        from tilebase.questions.pruning import Pruning
+
+        pruning = Pruning(Path(table or ""), game, objectives, above)
     if pruning is not None and (done := pruning.finished()) is not None:
         pruning.clean()
         return done
@@ -304,6 +305,9 @@ def _solve_all(
     progress: Callable[[Progress], None] | None,
 ) -> Solution:
     """Solve all boards within the limits, one objective after the other."""
+    from tilebase.dense.index import PerfectIndex  # the other engine is loaded if it is asked
+    from tilebase.dense.passes import DensePass
+
     if keep:
         _check_closed(game)
     index = PerfectIndex(game)

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from tilebase.counting import estimates
 from tilebase.counting.estimates import Estimate, duration
-from tilebase.dense.index import PerfectIndex
-from tilebase.dense.tables import check_index
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question
 from tilebase.game.game import Game
@@ -83,6 +81,9 @@ def _faster(game: Game, reachable: Estimate, every: Estimate) -> str:
     if every.seconds >= reachable.seconds:
         LOG.info("solving the reachable boards: expected are %s", times)
         return "reachable"
+    from tilebase.dense.index import PerfectIndex
+    from tilebase.dense.tables import check_index
+
     try:
         check_index(PerfectIndex(game))
     except (ResourceError, UsageError) as error:
