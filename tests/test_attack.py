@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
+from collections import defaultdict
+from contextlib import suppress
+from fractions import Fraction
+from typing import Any
+
 import pytest
 
+from attack import formations, random_games
 from attack.__main__ import ATTACKS, run_case
+from tilebase.errors import GameError
+from tilebase.game.game import Game
 
 SEEDS = {
     "games": (108, 128, 195, 213, 301, 309, 391),
@@ -18,12 +28,32 @@ SEEDS = {
     "certificates": (0, 1),
     "servers": (5,),
     "threads": (9, 26),
+    "crossed": (1, 2),
+    "written": (1, 3, 8),
+    "folders": (1, 2, 3),
+    "requests": (1, 2),
 }
 CASES = [(name, seed) for name in ATTACKS for seed in SEEDS[name]]
 
 
 def test_every_attack_has_a_quick_form() -> None:
     assert set(SEEDS) == set(ATTACKS)
+
+
+def test_every_field_of_a_game_is_drawn() -> None:
+    """Games of 200 seeds have several values of each field, and both generators draw the chance of a 4."""
+    drawn: dict[str, set[Any]] = defaultdict(set)
+    for generator in (random_games, formations):
+        chances: set[Fraction] = set()
+        for seed in range(200):
+            with suppress(GameError):  # some of what is drawn does not exist
+                game = Game(**generator.draw(random.Random(seed)))
+                chances.add(game.four)
+                for field in dataclasses.fields(game):
+                    drawn[field.name].add(getattr(game, field.name))
+        assert {Fraction(0), Fraction(1), Fraction(1, 10)} < chances, generator.__name__
+    few = {field.name: drawn[field.name] for field in dataclasses.fields(Game) if len(drawn[field.name]) < 2}
+    assert not few
 
 
 @pytest.mark.parametrize(("name", "seed"), CASES, ids=[f"{name}-{seed}" for name, seed in CASES])

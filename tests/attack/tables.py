@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ WINNING = (
     *("lower:uint16", "upper:uint16", "guaranteed"),
 )
 ALWAYS = ("score", "score:float32", "merges", "moves", "moves:float32", "survival", "longest")
+MEANS = ("win", "lower", "upper", "score", "merges", "moves")
+"""Objectives that take a discount."""
 MOST_BOARDS, OBJECTIVES = 5_000, 6
 """Boards of a table of all boards, and objectives of a table."""
 
@@ -88,12 +91,16 @@ def refuse_unbounded(case: Case, question: Question, objectives: str, options: A
 def fits(question: Question, name: str, discount: str) -> bool:
     """Whether an objective exists for a game: `Objective.check` says so."""
     word, _, dtype = name.partition(":")
-    mean = word in ("win", "lower", "upper", "score", "merges", "moves")
     try:
-        Objective(word, dtype, Fraction(discount if mean else 1)).check(question.game)
+        Objective(word, dtype, Fraction(discount if word in MEANS else 1)).check(question.game)
     except ValueError:
         return False
     return True
+
+
+def discount_for(names: Iterable[str], discount: Fraction) -> str:
+    """The discount of a call for objectives: 1 where none of them takes one, since another is refused."""
+    return str(discount) if any(name.partition(":")[0] in MEANS for name in names) else "1"
 
 
 def measure(objective: Objective) -> int:
@@ -382,4 +389,8 @@ def check_prove(case: Case, question: Question) -> None:
     low, high = (found.bound, exact) if direction == "lower" else (exact, found.bound)
     good = low <= high <= low + found.loss + UNITS[dtype]
     case.expect(good, f"prove {direction}", f"{found.bound} ± {found.loss}, by the rules {exact}", lines)
+    four = question.rules.four
+    law = " and ".join(f"{tile} with probability {p}" for tile, p in ((2, 1 - four), (4, four)) if p)
+    said = f"spawns of {law}: " in found.statement
+    case.expect(said, "prove: the statement", f"{found.statement} does not name {law}", lines)
     case.done["proved"] += 1
