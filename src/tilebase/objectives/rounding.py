@@ -8,8 +8,8 @@ times the result.  The sum is rounded once more.  So this step adds at most the 
     (n + 1 + 3 max(1, p / (1 - p)) + k) u,
 
 where k is 0, or `OTHER` if slides or merges add something or the objective has a discount.  If values are
-stored in a smaller type, the unit of that type is added, with a discount twice, since the pass over all
-boards then stores states, too.  Means with non-negative weights and maxima do not enlarge a relative error.
+stored in a smaller type, the unit of that type is added, and in those cases twice: what the pass over all
+boards stores of states then differs from what it stores of afterstates, and is rounded, too.  Means with non-negative weights and maxima do not enlarge a relative error.
 So what is wrong in a value is at most the sum over the layers from its own sum up to the largest; with the
 products of errors, ``expm1`` of it.  At least as many tiles stand on a board as its sum has binary digits 1,
 which bounds n. Where a number is too small for the exponents of its type, an absolute error is added, less
@@ -122,7 +122,7 @@ class Rounding:
         plain = objective.discount == 1 and not objective.meaning.slide and not objective.meaning.merge
         mixed = 0 < four < 1
         others = 1 + (3 * max(1.0, four / (1 - four)) if mixed else 0) + (0 if plain else OTHER)
-        stored = UNITS[objective.dtype] * (1 if objective.discount == 1 else 2)
+        stored = UNITS[objective.dtype] * (1 if plain else 2)
         steps: Array = (self._empty + others) * DOUBLE + stored
         return steps
 
