@@ -60,6 +60,11 @@ class Packed:
 
     def __init__(self, folder: Path) -> None:
         self.text = (folder / "policy.json").read_bytes()
+        check = re.search(
+            r'<meta name="policy-check" content="([0-9a-f]{8})"', (folder / "index.html").read_text()
+        )
+        assert check
+        assert f"{zlib.crc32(self.text):08x}" == check[1]
         self.header = header = json.loads(self.text)
         assert (header["format"], header["version"]) == ("tilebase policy", 1)
         rules = header["rules"]
@@ -202,6 +207,22 @@ def test_every_packed_slide_is_the_best_of_the_table(
 def test_a_page_of_2x2_to_32_holds_the_57_live_states(small: Path, tmp_path: Path) -> None:
     """Lees-Miller 2017 counts 57 states of 2x2 to 32 up to symmetry that are neither won nor lost."""
     assert export_page(small, tmp_path / "page").states == 57
+
+
+def test_every_changed_byte_of_a_policy_is_found(tmp_path: Path) -> None:
+    """By a reader that knows the page of formats alone."""
+    solve(Game("2x2", 8), "win", table=tmp_path / "t", threads=1)
+    export_page(tmp_path / "t", tmp_path / "page")
+    files = sorted((tmp_path / "page").glob("policy*")) + sorted((tmp_path / "page").glob("index-*"))
+    assert len(files) == 3
+    for file in files:
+        whole = file.read_bytes()
+        for at in range(len(whole)):
+            file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            with pytest.raises(AssertionError):
+                Packed(tmp_path / "page")
+        file.write_bytes(whole)
+    assert Packed(tmp_path / "page").slides
 
 
 @pytest.mark.slow  # a minute: 594,046 states are probed in Python

@@ -9,11 +9,12 @@ times the result.  The sum is rounded once more.  So this step adds at most the 
 
 where k is 0, or `OTHER` if slides or merges add something or the objective has a discount.  If values are
 stored in a smaller type, the unit of that type is added, and in those cases twice: what the pass over all
-boards stores of states then differs from what it stores of afterstates, and is rounded, too.  Means with non-negative weights and maxima do not enlarge a relative error.
-So what is wrong in a value is at most the sum over the layers from its own sum up to the largest; with the
-products of errors, ``expm1`` of it.  At least as many tiles stand on a board as its sum has binary digits 1,
-which bounds n. Where a number is too small for the exponents of its type, an absolute error is added, less
-than twice the least positive number for each layer.
+boards stores of states then differs from what it stores of afterstates, and is rounded, too.  Means with
+non-negative weights and maxima do not enlarge a relative error.  So what is wrong in a value is at most the
+sum over the layers from its own sum up to the largest; with the products of errors, ``expm1`` of it.  At
+least as many tiles stand on a board as its sum has binary digits 1, which bounds n.  Where a number is too
+small for the exponents of its type, an absolute error is added, less than twice the least positive number
+for each layer.
 
 *What is certain.*  If a win can be reached at all, then by a sequence of spawns.  Its probability is at least
 the product of ``p / n`` and ``(1 - p) / n`` over its spawns, and there are no more of them than layers.  So a
