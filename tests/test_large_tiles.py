@@ -16,7 +16,7 @@ import pytest
 
 import cached_oracle as oracle
 from judging import agrees
-from tilebase import Table, open_table, open_tables
+from tilebase import Table, __version__, open_table, open_tables
 from tilebase.cli import main
 from tilebase.errors import (
     BoardError,
@@ -437,7 +437,8 @@ def test_the_command(solved: Callable[..., Path], capsys: pytest.CaptureFixture[
     data = json.loads(capsys.readouterr().out)
     with open_table(table) as opened:
         found = opened.probe_real("64,128,2/256,0,2/2,0,0")
-    assert data == json.loads(json.dumps(found.as_dict() | {"version": data["version"]}))
+    origin = {"version": __version__, "command": f"tilebase probe {table} 64,128,2/256,0,2/2,0,0"}
+    assert data == json.loads(json.dumps(found.as_dict() | origin))
     assert data["large tiles"] == [64, 128, 256]
     assert (data["orientation"], data["table board"]) == ("rotated by 180 degrees", "0,0,2/2,0,x/2,x,x")
     assert data["slides"]["up"]["after"] == "64,128,4/256,0,0/2,0,0"
