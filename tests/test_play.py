@@ -475,7 +475,7 @@ def test_scores(tables: Path):
         assert seat.score.losses == losses
         text = seat.score.text("probability")
     assert text.startswith(f"{sum(seat.score.agreed)} of {len(losses)} slides best")
-    assert Score([1.0, 0.0], [False, True]).text("yes-no") == (
+    assert Score([1.0, 0.0], [1.0, 1.0], [False, True]).text("yes-no") == (
         "1 of 2 slides best (50.0 %), forced wins lost: 1, longest run 1"
     )
 

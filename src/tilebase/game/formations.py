@@ -348,8 +348,8 @@ def game_text(game: Game) -> str:
 
     `tilebase count`, `solve` and all commands for games with random spawns read it again.
 
-    >>> game_text(formation("l3").game(64, four=0)), game_text(Game("3x3", 64, pattern="64,*,*/*,*,*/*,*,*"))
-    ('64 --formation L3 --four 0', "3x3 64 --pattern '64,*,*/*,*,*/*,*,*'")
+    >>> game_text(formation("l3").game(64, four=0)), game_text(Game("3x3", 64, pattern="32,*,*/*,*,*/*,*,*"))
+    ('64 --formation L3 --four 0', "3x3 64 --pattern '32,*,*/*,*,*/*,*,*'")
     """
     found = formation_of(game)
     four = "" if game.four == Fraction(1, 10) else str(game.four)

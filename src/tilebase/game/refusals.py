@@ -15,8 +15,8 @@ def refused_slides(game: Game, cells: Sequence[int]) -> dict[str, str]:
 
     >>> refused_slides(Game("2x2", 32), (1, 0, 2, 0))
     {'left': 'moves nothing', 'up': 'moves nothing', 'down': 'moves nothing'}
-    >>> refused_slides(Game("2x2", 32, unmergeable=[0], masks="x./.."), (15, 1, 0, 2))
-    {'left': 'moves nothing', 'right': 'moves nothing', 'up': 'moves nothing', 'down': 'breaks the formation'}
+    >>> refused_slides(Game("2x2", 16, unmergeable=[0], masks="x./.."), (15, 1, 0, 2))
+    {'right': 'moves nothing', 'up': 'moves nothing', 'down': 'breaks the formation'}
     """
     allowed = game.slides(cells)
     return {
