@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -66,6 +67,16 @@ def test_older_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
         assert path.read_text() == "mine"
     assert contents(tmp_path) == {"file": b"whole"}
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a file system in memory at /dev/shm")
+def test_a_file_system_in_memory_is_no_device() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "file"
+        path.write_text("mine")
+        with pytest.raises(TypeError), atomic_file(path) as file:
+            file.writelines([b"half", None])  # type: ignore[list-item]
+        assert contents(Path(folder)) == {"file": b"mine"}
 
 
 def test_part_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:

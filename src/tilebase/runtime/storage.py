@@ -198,9 +198,12 @@ class PartFile:
 
 
 def _is_stream(path: Path, mode: int | None) -> bool:
-    """Whether a file must be written directly, since a rename cannot replace it (a device or a pipe)."""
-    direct = path.absolute().parts[:2] in (("/", "dev"), ("/", "proc"))
-    return mode is not None and (direct or not stat.S_ISREG(mode))
+    """Whether a file must be written directly: a device, a pipe, or one that a process has open.
+
+    The last has a name as ``/dev/stdout``.  A rename would replace it only for those who open it later.
+    """
+    opened = path.absolute().as_posix().startswith(("/dev/std", "/dev/fd/", "/proc/"))
+    return mode is not None and (opened or not stat.S_ISREG(mode))
 
 
 def _mode(path: Path) -> int | None:
