@@ -134,6 +134,7 @@ def small_tables(case: Case, question: Question, names: list[str]) -> None:
     """A table of what is worth enough, while it is solved and of the whole one; a thinned one."""
     discount, folder = discount_for(names, question.rules.discount), case.folder / "whole"
     wins = [name for name in names if Objective(name.partition(":")[0]).is_win]
+    wins.sort(key="guaranteed".__eq__)  # its values are 0 and 1
     names = [*wins[:1], *(name for name in names if name not in wins[:1])]
     objectives = ",".join(names)
     lines = f"{question.lines}\nsolve(game, {objectives!r}, discount={discount!r}, table='whole', threads=1)"
@@ -185,12 +186,13 @@ def check_kept(case: Case, question: Question, table: Any, whole: Any, above: fl
 
 
 def draw_bound(rng: random.Random, question: Question, whole: Path) -> float:
-    """A round number, or the value of a board, which then is just kept."""
+    """The value of some board, which then is just kept; a round number where no board is worth anything."""
     rules = question.rules
     with open_table(whole) as table:
-        afters = rng.sample(sorted(rules.reachable()[1]), 1) if rng.random() < 0.6 else []
-        values = [float(table.probe_after(rules.text(after), table.objectives[0].label)) for after in afters]
-    return next((v for v in values if 0 < v <= 1), rng.choice((1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 1.0)))
+        label = table.objectives[0].label
+        values = {float(table.probe_after(rules.text(after), label)) for after in rules.reachable()[1]}
+    between = sorted(value for value in values if 0 < value <= 1)
+    return rng.choice(between if between and rng.random() < 0.8 else [1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 1.0])
 
 
 def some_boards(rng: random.Random, question: Question) -> list[Board]:
@@ -241,13 +243,11 @@ def probe_pruned(
             sound = sound and (not value.reached or rules.least(board) in states)
             case.expect(sound, "pruned: not below", f"{text} {direction}: {value}", here)
     case.expect(not found, "pruned: more slides", f"{text}: {sorted(found)}", here)
-    if kept or not worths:
-        tables.judge(
-            case, question, "pruned", objective, answer.value, max(kept.values(), default=Fraction(0)), here
-        )
-    else:
-        below = isinstance(answer.value, Below)
-        case.expect(below, "pruned: a value", f"{text}: {answer.value}", here)
+    below = isinstance(answer.value, Below)
+    known = bool(kept) or not worths
+    if case.expect(below != known, "pruned: the value", f"{text}: {answer.value}", here) and known:
+        best = max(kept.values(), default=Fraction(0))
+        tables.judge(case, question, "pruned", objective, answer.value, best, here)
     other_values(case, question, table, board, all_kept=len(kept) == len(worths), lines=here)
     case.done["boards probed"] += 1
 

@@ -80,13 +80,16 @@ def attack(case: Case) -> None:
     put(folder, commands.place())
     spoil(folder, case.folder / "module")
     put(victim, {"file": b"mine", "below/file": b"mine", "empty/": b""})
-    history = [link(rng, folder, victim) for _ in range(rng.randint(1, 6))]
-    if rng.random() < 0.6:
+    if rng.random() < 0.7:
         words = shlex.split(rng.choice(WRITING))
     else:
         words = commands.command_line(rng)
-        while commands.too_much(words) or str(case.folder.parent) in " ".join(words):
+        while commands.too_much(words):
             words = commands.command_line(rng)
+    # Mostly where this command writes.
+    own = [name for name in NAMES if name.partition("/")[0] in words] or NAMES
+    names = [rng.choice(own if rng.random() < 0.8 else NAMES) for _ in range(rng.randint(1, 4))]
+    history = [link(rng, folder / name, victim) for name in names]
     before = contents(victim)
     done = alone(folder, words) if rng.random() < ALONE else run(folder, words, seconds=SECONDS, limit=MEMORY)
     case.done["hostile folders"] += 1
@@ -110,14 +113,11 @@ def spoil(folder: Path, told: Path) -> None:
         (folder / f"{name}.py").write_text(text)
 
 
-def link(rng: random.Random, folder: Path, victim: Path) -> str:
-    """Put a link where a command begins what it writes; return what was done."""
-    path = folder / rng.choice(NAMES)
-    if rng.random() < 0.2:
+def link(rng: random.Random, path: Path, victim: Path) -> str:
+    """Put a link where a command begins to write a file or folder; return what was done."""
+    if rng.random() < 0.1:
         path = path.with_name(".lock")
-    elif path.name.endswith(".jsonl") and rng.random() < 0.5:
-        pass  # a journal is written where it stands
-    else:
+    elif not path.name.endswith(".jsonl") or rng.random() < 0.5:  # a journal is written where it stands
         path = path.with_name(f".{path.name}.part")
     if not path.parent.is_dir() and rng.random() < 0.5:
         return ""  # a folder that a command makes itself
@@ -131,7 +131,7 @@ def link(rng: random.Random, folder: Path, victim: Path) -> str:
         os.link(victim / "file", path)
     else:
         path.symlink_to({"file": victim / "below/file", "folder": victim}.get(kind, victim / "new"))
-    return f"{path.relative_to(folder)} is a link to a {kind}"
+    return f"{path.parent.name}/{path.name} is a link to a {kind}"
 
 
 def alone(folder: Path, words: list[str]) -> Run:
