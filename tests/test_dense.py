@@ -82,10 +82,15 @@ def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "discount"),
-    [("lower,upper", "0.7"), ("lower:uint16,upper:uint16", "1/3"), ("lower:uint32,upper:uint32", "1"),
-     ("score:float32,moves:float32", "0.9"), ("win:float16,win:float32", "0.99")],
+    [
+        ("lower,upper", "0.7"),
+        pytest.param("lower:uint16,upper:uint16", "1/3", marks=pytest.mark.all),
+        pytest.param("lower:uint32,upper:uint32", "1", marks=pytest.mark.all),
+        pytest.param("score:float32,moves:float32", "0.9", marks=pytest.mark.all),
+        ("win:float16,win:float32", "0.99"),
+    ],
     ids=str,
-)  # fmt: skip
+)
 @pytest.mark.parametrize("game", [LIMITED, Game("2x2", 32, four="1/3"), Game("1x4", 16, four=0)], ids=str)
 def test_the_start_of_all_boards_is_verified(game: Game, text: str, discount: str, tmp_path: Path) -> None:
     """A pass over all boards rounds states too; `verify` derives the start from afterstates."""
@@ -446,7 +451,14 @@ def test_an_interrupted_pass_with_a_horizon_goes_on(tmp_path, monkeypatch):
 SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 
 
-@pytest.mark.parametrize("objective", ["win,lower:uint32", "upper,score", "guaranteed,moves,survival"])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        "win,guaranteed",
+        pytest.param("lower:uint32,upper,score", marks=pytest.mark.all),
+        pytest.param("moves,survival", marks=pytest.mark.all),
+    ],
+)
 def test_every_board_of_several_masks_has_its_value(tmp_path, objective):
     """Also those that play does not reach; boards that stand on no mask are worth 0."""
     solve(SEVERAL, objective, space="all", table=tmp_path)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cached_oracle as oracle
+from daily import each_rule
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase import __version__
@@ -45,7 +46,7 @@ WINNABLE = [game for game in SMALL_GAMES if game.can_win]
 # -- verdicts --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", WINNABLE, ids=str)
+@pytest.mark.parametrize("game", each_rule(WINNABLE), ids=str)
 def test_all_engines_say_what_the_oracle_says(game: Game) -> None:
     exact = oracle.values(game, "guaranteed").start
     for engine in ENGINES:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import cached_oracle as oracle
+from daily import daily, each_rule
 from strategies import SMALL_GAMES
 from tilebase import evaluate, simulate, solve, thin
 from tilebase.cli import main
@@ -65,7 +66,7 @@ def asked(game: Game) -> str:
     return "win,score,moves" if game.can_win else "score,moves"
 
 
-@pytest.mark.parametrize("game", SOME, ids=str)
+@pytest.mark.parametrize("game", each_rule(SOME), ids=str)
 @pytest.mark.parametrize(("name", "twin"), [("random", uniform), ("greedy", greediest)])
 def test_built_in_policies_equal_their_twins(game, name, twin, solved):
     folder = solved(game, asked(game))
@@ -127,8 +128,11 @@ GUIDES = (
 
 @pytest.mark.parametrize(
     ("game", "guide"),
-    [(game, guide) for game in (SMALL, Game("2x2", 16, start="empty")) for guide in GUIDES]
-    + [(WIDE, "win:float16"), (WIDE, "score:float32")],
+    daily(
+        [(game, guide) for game in (SMALL, Game("2x2", 16, start="empty")) for guide in GUIDES]
+        + [(WIDE, "win:float16"), (WIDE, "score:float32")],
+        [(SMALL, guide) for guide in GUIDES[::3]],
+    ),
     ids=str,
 )
 def test_the_policy_of_another_table(game, guide, solved):

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 
+from daily import each_rule
 from facts import Fact, facts
 from strategies import SMALL_GAMES
 from tilebase.counting.counts import CountResult
@@ -198,7 +199,7 @@ def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cell
 
 
 @pytest.mark.parametrize("objective", get_args(Objective))
-@pytest.mark.parametrize("game", [game for game in SMALL_GAMES if game.cells < 8], ids=str)
+@pytest.mark.parametrize("game", each_rule([game for game in SMALL_GAMES if game.cells < 8]), ids=str)
 def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) -> None:
     discount = Fraction(9, 10)
     result = values(game, objective, discount=discount)
@@ -217,7 +218,7 @@ def test_values_are_those_of_bare_recursion(game: Game, objective: Objective) ->
 
 
 @pytest.mark.parametrize("lookahead", [False, True])
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+@pytest.mark.parametrize("game", each_rule(SMALL_GAMES), ids=str)
 def test_counts_are_consistent(game: Game, lookahead: bool) -> None:
     result = count(game, lookahead=lookahead)
     result.assert_consistent()
@@ -230,7 +231,7 @@ def test_counts_are_consistent(game: Game, lookahead: bool) -> None:
 
 
 @pytest.mark.parametrize("lookahead", [False, True])
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+@pytest.mark.parametrize("game", each_rule(SMALL_GAMES), ids=str)
 def test_symmetry_loses_nothing(game: Game, lookahead: bool) -> None:
     reduced = reachable(game, lookahead=lookahead)
     raw = reachable(game, lookahead=lookahead, symmetric=False)
@@ -263,7 +264,7 @@ def test_raw_counts_of_a_start_that_a_symmetry_changes_say_so() -> None:
     assert occurring < counted.totals["raw_states_of_images"]
 
 
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+@pytest.mark.parametrize("game", each_rule(SMALL_GAMES), ids=str)
 def test_layers_hold_boards_of_their_sum(game: Game) -> None:
     for total, (states, afterstates) in reachable(game).items():
         assert states | afterstates
@@ -272,7 +273,7 @@ def test_layers_hold_boards_of_their_sum(game: Game) -> None:
             assert game.check(board) == canonical(game, board) == board
 
 
-@pytest.mark.parametrize("game", SMALL_GAMES, ids=str)
+@pytest.mark.parametrize("game", each_rule(SMALL_GAMES), ids=str)
 def test_what_can_be_forced_is_certain(game: Game) -> None:
     forced, chance = values(game, "guaranteed"), values(game)
     for state, value in chance.states.items():

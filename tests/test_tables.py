@@ -22,6 +22,7 @@ from hypothesis import given
 
 import cached_oracle as oracle
 import typed_script
+from daily import each_rule
 from judging import agrees, check_answer
 from strategies import SMALL_GAMES, games_and_boards
 from tilebase import evaluate, solve
@@ -54,7 +55,7 @@ CONTINUED = ("score", "merges", "moves", "survival", "longest")
 # -- against the oracle ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("game", GAMES, ids=str)
+@pytest.mark.parametrize("game", each_rule(GAMES), ids=str)
 def test_probes_equal_the_oracle(game, solved):
     asked = ("win", "lower", "upper", "guaranteed") if game.goal else CONTINUED
     with open_table(solved(game, ",".join(asked))) as table:
