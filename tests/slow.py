@@ -111,6 +111,7 @@ def collect() -> list[str]:
 def run(test: str) -> Result:
     """Run one test; what it prints comes out if it fails.  Ctrl-C ends it, and nothing is written down."""
     folder = KEPT / "runs" / hashlib.sha256(test.encode()).hexdigest()[:12]
+    folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with subprocess.Popen(
         # The name of a parameter may hold blanks and brackets, so the whole name is one argument.
