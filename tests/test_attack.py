@@ -29,7 +29,7 @@ SEEDS = {
     "servers": (5,),
     "threads": (9, 26),
     "crossed": (1, 2),
-    "written": (1, 3, 8),
+    "written": (1, 3, 1067),
     "folders": (1, 2, 3),
     "requests": (1, 2),
 }

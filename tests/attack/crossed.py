@@ -222,16 +222,14 @@ def probe_pruned(
     found = {slide.direction: slide.value for slide in answer.slides}
     kept: dict[str, Fraction] = {}
     for direction, (after, wins, _) in rules.slides(board).items():
-        if not wins and rules.least(after) not in afters:
-            stays = False
-        else:  # what a rounded value is compared with is that of the whole table
-            stays = wins or float(whole.probe_after(rules.text(after), objective.label)) >= above
-            near = abs(rules.after(after)[k] - Fraction(above)) if not wins else Fraction(1)
-            slack = Fraction(TOLERANCES.get(objective.dtype, 0))
-            right = wins or objective.is_bound or near <= slack or (rules.after(after)[k] >= above) == stays
-            case.expect(
-                right, "pruned: the whole table", f"{text} {direction}: {rules.after(after)[k]}", here
-            )
+        stays = wins
+        if not wins and rules.least(after) in afters:
+            # What a rounded value is compared with is that of the whole table.
+            stays = float(whole.probe_after(rules.text(after), objective.label)) >= above
+            exact = rules.after(after)[k]
+            near = abs(exact - Fraction(above)) <= Fraction(TOLERANCES.get(objective.dtype, 0))
+            right = objective.is_bound or near or (exact >= above) == stays
+            case.expect(right, "pruned: the whole table", f"{text} {direction}: {exact}", here)
         value = found.pop(direction, None)
         if stays:
             kept[direction] = worths[direction]
