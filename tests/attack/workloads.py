@@ -88,7 +88,7 @@ QUICK = (
     workload("solve 2x3 16 --objective score -o t -q --threads 1", "solve 2x3 16 -o t -q --threads 1"),
     workload("thin t --above 0.001 -o small -q", "solve 2x3 16 --objective win,moves -o t -q --threads 1"),
     workload("force 2x3 16 -c p.cert -q --threads 1 --work w", own="p.cert w", output="p.cert"),
-    workload("force 2x3 16 --four 1 -q --threads 1 --engine dense"),
+    workload("force 2x3 16 --spawns 4 -q --threads 1 --engine dense"),
     workload("prove 2x3 32 --limits 16,8,4/16,8,4 -q --threads 1 --type uint32"),
     workload("lemma 2x3 64 -q --threads 1 -f json"),
 )  # fmt: skip
