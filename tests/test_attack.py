@@ -31,7 +31,7 @@ SEEDS = {
     "crossed": (1, 2),
     "written": (1, 3, 1067),
     "folders": (1, 2, 3),
-    "requests": (1, 2),
+    "requests": (1, 5028),
 }
 DAILY = 3
 """So many seeds of each attack run by default."""

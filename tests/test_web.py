@@ -541,6 +541,22 @@ def test_clients_that_wait_keep_no_others_out(
     connected(tables, scenario)
 
 
+def test_a_broken_body_after_the_answer_closes_the_connection(tables: Path) -> None:
+    problems: list[Any] = []
+
+    async def scenario(client: Client) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+        reader, writer = await client()
+        writer.write(b"POST /api/tables HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert b" 405 " in await reader.readline()  # the body is not waited for
+        writer.write(b"no length\r\n")
+        with suppress(ConnectionError):
+            assert b"400" not in await reader.read()
+
+    connected(tables, scenario)
+    assert not problems
+
+
 def test_a_body_that_does_not_come_is_given_up(tables: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(web, "BODY_SECONDS", 0.05)
     app = make_app(Collection([tables / "2x2-32"]))

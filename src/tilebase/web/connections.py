@@ -12,6 +12,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS = 15.0
@@ -48,6 +49,13 @@ class PatientProtocol(H11Protocol):
         super().handle_events()
         if self.cycle is not before:
             self._limit.cancel()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request.  Where an answer was begun or is the last one, only close."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self._give_up()
 
     def _expect_head(self) -> None:
         self._since = self.loop.time()
