@@ -13,6 +13,7 @@ import pytest
 
 from attack import formations, random_games
 from attack.__main__ import ATTACKS, run_case
+from daily import daily
 from tilebase.errors import GameError
 from tilebase.game.game import Game
 
@@ -35,13 +36,10 @@ SEEDS = {
 }
 DAILY = 3
 """So many seeds of each attack run by default."""
-CASES = [
-    pytest.param(
-        name, seed, id=f"{name}-{seed}", marks=[] if seed in SEEDS[name][:DAILY] else [pytest.mark.all]
-    )
-    for name in ATTACKS
-    for seed in SEEDS[name]
-]
+CASES = daily(
+    [(name, seed) for name in ATTACKS for seed in SEEDS[name]],
+    [(name, seed) for name in ATTACKS for seed in SEEDS[name][:DAILY]],
+)
 
 
 def test_every_attack_has_a_quick_form() -> None:

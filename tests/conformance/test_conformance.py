@@ -7,6 +7,7 @@ import pytest
 from conformance.engines import ENGINES, Bench, Engine, reachable_table, solution_of_all
 from conformance.games import GAMES, cover, is_small, rules_of
 from conformance.queries import QUERIES, VALUES, Query
+from daily import daily
 from tilebase.game.game import Game
 
 QUICK = {
@@ -17,23 +18,25 @@ QUICK = {
 """The games that each engine is asked for each query by default: every rule occurs."""
 
 
-def marks(quick: bool) -> list[pytest.MarkDecorator]:
-    return [] if quick else [pytest.mark.all]
-
-
-CASES = [
-    pytest.param(engine, query, game, marks=marks(game in QUICK[engine.name, query]))
-    for game in GAMES
-    for engine in ENGINES
-    if engine.takes(game)
-    for query in engine.answers
-    if query.takes(game)
-]
+CASES = daily(
+    [
+        (engine, query, game)
+        for game in GAMES
+        for engine in ENGINES
+        if engine.takes(game)
+        for query in engine.answers
+        if query.takes(game)
+    ],
+    [
+        (engine, query, game)
+        for engine in ENGINES
+        for query in engine.answers
+        for game in QUICK[engine.name, query]
+    ],
+)
 """All of them: ``scripts/test --all``."""
 
-BOTH_SPACES = [
-    pytest.param(game, marks=marks(game in QUICK["dense pass", VALUES])) for game in filter(is_small, GAMES)
-]
+BOTH_SPACES = daily(filter(is_small, GAMES), QUICK["dense pass", VALUES])
 
 
 @pytest.fixture(scope="module")
