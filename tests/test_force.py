@@ -518,7 +518,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (lambda: largest_forced("4xq"), GameError, "is not a shape"),
         (lambda: largest_forced("4x4"), ResourceError, "say how long it may take, as --budget 10min"),
         (lambda: find_border(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: find_border(Game("4x4", 2048)), UsageError, "give lower limits"),
+        (lambda: find_border(Game("3x4", 512)), UsageError, "give lower limits"),
         (lambda: Search(Game("2x2", 8), memory=1000, threads=1), ResourceError, "MiB of memory"),
         (lambda: Facts(MEMORY).save(Path("/nowhere/at/all")), StorageError, "cannot write"),
     ],

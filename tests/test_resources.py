@@ -58,6 +58,24 @@ def test_what_cannot_end_is_refused_at_once(command, folder, refused):
     assert not (folder / "t").exists()
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "force 4x4 2048",
+        "force 4x4 2048 --engine search -c proof.cert",
+        "force 4x4 2048 --engine symbolic",
+        "force starts 4x4 2048",
+        "force largest 4x4",
+        "limits minimal 4x4 16",
+        "symbolic 4x4 2048",
+    ],
+)
+def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refused):
+    refused(command.split(), 1, "ends: say how long it may take, as --budget 10min")
+    assert not (folder / "proof.cert").exists()
+    assert main([*command.split(), "--budget", "0.1s", "-q"]) == 1
+
+
 def test_a_refusal_says_size_time_and_what_to_ask_instead(folder, capsys):
     assert main(["count", "4x4", "2048"]) == 1
     said = capsys.readouterr().err

@@ -30,6 +30,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.errors import ResourceError, UsageError
@@ -304,6 +305,14 @@ def check(
         )
     if found.seconds >= WORTH_TELLING:
         LOG.info("expected: %s", found.sentence)
+
+
+def refuse_endless(question: str) -> NoReturn:
+    """Raise `ResourceError` for a question that may never end and was asked without a time limit."""
+    raise ResourceError(
+        f"nobody knows whether {question} ends: say how long it may take, as --budget 10min (seconds=600); "
+        "what is known by then is printed"
+    )
 
 
 def _too_much(estimate: Estimate, memory: int, folder: Path) -> str | None:

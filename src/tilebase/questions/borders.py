@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.counting.estimates import refuse_endless
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries
-from tilebase.questions.force import force
+from tilebase.questions.force import MOST_UNBOUNDED, force
 
 Array = npt.NDArray[Any]
 Levels = tuple[int, ...]
@@ -114,6 +115,8 @@ def find_border(
     """
     if game.goal is None or game.pattern is not None:
         raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
+    if math.isinf(seconds) and game.cells - len(game.obstacles) > MOST_UNBOUNDED:
+        refuse_endless(f"a search for the least limits of {game}")
     search = _BorderSearch(game, time.monotonic() + seconds, memory, threads, progress)
     since = time.monotonic()
     with suppress(KeyboardInterrupt):

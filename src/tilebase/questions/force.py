@@ -26,7 +26,7 @@ from typing import Any
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.estimates import LOG, WEEK
+from tilebase.counting.estimates import WEEK, refuse_endless
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
 from tilebase.dense.tables import check_index
@@ -187,7 +187,8 @@ def force(
     UsageError
         If the game has no goal, the engine does not exist, or certificates do not support the game.
     ResourceError, StorageError, CorruptError, WrongGameError
-        If it does not fit into memory, or the folder cannot be used.
+        If it does not fit into memory, nobody knows whether the search ends and `seconds` are not given, or
+        the folder cannot be used.
     ClusterError, MissingExtraError
         If workers cannot be reached or used, or Dask is not installed.
 
@@ -208,8 +209,7 @@ def force(
         check_writable(Path(certificate))
     since = time.perf_counter()
     if engine in (None, "search"):
-        if seconds == math.inf and search_estimate(game) / (SEARCH_RATE * threads) > WEEK:
-            LOG.info("how long this search takes cannot be told: it may never end; %s", STOPPABLE)
+        check_search_ends(game, seconds, threads)
         end = since + seconds
         free = engine is None and certificate is None
         deadline = min(end, since + FIRST_PATIENCE) if free else end
@@ -353,6 +353,7 @@ def force_starts(
         raise UsageError("every start of two tiles is decided: leave the start out")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
+    check_search_ends(game, seconds, threads)
     states = canonical_starts(game)
     with searching(game, folder, memory, threads, time.perf_counter() + seconds, progress) as search:
         found = tuple(
@@ -419,10 +420,7 @@ def largest_forced(
     """
     four, cells = four_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
-        raise ResourceError(
-            f"nobody knows whether a search for the largest tile on {shape}, of {cells} cells, ends: say "
-            "how long it may take, as --budget 10min (seconds=600); what is proved by then is the answer"
-        )
+        refuse_endless(f"a search for the largest tile on {shape}, of {cells} cells,")
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
     game = Game(shape, four=four, start=start, limits=limits, largest=2**most)
@@ -491,7 +489,12 @@ def forced_table(
 
 SEARCH_RATE = 5.5e5
 """Afterstates that a thread opens per second."""
-STOPPABLE = "Ctrl-C or --budget stops it, and what is decided is kept"
+
+
+def check_search_ends(game: Game, seconds: float, threads: int) -> None:
+    """Raise `ResourceError` if nobody knows whether a search ends, and no time limit ends it."""
+    if math.isinf(seconds) and search_estimate(game) / (SEARCH_RATE * threads) > WEEK:
+        refuse_endless(f"a search for {game}")
 
 
 def search_estimate(game: Game) -> int:

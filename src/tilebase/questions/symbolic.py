@@ -22,7 +22,7 @@ from tilebase.bdd.process import Task, run_task
 from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.estimates import LOG
+from tilebase.counting.estimates import refuse_endless
 from tilebase.dense.index import cell_codes
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Question, RunFolder
@@ -32,7 +32,7 @@ from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import check_resources
 
 MANY_BOARDS = 10**12
-"""Boards from which on a run may take longer than a week."""
+"""Boards from which on nobody knows whether a run ends: then it needs a time limit."""
 NODES_A_BOARD, FEWEST_NODES = 64, 1 << 22
 """More nodes than diagrams of so few boards can have need no memory."""
 
@@ -264,7 +264,7 @@ def symbolic(
     nodes = min(capacity_for(memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
     if boards > MANY_BOARDS and seconds == math.inf and not until:
-        LOG.info("how long this takes cannot be told: it may never end; Ctrl-C or --budget stops it")
+        refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards,")
     pace, lines, done, share = Pace(progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
 
