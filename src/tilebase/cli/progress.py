@@ -138,6 +138,7 @@ def share_progress(unit: str, *, quiet: bool = False) -> Iterator[Callable[..., 
         task = bars.add_task(unit, total=None)
 
         def update(done: int, every: int, *_: int) -> None:
-            bars.update(task, completed=done, total=every)
+            bars.update(task, completed=done, total=every, description=unit)
 
-        yield update
+        with watching_compiler(lambda text: bars.update(task, description=text)):
+            yield update
