@@ -22,7 +22,7 @@ MEASURED = Path(__file__).with_name("seconds.tsv")
 """What a run took, file by file.  TILEBASE_TEST_SECONDS=1 has a run of all tests write it again."""
 
 LATE = ("tests/test_dense.py",)
-"""They need the kernels that the conformance suite needs: two processes would compile them at the same time."""
+"""They need the kernels of the conformance suite, which two processes would compile at the same time."""
 
 
 def spent() -> float:
@@ -45,7 +45,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Slow files come first: then processes that share the files end at about the same time."""
-    seconds = {path: min(value, 30.0) if path in LATE else value for path, value in measured_seconds().items()}
+    seconds = {
+        path: min(value, 30.0) if path in LATE else value for path, value in measured_seconds().items()
+    }
     items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], inf))
 
 

@@ -70,7 +70,8 @@ def test_what_cannot_end_is_refused_at_once(command, folder, refused):
         "symbolic 4x4 2048",
     ],
 )
-def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refused):
+def test_what_may_never_end_begins_only_with_a_time_limit(command, folder, refused, monkeypatch):
+    monkeypatch.setattr(forcing, "TRIED", 0.0)
     refused(command.split(), 1, "ends: say how long it may take, as --budget 10min")
     assert not (folder / "proof.cert").exists()
     assert main([*command.split(), "--budget", "0.1s", "-q"]) == 1
@@ -226,12 +227,16 @@ def test_the_plan_of_too_many_boards_says_what_it_can(capsys):
     assert "e+" not in printed.out + printed.err
 
 
-def test_a_search_without_end_says_so(capsys, monkeypatch, folder):
+@pytest.mark.parametrize("command", ["force 3x3 64 --engine search", "force starts 3x3 64"])
+def test_a_search_that_may_never_end_is_tried(command, capsys, refused, monkeypatch, folder):
     monkeypatch.setattr(forcing, "WEEK", 0.0)
-    assert main(["force", "2x3", "16"]) == 0
-    assert "how long this search takes cannot be told" in capsys.readouterr().err
-    assert main(["force", "2x3", "16", "--budget", "1min"]) == 0
-    assert "cannot be told" not in capsys.readouterr().err
+    assert main([*command.replace("3x3 64", "2x3 16").split(), "-q"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(forcing, "TRIED", 0.0)
+    refused(command.split(), 1, "which 0 s did not decide, ends: say how long")
+    assert list((folder / "runs").glob("*")), "what is decided is kept"
+    monkeypatch.setattr(forcing, "TRIED", 60.0)
+    assert main([*command.split(), "--budget", "10min", "-q"]) == 0
 
 
 def test_searches_that_are_stopped_say_what_they_know(monkeypatch):

@@ -120,18 +120,18 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
 @pytest.mark.parametrize(
     ("game", "names"),
     [
-        (Game("2x3", 16), {"order": "columns"}),
+        (Game("2x3", 8), {"order": "columns"}),
         (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "interleaved"}),
         (Game("2x2", 16, four=0, start="empty"), {"encoding": "one-hot", "order": "significance"}),
         (Game("1x5", 8), {"encoding": "one-hot"}),
-        (Game("2x3", 16, walls="2"), {}),
-        (Game("2x3", 16, unmergeable="0"), {}),
-        (Game("2x3", 16, unmergeable="0", fixed=True), {}),
+        (Game("2x3", 8, walls="2"), {}),
+        (Game("2x3", 8, unmergeable="0"), {}),
+        (Game("2x3", 8, unmergeable="0", fixed=True), {}),
         (Game("2x2", 16, pattern="8,4/*,*"), {}),
         (Game("2x2", 16, goal_sum=20), {}),
         (Game("2x2", 16, start="8,8/0,2"), {}),
         (Game("2x2", 16, horizon=14), {}),
-        (Game("2x3", 16, masks="..x/...|.../..x"), {"order": "columns"}),
+        (Game("2x3", 8, masks="..x/...|.../..x"), {"order": "columns"}),
         (Game("2x3", 8, masks="..x/...|.../..x", unmergeable=[0, 2], horizon=16), {}),
         (Game("2x3", 16, masks="..x/...|x../...", start="after x,0,0/0,2,0", horizon=30), {}),
     ],
@@ -164,7 +164,7 @@ def test_what_was_not_computed_is_unknown(tmp_path: Path, player: str, strategy:
 
 
 def test_what_corollary_7_leaves_out_is_unknown(tmp_path: Path) -> None:
-    game = Game("2x3", 32)
+    game = Game("2x3", 16)
     full, _ = analysed(game, Rules())
     _, winning = saved(tmp_path / "set", game, Rules(corollary7=True))
     missing = 0
@@ -174,7 +174,7 @@ def test_what_corollary_7_leaves_out_is_unknown(tmp_path: Path) -> None:
         assert answer is None or answer.won == full.sets.holds(full.won[str(game.sum(cells))], cells)
     assert missing
     with pytest.raises(MissingBoardError, match="no play makes it"):
-        winning.probe("16,16,16/16,16,0")
+        winning.probe("8,8,8/8,8,0")
 
 
 @pytest.mark.parametrize(("strategy", "until", "below"), [("sum", "20", 20), ("sweep", "(3,2)", 16)])

@@ -169,7 +169,8 @@ def force(
     memory, threads:
         As in `solve`.
     seconds:
-        The search gives up after this time; then `Forced.forced` is None.  A pass does not give up.  But
+        The search gives up after this time; then `Forced.forced` is None.  If it is not given and the search
+        may never end, it has `TRIED` seconds.  A pass does not give up.  But
         unless it is named as `engine`, it begins only if it probably takes at most 50 % of the time left.
     certificate:
         File for a proof (`search.certificates`), which the search and diagrams can make.
@@ -209,7 +210,7 @@ def force(
         check_writable(Path(certificate))
     since = time.perf_counter()
     if engine in (None, "search"):
-        check_search_ends(game, seconds, threads)
+        seconds, tried = _time_limit(game, seconds, threads)
         end = since + seconds
         free = engine is None and certificate is None
         deadline = min(end, since + FIRST_PATIENCE) if free else end
@@ -227,6 +228,8 @@ def force(
             if certificate is not None and forced is not None:
                 search.deadline = math.inf  # forgotten afterstates may have to be decided again
                 listed = write_certificate(Path(certificate), search, forced, progress=progress)
+        if forced is None and tried and not free:
+            refuse_endless(_endless(game))
         if forced is not None or not free:
             return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
         del search  # releases its table, so that the pass can use all of the memory
@@ -353,7 +356,7 @@ def force_starts(
         raise UsageError("every start of two tiles is decided: leave the start out")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
-    check_search_ends(game, seconds, threads)
+    seconds, tried = _time_limit(game, seconds, threads)
     states = canonical_starts(game)
     with searching(game, folder, memory, threads, time.perf_counter() + seconds, progress) as search:
         found = tuple(
@@ -361,6 +364,8 @@ def force_starts(
         )
         if any(one.forced is None for one in found):
             search.save()
+            if tried:
+                refuse_endless(_endless(game))
     return found
 
 
@@ -491,10 +496,18 @@ SEARCH_RATE = 5.5e5
 """Afterstates that a thread opens per second."""
 
 
-def check_search_ends(game: Game, seconds: float, threads: int) -> None:
-    """Raise `ResourceError` if nobody knows whether a search ends, and no time limit ends it."""
-    if math.isinf(seconds) and search_estimate(game) / (SEARCH_RATE * threads) > WEEK:
-        refuse_endless(f"a search for {game}")
+def _time_limit(game: Game, seconds: float, threads: int) -> tuple[float, bool]:
+    """The seconds of a search, and whether it is only tried, since it may never end and has no limit."""
+    endless = math.isinf(seconds) and search_estimate(game) / (SEARCH_RATE * threads) > WEEK
+    return (TRIED, True) if endless else (seconds, False)
+
+
+def _endless(game: Game) -> str:
+    return f"a search for {game}, which {TRIED:.0f} s did not decide,"
+
+
+TRIED = 5.0
+"""Seconds for a search that may never end and was asked without a time limit: some are decided at once."""
 
 
 def search_estimate(game: Game) -> int:
