@@ -450,6 +450,15 @@ def test_second_process_takes_another_folder(folder: Path) -> None:
         assert third.path.name == "game-2"
 
 
+def test_a_folder_is_deleted_only_while_it_is_held(folder: Path) -> None:
+    """After that it may be another process's, which has begun the same query in it."""
+    with work_folder(None, "game") as work:
+        work.path.mkdir()
+    with pytest.raises(AssertionError, match="no longer held"):
+        work.finish()
+    assert work.path.exists()
+
+
 def test_folder_of_a_user_is_never_deleted(folder: Path) -> None:
     assert main(["count", "2x2", "8", "-q", "--work", "mine"]) == 0
     assert (folder / "mine/run.json").exists()

@@ -129,21 +129,22 @@ def symbolic(
         order, encoding = trials[0].order, trials[0].encoding
         print(f"{order} and {encoding}: fewest nodes on {trials[0].game}", file=sys.stderr)
     name = f"symbolic-{question.shape_text}-{question.digest}-{variant}-{player}-{order}-{encoding}"
-    with work_folder(work, name) as folder, counting_progress(quiet=quiet) as progress:
-        found = ask(
-            question, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
-            player=player, strong=not weak, corollary7=corollary7, until=_name_of(until),
-            memory=parse_bytes(memory),
-            threads=threads, seconds=float("inf") if limit is None else limit, export=export,
-            certificate=certificate, folder=folder.path, progress=progress,
-        )  # fmt: skip
-    _print(found, chosen, output, lines)
-    if picture is not None:
-        plots.plot_lines(found, picture)
-    if found.reason:
-        print(f"tilebase: {found.reason}", file=sys.stderr)
-        return 1
-    folder.finish()
+    with work_folder(work, name) as folder:
+        with counting_progress(quiet=quiet) as progress:
+            found = ask(
+                question, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
+                player=player, strong=not weak, corollary7=corollary7, until=_name_of(until),
+                memory=parse_bytes(memory),
+                threads=threads, seconds=float("inf") if limit is None else limit, export=export,
+                certificate=certificate, folder=folder.path, progress=progress,
+            )  # fmt: skip
+        _print(found, chosen, output, lines)
+        if picture is not None:
+            plots.plot_lines(found, picture)
+        if found.reason:
+            print(f"tilebase: {found.reason}", file=sys.stderr)
+            return 1
+        folder.finish()
     return 0
 
 

@@ -29,12 +29,16 @@ from tilebase.runtime.storage import FileLock, is_locked, storage_errors
 class WorkFolder:
     """The folder that a command works in; `finish` deletes it unless the user named it."""
 
-    def __init__(self, path: Path, *, named: bool) -> None:
-        self.path, self._named = path, named
+    def __init__(self, path: Path, lock: FileLock | None) -> None:
+        self.path, self._lock = path, lock
 
     def finish(self) -> None:
-        """Delete the folder, unless the user named it.  To be called after the result was written."""
-        if not self._named:
+        """Delete the folder, unless the user named it.  To be called after the result was written.
+
+        It must still be held: after that, another process may have begun the same query in it.
+        """
+        if self._lock is not None:
+            assert not self._lock.file.closed, "the folder is no longer held"
             _delete(self.path)
 
 
@@ -52,7 +56,7 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
     Raises `StorageError` if no folder can be made.
     """
     if named is not None:
-        yield WorkFolder(named, named=True)
+        yield WorkFolder(named, None)
         return
     base = runs_folder()
     try:
@@ -60,7 +64,7 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
     except OSError as error:
         raise StorageError(f"cannot use {base}: {error.strerror or error}; {OTHER_RUNS}") from error
     try:
-        yield WorkFolder(path, named=False)
+        yield WorkFolder(path, lock)
     finally:
         lock.release(delete=True)
 
