@@ -8,6 +8,7 @@ command, so that a hundred kills take seconds.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -58,10 +59,14 @@ SERVER = """if True:
     for line in sys.stdin:
         request = json.loads(line)
         if request["warm"]:
-            with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
-                os.environ["TILEBASE_RUNS_DIR"] = folder
-                for arguments in request["warm"]:
-                    assert main(arguments) == 0
+            if request["version"]:
+                import tilebase._version
+                tilebase._version._of_checkout = lambda folder: request["version"]
+            for arguments in request["warm"]:
+                with contextlib.redirect_stdout(io.StringIO()), tempfile.TemporaryDirectory() as folder:
+                    os.environ["TILEBASE_RUNS_DIR"] = folder
+                    os.chdir(folder)
+                    assert main(arguments) == 0, arguments
             os.environ["TILEBASE_RUNS_DIR"] = request["runs"]
             print("{}", flush=True)
         else:
@@ -80,14 +85,18 @@ class Done:
 
 
 class Commands:
-    """Commands in a folder, run one after the other by a server process."""
+    """Commands in a folder, run one after the other by a server process.
 
-    def __init__(self, folder: Path, warm: list[list[str]]) -> None:
+    The commands `warm` are run first, so that everything is loaded.  With a `version`, files name this one
+    as the program's, and not that of the checkout.
+    """
+
+    def __init__(self, folder: Path, warm: list[list[str]], version: str = "") -> None:
         self.folder = folder
         self._server = subprocess.Popen(
             [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self._ask({"warm": warm, "runs": str(folder / "runs")})
+        self._ask({"warm": warm, "runs": str(folder / "runs"), "version": version})
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
         assert self._server.stdin is not None
@@ -115,3 +124,20 @@ class Commands:
         self._server.wait()
         assert self._server.stdout is not None
         self._server.stdout.close()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder, without locks."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "lock"
+    }
+
+
+def clear(target: Path) -> None:
+    """Remove a folder or a file, if it is there."""
+    if target.is_dir():
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from killing import Commands
+from killing import Commands, clear, contents
 
 GAME = ["2x2", "8", "-q", "--threads", "1"]
 SOLVE, COUNT, FORCE = (["solve", *GAME], ["count", *GAME], ["force", *GAME])
@@ -28,14 +27,6 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
         folder, [COUNT, [*SOLVE, "-o", table], DENSE, FORCE, thin, [*ABOVE, str(folder / "above")]]
     ) as found:
         yield found
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != "lock"
-    }
 
 
 def kill_everywhere(commands: Commands, arguments: list[str], target: Path, step: int = 1) -> None:
@@ -60,13 +51,6 @@ def kill_everywhere(commands: Commands, arguments: list[str], target: Path, step
         left = [path for path in commands.folder.rglob(".*") if path.suffix in (".part", ".lock", ".spill")]
         assert left == [], f"killed at {at}"
     assert killed > 10
-
-
-def clear(target: Path) -> None:
-    if target.is_dir():
-        shutil.rmtree(target)
-    else:
-        target.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("command", [SOLVE, COUNT, FORCE], ids=lambda command: command[0])

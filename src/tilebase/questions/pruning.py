@@ -42,7 +42,14 @@ from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.thinning import unfinished
 from tilebase.runtime.documents import understood, whole
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.storage import make_folder, refuse_link, storage_errors, sync_files, write_whole
+from tilebase.runtime.storage import (
+    make_folder,
+    part_path,
+    refuse_link,
+    storage_errors,
+    sync_files,
+    write_whole,
+)
 from tilebase.tables.probe import Table, open_table
 
 JOURNAL, WORK = "above.jsonl", "work"
@@ -218,7 +225,8 @@ class Pruning:
         with storage_errors(self.target, "use"):
             refuse_link(self.work)
             names = {entry.name for entry in self.target.iterdir()} if self.target.exists() else set()
-        known = {WORK, JOURNAL, KEYS, "values", "manifest.json"}
+        manifest = self.target / "manifest.json"  # or what a kill left of it
+        known = {WORK, JOURNAL, KEYS, "values", manifest.name, part_path(manifest).name}
         begun = WORK in names or self.finished() is not None
         if names and (not begun or not names <= known):
             raise WrongGameError(f"{self.target} holds files: choose a new folder")

@@ -1,0 +1,48 @@
+"""Runs end in the same bytes as before, also those that older code began and a kill stopped at any operation.
+
+`golden.py` says what is kept and how it is made anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import golden
+from killing import Commands, contents
+
+STATES = golden.read()
+STEP = 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else 12
+"""One state of so many is taken, others on each day; ``scripts/test --all`` takes all."""
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    folder = tmp_path_factory.mktemp("golden")
+    with Commands(folder, [case.arguments for case in golden.CASES], version=golden.VERSION) as found:
+        yield found
+
+
+@pytest.mark.parametrize("case", golden.CASES, ids=lambda case: case.name)
+def test_a_run_ends_in_the_same_bytes(case: golden.Case, commands: Commands) -> None:
+    whole, *stopped = STATES[case.name]
+    assert whole, "the archive holds the files of the whole run"
+    for state in [{}, *stopped[date.today().toordinal() % STEP :: STEP]]:
+        golden.empty(commands.folder)
+        put(commands.folder, state)
+        done = commands.run(case.arguments)
+        assert done.status == 0, (sorted(state), done.err)
+        found = contents(commands.folder)
+        assert found.keys() == whole.keys(), sorted(state)
+        assert [name for name in whole if found[name] != whole[name]] == [], sorted(state)
+
+
+def put(folder: Path, state: golden.State) -> None:
+    """Write the files of a state."""
+    for name, data in state.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
