@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import cached_oracle as oracle
+from attack.rules import read_law
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
@@ -74,8 +75,10 @@ def check_answer(answer: Answer, exact: oracle.Values, board: Cells) -> None:
 
 def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells, Fraction]]) -> None:
     """The states that a spawn may lead to, with their probabilities."""
-    chances = {e: p for e, p in ((1, 1 - game.four), (2, game.four)) if p}
     free = [cell for cell in range(game.cells) if after[cell] == 0 and cell not in game.walls]
+    four, few = read_law(str(game.four))
+    four = next((p for n, p in few if len(free) <= n), four)
+    chances = {e: p for e, p in ((1, 1 - four), (2, four)) if p}
     expected = {
         (*after[:cell], e, *after[cell + 1 :]): p / len(free) for cell in free for e, p in chances.items()
     }

@@ -24,7 +24,7 @@ from tilebase.cli import main
 from tilebase.errors import StorageError
 from tilebase.game.board import Board
 from tilebase.game.game import Game
-from tilebase.game.notation import four_of
+from tilebase.game.spawns import law_of
 from tilebase.questions.force import force
 from tilebase.search.certificates import hitting_set
 from tilebase.tables.certificates import open_certificate
@@ -162,7 +162,7 @@ def game_of(header: dict[str, Any]) -> Game:
     return Game(
         header["shape"],
         header["goal"],
-        four=four_of(",".join(map(str, header["drops"]))),
+        four=law_of(",".join(map(str, header["drops"]))),
         limits=header["limits"],
         masks="|".join(header.get("masks", [])),
         unmergeable=[] if header.get("masks") else [k for k, sign in enumerate(starts[0]) if sign == "x"],
@@ -306,7 +306,7 @@ def test_a_header_that_is_changed_and_accepted_is_true(change, tmp_path):
         header = check(path)
     except RefusedError:
         return
-    four = four_of(",".join(map(str, header["drops"])))
+    four = law_of(",".join(map(str, header["drops"])))
     other = Game(header["shape"], header["goal"], limits=header["limits"], four=four, start="empty")
     assert oracle.values(other, "guaranteed").start == 0
 

@@ -24,7 +24,8 @@ from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
-from tilebase.game.notation import four_of, parse_shape, split_cells
+from tilebase.game.notation import parse_shape, split_cells
+from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, symmetries
 from tilebase.questions import borders
 from tilebase.questions import force as forcing
@@ -512,7 +513,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (lambda: force(Game("2x2", 8, walls=[0]), certificate="x"), UsageError, "without walls, fixed tiles"),
         (lambda: force_starts(Game("2x2", 8, start="empty")), UsageError, "leave the start out"),
         (lambda: force_starts(Game("2x2")), UsageError, "nothing to force"),
-        (lambda: four_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),
+        (lambda: law_of("2,8"), UsageError, "must be 2,4 or 2 or 4, not"),
         (lambda: largest_forced("2x2", limits="2,2/2"), GameError, "3 limits for a 2x2 board"),
         (lambda: largest_forced("2x2", start="2,3/0,0"), GameError, "3 is not a power of two"),
         (lambda: largest_forced("4xq"), GameError, "is not a shape"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
-from attack.rules import Board, Rules, TooLargeError, X
+from attack.rules import Board, Rules, TooLargeError, X, read_law
 from tilebase.errors import GameError
 from tilebase.game.game import Game
 
@@ -16,7 +15,20 @@ SHAPES = (
     *("1x2", "1x3", "1x4", "4x1", "1x5", "1x6", "1x7", "2x2", "2x2", "2x2", "2x3", "2x3", "3x2"),
     *("2x4", "3x3", "1x2x2", "2x1x3", "2x2x2", "1x1x4"),
 )
-FOURS = ("1/10", "1/10", "1/10", "0", "1", "1/2", "3/7", "99/100", "1/1000", "12345/99991")
+FOURS = (
+    "1/10",
+    "1/10",
+    "1/10",
+    "0",
+    "1",
+    "1/2",
+    "3/7",
+    "99/100",
+    "1/1000",
+    "12345/99991",
+    "1/10, 2: 1/3",
+    "1/2, 4: 2/7, 1: 3/4",
+)
 MOST_STATES = 300
 
 
@@ -172,10 +184,11 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
     shape = tuple(int(size) for size in options["shape"].split("x"))
     walls = frozenset(options.get("walls", ()))
     start = options["start"]
+    four, few = read_law(str(options["four"]))
     rules = Rules(
         shape,
         options["goal"],
-        Fraction(options["four"]),
+        four,
         start,
         None if options.get("limits") is None else tuple(options["limits"]),
         options.get("largest"),
@@ -185,6 +198,7 @@ def rules_of(options: dict[str, Any], most: int) -> Rules:
         goal_sum=options.get("goal_sum"),
         masks=tuple({frozenset(mask) for mask in options.get("masks", ())}),
         horizon=options.get("horizon"),
+        few=few,
         most=most,
     )
     if start.startswith("after "):

@@ -317,12 +317,17 @@ def spawn_all(keys, exponent, rules, out_states, out_from):
 
 
 @kernel()
-def spawn_one(keys, chances, fours, rules, out_states):
-    """One spawn on each afterstate: on the free cell that a number of [0, 1) picks, a 4 where `fours`."""
+def spawn_one(keys, cells, tiles, four, rules, out_states, out_fours):
+    """One spawn on each afterstate, as numbers of [0, 1) pick the free cell and the tile.
+
+    ``four[n]`` is the probability of a 4 with n free cells; ``out_fours[a]`` says whether it is a 4.
+    """
     for a in range(len(keys)):
         free = free_cells(keys[a], rules.low_bits, rules.fold)
-        skip = np.int64(chances[a] * ones(free))
+        n = np.int64(ones(free))
+        out_fours[a] = tiles[a] < four[n]
+        skip = np.int64(cells[a] * n)
         for _ in range(skip):
             free &= free - U1
         lowest = free & (~free + U1)
-        out_states[a] = keys[a] | (lowest << U1 if fours[a] else lowest)
+        out_states[a] = keys[a] | (lowest << U1 if out_fours[a] else lowest)

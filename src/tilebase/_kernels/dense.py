@@ -486,12 +486,29 @@ class DivideMean(NamedTuple):
     factor: float
 
 
+class DivideMeanBy(NamedTuple):
+    """As `DivideMean`, with a weight for each number of spawns."""
+
+    weights: Any
+    factor: float
+
+
 class DivideBound(NamedTuple):
     """Proved bound: the sum over `denominator`, rounded up if `up` is not 0; at most `most`.
 
     Floats are exact if ten times the sum stays below 2**53.
     """
 
+    denominator: Any
+    up: Any
+    most: Any
+
+
+class DivideBoundBy(NamedTuple):
+    """As `DivideBound`, with weights of both exponents for each number of spawns."""
+
+    first: Any
+    second: Any
     denominator: Any
     up: Any
     most: Any
@@ -551,30 +568,59 @@ def settled(_first, _second, _spawns, _law, _like):  # pragma: no cover - replac
 
 @overload(settled)
 def _settled(_first, _second, _spawns, law, _like):
-    if law.instance_class is DivideBound and isinstance(law.dtype, types.Float):
+    if law.instance_class is DivideMean:
 
         def value(_first, _second, _spawns, law, _like):
-            found = (_first + _second) / (np.float64(max(_spawns, 1)) * law.denominator)
-            return min(np.ceil(found) if law.up else np.floor(found), law.most)
-    elif law.instance_class is DivideMean:
+            return stored(_mixed(_first, _second, _spawns, law.weight) * law.factor, _like)
+    elif law.instance_class is DivideMeanBy:
 
         def value(_first, _second, _spawns, law, _like):
-            below = np.float64(max(_spawns, 1))
-            mean = _second / below
-            return stored((mean + law.weight * (_first / below - mean)) * law.factor, _like)
+            return stored(_mixed(_first, _second, _spawns, law.weights[_spawns]) * law.factor, _like)
     elif law.instance_class is DivideBound:
 
         def value(_first, _second, _spawns, law, _like):
-            below = np.uint64(max(_spawns, 1)) * law.denominator
-            found = (_first + _second) // below
-            if law.up and found * below != _first + _second:
-                found += U1
-            return min(found, law.most)
+            return divided(_first + _second, _spawns, law)
+    elif law.instance_class is DivideBoundBy:
+
+        def value(_first, _second, _spawns, law, _like):
+            return divided(law.first[_spawns] * _first + law.second[_spawns] * _second, _spawns, law)
     else:
 
         def value(_first, _second, _spawns, law, _like):
             found = max(_first, _second) if law.sign > 0 else min(_first, _second)
             return found if _spawns else np.int64(0)
+
+    return value
+
+
+@scalar
+def _mixed(first, second, spawns, weight):
+    """The mean over all spawns from the sums over those of each exponent."""
+    below = np.float64(max(spawns, 1))
+    mean = second / below
+    return mean + weight * (first / below - mean)
+
+
+def divided(_sum, _spawns, _law):  # pragma: no cover - replaced by Numba
+    """A weighted sum over the spawns and the denominator of the weights, rounded as the law says."""
+    raise NotImplementedError
+
+
+@overload(divided)
+def _divided_by(_sum, _spawns, _law):
+    if isinstance(_sum, types.Float):
+
+        def value(_sum, _spawns, _law):
+            found = _sum / (np.float64(max(_spawns, 1)) * _law.denominator)
+            return min(np.ceil(found) if _law.up else np.floor(found), _law.most)
+    else:
+
+        def value(_sum, _spawns, _law):
+            below = np.uint64(max(_spawns, 1)) * _law.denominator
+            found = _sum // below
+            if _law.up and found * below != _sum:
+                found += U1
+            return min(found, _law.most)
 
     return value
 

@@ -85,8 +85,11 @@ def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
 
 
 @kernel()
-def mix_means(values, spawns, mix, weight, out):
-    """``out[a]``: the mean m of `values` over spawns, or ``m + weight (out[a] - m)`` to mix it in."""
+def mix_means(values, spawns, mix, weights, out):
+    """``out[a]``: the mean m of `values` over spawns, or ``m + w (out[a] - m)`` to mix it in.
+
+    w is ``weights[spawns[a]]``.
+    """
     x = 0
     for a in range(len(spawns)):
         total = 0.0
@@ -94,19 +97,19 @@ def mix_means(values, spawns, mix, weight, out):
             total += values[x]
             x += 1
         mean = total / max(spawns[a], 1)  # full boards are not afterstates, but have a rank
-        out[a] = mean + weight * (out[a] - mean) if mix else mean
+        out[a] = mean + weights[spawns[a]] * (out[a] - mean) if mix else mean
 
 
 @kernel()
-def add_sums(values, spawns, weight, out):
-    """Add to ``out[a]``, `weight` times, the sum of `values` over the ``spawns[a]`` spawns of board a."""
+def add_sums(values, spawns, weights, out):
+    """Add to ``out[a]`` the sum of `values` over the ``spawns[a]`` spawns of board a, times their weight."""
     x = 0
     for a in range(len(spawns)):
         total = U0
         for _ in range(spawns[a]):
             total += values[x]
             x += 1
-        out[a] += total * weight
+        out[a] += total * weights[spawns[a]]
 
 
 @kernel()

@@ -43,7 +43,7 @@ from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.game.notation import four_of
+from tilebase.game.spawns import law_of
 from tilebase.objectives.objective import Objective
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def starts(
     from tilebase.questions.force import force_starts
 
     game = Game(
-        shape, goal, four=four_of(spawns), start="two-tiles", limits=limits, pattern=pattern,
+        shape, goal, four=law_of(spawns), start="two-tiles", limits=limits, pattern=pattern,
         walls=parse_cells(walls),
     )  # fmt: skip
     with _work_of(game, work, None) as folder:

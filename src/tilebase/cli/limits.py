@@ -29,7 +29,7 @@ from tilebase.cli.progress import share_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
-from tilebase.game.notation import four_of
+from tilebase.game.spawns import law_of
 
 if TYPE_CHECKING:
     from tilebase.questions.limits import Trial
@@ -126,7 +126,7 @@ def minimal(
     prepare_kernels()
     from tilebase.questions.borders import find_border
 
-    question = Game(shape, goal, four=four_of(spawns), start=start, limits=highest)
+    question = Game(shape, goal, four=law_of(spawns), start=start, limits=highest)
     most = parse_seconds(budget)
     with share_progress("limits known", quiet=quiet) as progress:
         found = find_border(

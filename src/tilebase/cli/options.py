@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from tilebase.cli.usage import is_shape
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Game
-from tilebase.game.notation import four_of
+from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.runtime.documents import shown
 
 SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
@@ -54,7 +53,13 @@ PlanOption = Annotated[
     ),
 ]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
-FourOption = Annotated[str, Parameter(help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s.")]
+FourOption = Annotated[
+    str,
+    Parameter(
+        help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s. It may depend on the empty cells: "
+        "1/10,4:1/4 is 1/4 with at most 4 of them."
+    ),
+]
 LargestOption = Annotated[int | None, Parameter(help="Largest tile that may ever be made.")]
 StartOption = Annotated[
     str, Parameter(help="empty (the adversary begins), two-tiles (it chooses both), or a board.")
@@ -168,9 +173,9 @@ WITH_FORMATION = ("four", "spawns", "goal_sum", "horizon", "formation", "steps",
 
 def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
     """The game that the arguments describe.  Raises `UsageError`."""
-    four: Fraction | str
+    four: SpawnLaw | str
     if isinstance(options, ForcedOptions):
-        four, largest, fixed = four_of(options.spawns), None, False
+        four, largest, fixed = law_of(options.spawns), None, False
     else:
         four, largest, fixed = options.four, options.largest, options.fixed
     if options.formation is not None:
@@ -198,7 +203,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
 
 
 def _game_in_formation(
-    name: str, first: str, second: int | None, options: RuleOptions, four: Fraction | str
+    name: str, first: str, second: int | None, options: RuleOptions, four: SpawnLaw | str
 ) -> Game:
     """The game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
     chosen = formation(name)

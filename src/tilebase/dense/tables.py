@@ -383,7 +383,13 @@ class Law:
     none: Any
     won: Any
     tunes: tuple[Any, ...]
-    law: kernels.DivideMean | kernels.DivideBound | kernels.KeepLargest
+    law: (
+        kernels.DivideMean
+        | kernels.DivideMeanBy
+        | kernels.DivideBound
+        | kernels.DivideBoundBy
+        | kernels.KeepLargest
+    )
     start: Any
     accumulator: str
 
@@ -403,7 +409,12 @@ def _mean_law(game: Game, objective: Objective) -> Law:
     add = kernels.AddMean(0.0 - meaning.slide, float(meaning.slide))
     # A state that its sum has won is not discounted: then states are, before they are read.
     factor = 1.0 if game.goal_sum is not None else float(objective.discount)
-    divide = kernels.DivideMean(float(game.four) if len(exponents) > 1 else 1.0, factor)
+    fours = np.array(game.four.chances(2, game.cells), dtype=np.float64)
+    divide: kernels.DivideMean | kernels.DivideMeanBy
+    if game.four.depends:
+        divide = kernels.DivideMeanBy(fours, factor)
+    else:
+        divide = kernels.DivideMean(float(fours[0]) if len(exponents) > 1 else 1.0, factor)
     dtype = np.dtype(objective.dtype)
     if objective.dtype == "float16":
         dtype, none, won = np.dtype(np.uint16), 0, int(np.float16(won).view(np.uint16))
@@ -427,12 +438,19 @@ def _bound_law(game: Game, objective: Objective) -> Law:
     full = one * objective.discount > most or game.goal_sum is not None
     lift = one - most if objective.rounds_up and full else 0
     exponents = sorted(game.spawn_exponents, reverse=True)
-    weights = [int(game.spawn_probability(e) * game.four.denominator) for e in exponents]
+    weights = [game.four.weights(e, game.cells) for e in exponents]
     # Floats divide several at once, and exactly while a quotient and its fraction fit their 53 bits.
     small = one * (game.cells * game.four.denominator) ** 2 < 1 << 52
     number: Any = np.float64 if small else np.uint64
-    tunes = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in weights)
-    law = kernels.DivideBound(number(game.four.denominator), number(objective.rounds_up), number(most))
+    divisor = number(game.four.denominator), number(objective.rounds_up), number(most)
+    law: kernels.DivideBound | kernels.DivideBoundBy
+    if game.four.depends:  # the weights differ from board to board, so the sums are weighted at the end
+        first, second = (np.array(one, dtype=number) for one in weights)
+        law = kernels.DivideBoundBy(first, second, *divisor)
+        weights = [[1] for _ in weights]
+    else:
+        law = kernels.DivideBound(*divisor)
+    tunes = tuple(kernels.AddBound(number(one[0]), number(most), number(lift)) for one in weights)
     return Law(dtype, 0, most, tunes, law, number(0), "f8" if small else "u8")
 
 

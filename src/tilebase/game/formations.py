@@ -40,6 +40,7 @@ from typing import Any
 from tilebase.errors import GameError, StorageError
 from tilebase.game.game import Game
 from tilebase.game.notation import count_of, integer_of
+from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.runtime.documents import shown
 
 EXTRA = 48
@@ -183,7 +184,7 @@ class Formation:
         self,
         goal: int | None = None,
         *,
-        four: Fraction | float | str | int = "1/10",
+        four: SpawnLaw | Fraction | float | str | int = ORIGINAL,
         horizon: int | None = None,
         steps: int | None = None,
         goal_sum: int | None = None,
@@ -336,7 +337,7 @@ def title_of(game: Game) -> str:
         words.append(f"to {goal}{' or more' * at_least}")
     if game.goal_sum is not None:
         words.append(f"to the sum {game.goal_sum}")
-    if game.four != Fraction(1, 10):
+    if game.four != ORIGINAL:
         words.append(f"four {game.four}")
     if not found.makes(game, None):
         words.append(f"until the sum {game.horizon}")
@@ -352,7 +353,7 @@ def game_text(game: Game) -> str:
     ('64 --formation L3 --four 0', "3x3 64 --pattern '32,*,*/*,*,*/*,*,*'")
     """
     found = formation_of(game)
-    four = "" if game.four == Fraction(1, 10) else str(game.four)
+    four = "" if game.four == ORIGINAL else str(game.four)
     options: dict[str, object]  # the values; empty where the command line leaves the option out
     if found is None:
         words: list[object] = [game.shape_text, game.goal]

@@ -47,12 +47,12 @@ from tilebase.game.notation import (
     exponent_of,
     integer_of,
     parse_shape,
-    probability_of,
     split_cells,
     tile_text,
 )
 from tilebase.game.patterns import Pattern as Pattern
 from tilebase.game.patterns import patterns_of
+from tilebase.game.spawns import ORIGINAL, SpawnLaw
 
 Cells: TypeAlias = tuple[int, ...]
 """The exponents of a board in row-major order."""
@@ -76,7 +76,8 @@ class Game:
         The tile that wins, a power of two above every spawned tile; None to play on
         until no slide is left (a continued game).
     four:
-        Probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s.
+        The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
+        depend on how many cells are empty, as ``"1/10, 4: 1/4"`` (`SpawnLaw`).
     start:
         ``"two-tiles"``: two random tiles, as in the original game; ``"empty"``: one spawn on
         the empty board comes first; a board as text, with the player to move; or ``"after "`` and
@@ -124,7 +125,7 @@ class Game:
 
     shape: tuple[int, ...]
     goal: int | None = None
-    four: Fraction = Fraction(1, 10)
+    four: SpawnLaw = ORIGINAL
     start: str = "two-tiles"
     limits: tuple[int, ...] | None = None
     largest: int | None = None
@@ -141,7 +142,7 @@ class Game:
         shape: str | Sequence[int],
         goal: int | None = None,
         *,
-        four: Fraction | float | str | int = Fraction(1, 10),
+        four: SpawnLaw | Fraction | float | str | int = ORIGINAL,
         start: str = "two-tiles",
         limits: str | Sequence[int] | None = None,
         largest: int | None = None,
@@ -158,7 +159,7 @@ class Game:
 
         put("shape", parse_shape(shape))
         put("goal", None if goal is None else integer_of(goal, "goal"))
-        put("four", probability_of(four))
+        put("four", SpawnLaw.of(four))
         put("largest", None if largest is None else integer_of(largest, "largest tile"))
         put("walls", checks.cell_set(self, walls, "wall"))
         put("masks", parse_masks(self, masks))
@@ -246,21 +247,17 @@ class Game:
         """Cells that ordinary tiles can use at once."""
         return self.cells - len(self.walls) - len(self.unmergeable)
 
-    @cached_property
+    @property
     def spawn_exponents(self) -> tuple[int, ...]:
         """Exponents that are spawned with positive probability, ascending."""
-        return tuple(e for e, p in ((1, 1 - self.four), (2, self.four)) if p > 0)
-
-    def spawn_probability(self, exponent: int) -> Fraction:
-        """Probability that a spawned tile has this exponent."""
-        return {1: 1 - self.four, 2: self.four}.get(exponent, Fraction(0))
+        return self.four.exponents
 
     @cached_property
     def _spawn_chances(self) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
         """``[n]``: with n empty cells, each spawned exponent and its probability on one of these cells."""
         return tuple(
-            tuple((e, self.spawn_probability(e) / max(open_cells, 1)) for e in self.spawn_exponents)
-            for open_cells in range(self.cells + 1)
+            tuple((e, self.four.chance(e, empty) / max(empty, 1)) for e in self.spawn_exponents)
+            for empty in range(self.cells + 1)
         )
 
     @cached_property
@@ -481,7 +478,7 @@ class Game:
             words.append("continued" if self.goal is None else f"to {self.goal}")
         if self.goal_sum is not None:
             words.append(f"to the sum {self.goal_sum}")
-        if self.four != Fraction(1, 10):
+        if self.four != ORIGINAL:
             words.append(f"four {self.four}")
         if self.start != "two-tiles":
             words.append(f"start {self.start}")

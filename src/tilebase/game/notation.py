@@ -9,7 +9,7 @@ from fractions import Fraction
 from operator import index
 from typing import Any
 
-from tilebase.errors import GameError, UsageError
+from tilebase.errors import GameError
 
 
 def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
@@ -81,22 +81,6 @@ def fraction_of(value: Any) -> Fraction:
         raise ValueError(f"{value!r} is not a number") from error
 
 
-def probability_of(value: Any) -> Fraction:
-    """A probability, exact.  Raises `GameError` unless it lies in [0, 1]."""
-    text = str(value)[:40]
-    try:
-        result = fraction_of(value)
-    except (ValueError, TypeError) as error:
-        raise GameError(
-            f"{text!r} is not a probability: write a decimal or a fraction, as 0.1 or 1/10"
-        ) from error
-    if result.denominator > 10**18:
-        raise GameError(f"the probability {text} has too many digits: at most eighteen behind the point")
-    if not 0 <= result <= 1:
-        raise GameError(f"the probability of a 4 is {text}, but must lie between 0 and 1")
-    return result
-
-
 def count_of(number: int, what: str) -> str:
     """``1 cell`` or ``2 cells``."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
@@ -105,15 +89,3 @@ def count_of(number: int, what: str) -> str:
 def split_cells(text: str) -> list[str]:
     """The words of a board or of limits: split at blanks, commas, slashes and semicolons."""
     return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]
-
-
-SPAWNS = {"2,4": Fraction(1, 10), "2": Fraction(0), "4": Fraction(1)}
-"""The tiles that an adversary may spawn, and a probability of a 4 with which just these are spawned."""
-
-
-def four_of(spawns: str) -> Fraction:
-    """A probability of a 4 with which exactly these tiles may be spawned.  Raises `UsageError`."""
-    word = ",".join(sorted(spawns.replace(" ", "").split(",")))
-    if word not in SPAWNS:
-        raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")
-    return SPAWNS[word]

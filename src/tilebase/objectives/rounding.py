@@ -119,10 +119,12 @@ class Rounding:
     @cached_property
     def _steps(self) -> Array:
         """``[k]``: the relative error that a step adds to the values of sum 2 k."""
-        objective, four = self.objective, float(self.game.four)
+        objective = self.objective
         plain = objective.discount == 1 and not objective.meaning.slide and not objective.meaning.merge
-        mixed = 0 < four < 1
-        others = 1 + (3 * max(1.0, four / (1 - four)) if mixed else 0) + (0 if plain else OTHER)
+        odds = max(float(p / (1 - p)) if p < 1 else 0.0 for p in self.game.four.chances(2, self.game.cells))
+        others = (
+            1 + (3 * max(1.0, odds) if len(self.game.spawn_exponents) > 1 else 0) + (0 if plain else OTHER)
+        )
         stored = UNITS[objective.dtype] * (1 if plain else 2)
         steps: Array = (self._empty + others) * DOUBLE + stored
         return steps
@@ -138,9 +140,10 @@ class Rounding:
         """``[k]``: the logarithm of the least probability of the spawns from the sum 2 k on, discounted."""
         game, empty = self.game, self._empty
         logs = np.full(len(empty), np.inf)
-        if two := game.spawn_probability(1):
+        two, four = (min(game.four.chances(e, game.cells)) for e in (1, 2))
+        if two:
             logs = math.log(two) - np.log(empty)
-        if four := game.spawn_probability(2):
+        if four:
             # A 4 takes two layers; each bears half of it.
             wide = np.maximum(empty, np.concatenate([empty[:1], empty[:-1]]))
             logs = np.minimum(logs, (math.log(four) - np.log(wide)) / 2)

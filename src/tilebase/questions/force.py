@@ -33,7 +33,8 @@ from tilebase.dense.tables import check_index
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import four_of, parse_shape
+from tilebase.game.notation import parse_shape
+from tilebase.game.spawns import law_of
 from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.objectives.objective import Objective
@@ -423,7 +424,7 @@ def largest_forced(
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
     """
-    four, cells = four_of(spawns), math.prod(parse_shape(shape))
+    four, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
         refuse_endless(f"a search for the largest tile on {shape}, of {cells} cells,")
     before = time.perf_counter()

@@ -95,13 +95,10 @@ class ProvedBound:
     def statement(self) -> str:
         """The bound in words."""
         game, up = self.game, self.direction == "upper"
-        law = " and ".join(
-            f"{2**e} with probability {game.spawn_probability(e)}" for e in game.spawn_exponents
-        )
         who = "no strategy makes" if up else "there is a strategy that makes"
         power = self.one.bit_length() - 1
         return (
-            f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {law}: "
+            f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {game.four.words}: "
             f"{who} {winning_words(game)}{within_words(game)} "
             f"with probability {'above' if up else 'at least'} "
             f"{self.value} / 2^{power}, which is {cut(self.bound, up=up, digits=12)} "

@@ -260,9 +260,10 @@ def _spawn(
 ) -> None:
     """One random spawn in each game that continues."""
     game, rules = reader.game, reader.compiled.rules
-    fours = rng.random(len(afters)) < float(game.four)
-    states = np.empty_like(afters)
-    backward.spawn_one(afters, rng.random(len(afters)), fours, rules, states)
+    chances = np.array(game.four.chances(2, game.cells), dtype=np.float64)
+    tiles, cells = rng.random(len(afters)), rng.random(len(afters))
+    states, fours = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
+    backward.spawn_one(afters, cells, tiles, chances, rules, states, fours)
     for chosen, tile in ((~fours, 2), (fours, 4)):
         if chosen.any():
             games = waiting.setdefault(total + tile, _Games())

@@ -286,7 +286,8 @@ def _advance(
         states, origin = reader.spawns(keys, exponent)
         if not len(states):
             continue
-        chance = float(game.spawn_probability(exponent)) / np.bincount(origin, minlength=len(keys))[origin]
+        free = np.bincount(origin, minlength=len(keys))[origin]
+        chance = np.array(game.four.chances(exponent, game.cells), dtype=float)[free] / free
         flow.add(layer.total + 2**exponent, states, visit[origin] * chance, inside[origin] * chance)
 
 

@@ -9,7 +9,8 @@ A fold combines values over spawns.  It has five functions that take arrays:
     finish(acc, spawns)        the values, in their type in memory
 
 The accumulator of a mean is first the mean m4 over the cells where a 4 can spawn.  The spawns of 2s
-change it to ``m2 + p (m4 - m2)``.  This is exact if both means are equal, so forced wins stay exactly 1.
+change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4.  This is exact if both means are equal,
+so forced wins stay exactly 1.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class MeanFold(_Plain):
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
-        self.four = float(game.four)
+        self.fours = np.array(game.four.chances(2, game.cells), dtype=np.float64)
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=self.dtype)
@@ -173,7 +174,7 @@ class MeanFold(_Plain):
         return found
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
-        kernels.mix_means(found, spawns, exponent != self.first, self.four, acc)
+        kernels.mix_means(found, spawns, exponent != self.first, self.fours, acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         if self.factor != 1 and not self.early:
@@ -195,7 +196,7 @@ class BoundFold(_Plain):
         super().__init__(game, objective)
         self.up, self.one, self.most = objective.rounds_up, objective.one, objective.most
         self.weights = {
-            e: int(game.spawn_probability(e) * game.four.denominator) for e in game.spawn_exponents
+            e: np.array(game.four.weights(e, game.cells), dtype=np.uint64) for e in game.spawn_exponents
         }
         # Whether the sums over spawns on all cells are below 2**53.
         self.small = max(self.one, self.most) * game.cells * game.four.denominator < 1 << 53
@@ -218,7 +219,7 @@ class BoundFold(_Plain):
         return self._divide(found * np.uint64(discount.numerator), discount.denominator)
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
-        kernels.add_sums(found, spawns, np.uint64(self.weights[exponent]), acc)
+        kernels.add_sums(found, spawns, self.weights[exponent], acc)
 
     def finish(self, acc: Array, spawns: Array) -> Array:
         out = np.empty(len(acc), dtype=self.dtype)

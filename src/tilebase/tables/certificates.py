@@ -15,7 +15,7 @@ from tilebase import check
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, StorageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import SPAWNS
+from tilebase.game.spawns import law_of
 
 MOST_BOARDS = 5_000_000
 """Most boards of a certificate that is kept in memory: about 1 GB."""
@@ -181,7 +181,7 @@ def _game(header: dict[str, Any]) -> Game:
     start = "two-tiles" if two_tiles else words[0] if header["starts"] else f"after {'|'.join(words)}"
     held = [cell for cell, sign in enumerate(begun[0]) if sign == "x"] if begun else []
     return Game(
-        header["shape"], header["goal"], four=SPAWNS[",".join(map(str, header["drops"]))],
+        header["shape"], header["goal"], four=law_of(",".join(map(str, header["drops"]))),
         start=start if begun else "empty", limits=header["limits"], goal_sum=header.get("goal_sum"),
         unmergeable=held, masks="|".join(_picture(shape, mask) for mask in header.get("masks", [])),
         pattern="|".join(_by_rows(shape, word) for word in header.get("patterns", [])) or None,

@@ -187,7 +187,7 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
         if not exponents or (total is None and not any(weights)):
             return
         chosen = rng.choices(sums, weights)[0] if total is None else 0
-        exponent = rng.choices(exponents, [float(game.spawn_probability(e)) for e in exponents])[0]
+        exponent = rng.choices(exponents, [float(game.four.chance(e, game.cells)) for e in exponents])[0]
         before = chosen if total is None else total - (1 << exponent)
         count = table.prober.count(before)
         if not count or game.ended(before):

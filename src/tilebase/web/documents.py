@@ -90,9 +90,8 @@ def game_document(name: str, opened: Opened) -> Document:
         "unmergeable": bool(game.unmergeable),
         "formation": bool(game.unmergeable) and not game.fixed,
         "spawns": [
-            {"tile": 1 << e, "probability": float(p), "fraction": str(p)}
+            {"tile": 1 << e, "chances": [float(p) for p in game.four.chances(e, game.cells)]}
             for e in game.spawn_exponents
-            for p in [game.spawn_probability(e)]
         ],
         "largest_sum": game.largest_sum if game.goal or game.largest or game.limits else None,
     }

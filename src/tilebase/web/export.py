@@ -298,7 +298,9 @@ class _Flow:
             if not len(states) or game.reached(total + (1 << exponent)):
                 continue
             free = np.bincount(origin, minlength=len(afters))
-            chance = float(game.spawn_probability(exponent)) / free[origin]
+            chance = (
+                np.array(game.four.chances(exponent, game.cells), dtype=float)[free[origin]] / free[origin]
+            )
             self._pieces.setdefault(total + (1 << exponent), []).append((states, visit[origin] * chance))
 
 
@@ -346,7 +348,7 @@ def _rules(game: Game) -> dict[str, Any]:
         "horizon": game.horizon,
         "patterns": game.patterns,
         "masks": game.masks,
-        "spawns": [[e, float(game.spawn_probability(e))] for e in game.spawn_exponents],
+        "spawns": [[e, [float(p) for p in game.four.chances(e, game.cells)]] for e in game.spawn_exponents],
         "start": {
             "boards": [start] if start is not None else game.start_afters or [game.empty_board],
             "spawns": 0 if start is not None else 1 if game.start_afters else 2,

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from tilebase.game.game import Game
 from tilebase.game.notation import count_of, tile_text
+from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.tables.large_tiles import LargeTiles
 
 
@@ -86,13 +87,21 @@ def _play(game: Game) -> Iterator[str]:
         yield f"Play begins on {game.format(game.start_board)}."
     else:
         yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
-    if game.four != Fraction(1, 10):
+    if game.four != ORIGINAL:
         yield _fours(game.four)
     if game.horizon is not None:
         yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
 
 
-def _fours(four: Fraction) -> str:
+def _fours(law: SpawnLaw) -> str:
+    few = [
+        f" With at most {count_of(n, 'empty cell')}, {_share(p)[0].lower()}{_share(p)[1:]}"
+        for n, p in reversed(law.few)
+    ]
+    return "".join([_share(law.four), *few])
+
+
+def _share(four: Fraction) -> str:
     if four in (0, 1):
         return f"Every new tile is a {4 if four else 2}."
     share = "One" if four.numerator == 1 else f"{four.numerator:,}"

@@ -104,6 +104,10 @@ class Cuda:
                 "cuda solves win in float32 or float64, lower, upper and guaranteed: choose one of "
                 "these, or the executor threads"
             )
+        if rules.game.four.depends:
+            raise UsageError(
+                "cuda solves games in which a 4 is as likely on every board: choose the executor threads"
+            )
         self._rules, self._law, self.dtype = rules, law, law.dtype
         self._cuda = _cuda()
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)

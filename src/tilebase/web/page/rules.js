@@ -66,13 +66,13 @@ export function slideCells(cells, lines, merges) {
 /** The empty cells of a board. */
 export const emptyCells = (cells) => cells.flatMap((word, cell) => (word === "0" ? [cell] : []));
 
-/** A random spawn, {cell, tile}: each empty cell is equally likely, tiles by their probabilities. */
+/** A random spawn, {cell, tile}: each empty cell is equally likely, tiles by their chances with so many empty cells. */
 export function randomSpawn(cells, spawns, random) {
   const empty = emptyCells(cells);
   const cell = empty[Math.floor(random() * empty.length)];
   let left = random();
-  for (const { tile, probability } of spawns) {
-    left -= probability;
+  for (const { tile, chances } of spawns) {
+    left -= chances[empty.length];
     if (left < 0) return { cell, tile };
   }
   return { cell, tile: spawns[spawns.length - 1].tile };

@@ -11,7 +11,7 @@ export class Rules {
   constructor(rules) {
     Object.assign(this, rules);
     this.cells = rules.shape.reduce((product, size) => product * size);
-    this.spawns = rules.spawns.map(([exponent, probability]) => ({ tile: 2 ** exponent, probability }));
+    this.spawns = rules.spawns.map(([exponent, chances]) => ({ tile: 2 ** exponent, chances }));
   }
 
   /** The words of a board of exponents. */
