@@ -80,6 +80,11 @@ def test_a_number_that_is_not_1_is_not_printed_as_1() -> None:
     assert digits_text(1) == digits_text(1.0) == "1"
 
 
+def test_what_is_no_probability_is_no_percentage() -> None:
+    """The difference of two bounds, or a mean over boards, can lie outside of 0 to 1 by a rounding."""
+    assert [short_number(number, "probability") for number in (1.5, -0.25, 2)] == ["1.50", "-0.25", "2"]
+
+
 def test_means_and_intervals_are_rounded_the_safe_way() -> None:
     assert estimate_text(0.73652, 0.00139) == "0.7365 ± 0.0014"
     assert estimate_text(21034.4, 212.0) == "21034 ± 212"
