@@ -21,6 +21,8 @@ NAME = "cpu seconds"
 MEASURED = Path(__file__).with_name("seconds.tsv")
 """What a run took, file by file.  TILEBASE_TEST_SECONDS=1 has a run of all tests write it again."""
 
+QUICK = 5.0
+"""CPU seconds of a file that runs with ``scripts/test --fast``; there are 20, which take 45 together."""
 LATE = ("tests/test_dense.py",)
 """They need the kernels of the conformance suite, which two processes would compile at the same time."""
 
@@ -34,6 +36,14 @@ def measured_seconds() -> dict[str, float]:
     """CPU seconds of each test file in the run that was written down."""
     lines = MEASURED.read_text("utf-8").splitlines()[1:]
     return {path: float(seconds) for path, seconds in (line.split("\t") for line in lines)}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """With TILEBASE_TEST_FAST=1 (``scripts/test --fast``) leave out the files that take more than `QUICK`."""
+    if os.environ.get("TILEBASE_TEST_FAST") != "1" or not collection_path.name.startswith("test_"):
+        return None
+    path = collection_path.relative_to(MEASURED.parents[1]).as_posix()
+    return measured_seconds().get(path, inf) > QUICK or None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
