@@ -80,7 +80,7 @@ print("in bounds")
 def test_no_kernel_leaves_its_arrays(games):
     """The script runs with bounds checks.  Checks need no optimised code."""
     environment = os.environ | {
-        "NUMBA_BOUNDSCHECK": "1",
+        "TILEBASE_DEBUG": "1",
         "NUMBA_FULL_TRACEBACKS": "1",
         "NUMBA_OPT": "1",
     }
@@ -93,11 +93,13 @@ def test_no_kernel_leaves_its_arrays(games):
 def test_bounds_are_checked():
     """With the settings of the script a kernel that reads beyond its array is found out."""
     script = """
+import faulthandler
 import numpy
 from tilebase._kernels.jit import kernel
+assert faulthandler.is_enabled()
 kernel()(lambda a: a[3])(numpy.zeros(3))
 """
-    environment = os.environ | {"NUMBA_BOUNDSCHECK": "1", "TILEBASE_CACHE_DIR": "/dev/null"}
+    environment = os.environ | {"TILEBASE_DEBUG": "1", "TILEBASE_CACHE_DIR": "/dev/null"}
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "IndexError: index is out of bounds" in done.stderr

@@ -14,6 +14,7 @@ kernel cannot make an array: what it works in is given to it.
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import hashlib
 import inspect
 import os
@@ -36,6 +37,11 @@ from numba.core.typing.templates import infer_global, make_intrinsic_template
 
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
+
+if os.environ.get("TILEBASE_DEBUG") == "1":
+    # An index out of bounds is an IndexError, in kernels of their own cache; a crash prints where Python was.
+    config.BOUNDSCHECK = 1
+    faulthandler.enable()
 
 PACKAGE = __name__.rpartition(".")[0]
 SETTINGS = ("BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE")
