@@ -7,7 +7,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,15 +50,6 @@ def start_workers(silent: float = local.SILENT_SECONDS) -> Workers:
     except BaseException:
         found.end()
         raise
-
-
-def tree(folder: Path) -> Tree:
-    """All files below a folder, but not the lock."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "lock"
-    }
 
 
 def noting(real: Callable[..., Any], sums: list[int]) -> Callable[..., Any]:

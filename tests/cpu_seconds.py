@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Generator
+from functools import cache
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ def spent() -> float:
     return sum(os.times()[:4])
 
 
+@cache
 def measured_seconds() -> dict[str, float]:
     """CPU seconds of each test file in the run that was written down."""
     lines = MEASURED.read_text("utf-8").splitlines()[1:]

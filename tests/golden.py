@@ -18,7 +18,8 @@ from pathlib import Path
 
 import zstandard
 
-from killing import Commands, clear, contents
+from killing import Commands, clear
+from stored import contents
 
 PATH = Path(__file__).with_name("golden.tar.zst")
 VERSION = "0.1.0"

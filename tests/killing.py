@@ -126,15 +126,6 @@ class Commands:
         self._server.stdout.close()
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """The files below a folder, without locks."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != "lock"
-    }
-
-
 def clear(target: Path) -> None:
     """Remove a folder or a file, if it is there."""
     if target.is_dir():

@@ -1,4 +1,4 @@
-"""All values of a table by board, read from its files."""
+"""What lies in files: all files of a folder, and all values of a table by board."""
 
 from __future__ import annotations
 
@@ -14,6 +14,15 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Lower, Number, Upper, Value
 from tilebase.runtime.documents import sealed
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files below a folder by their path in it, but not the lock."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "lock"
+    }
 
 
 def sign(path: Path, values: dict[str, Any]) -> None:

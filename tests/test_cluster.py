@@ -28,7 +28,8 @@ from dask.utils import key_split
 from distributed import Security
 
 import tilebase.cluster.dask as over_dask
-from clustering import Tree, Workers, noting, one_hangs, start_workers, tree, when_layer_begins
+from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins
+from stored import contents
 from tilebase import _version
 from tilebase.cli import main
 from tilebase.cluster import local
@@ -96,7 +97,7 @@ def test_threads_count_as_one_process_does(
     together = count(game, folder=tmp_path / "together", cluster=threads, **options)
     assert layers
     assert together.totals == alone.totals
-    assert tree(tmp_path / "together") == tree(tmp_path / "alone")
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
 SOLUTIONS = (
@@ -125,7 +126,7 @@ def test_threads_solve_as_one_process_does(
     together = solve(game, objectives, cluster=threads, **{kept: tmp_path / "together"}, **options)
     assert len(layers) > len(set(layers))  # layers of both passes
     assert together == alone
-    assert tree(tmp_path / "together") == tree(tmp_path / "alone")
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
 def test_results_that_a_worker_does_not_hand_over_are_not_waited_for_for_ever(
@@ -154,7 +155,7 @@ def test_results_that_a_worker_does_not_hand_over_are_not_waited_for_for_ever(
 
 def expected(tmp_path: Path, game: Game = SMALL, objectives: str = "win") -> Tree:
     solve(game, objectives, table=tmp_path / "alone")
-    return tree(tmp_path / "alone")
+    return contents(tmp_path / "alone")
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,7 @@ def expected(tmp_path: Path, game: Game = SMALL, objectives: str = "win") -> Tre
 def test_workers_write_the_same_files(tmp_path: Path, workers: Workers, game: Game, objectives: str) -> None:
     want = expected(tmp_path, game, objectives)
     solve(game, objectives, table=tmp_path / "together", cluster=workers.executor)
-    assert tree(tmp_path / "together") == want
+    assert contents(tmp_path / "together") == want
 
 
 def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
@@ -185,19 +186,19 @@ def test_the_command_uses_the_scheduler_at_an_address_or_in_a_file(
     table = tmp_path / "table"
     assert main(["solve", "3x3", "64", "--cluster", str(file), "-o", str(table), "-q"]) == 0
     assert len(layers) > 2 * counted
-    assert tree(table) == expected(tmp_path)
+    assert contents(table) == expected(tmp_path)
 
 
 def test_workers_verify_all_values(tmp_path: Path, address: str, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "table"
     solve(Game("2x3", 32), "win,lower:uint32", table=table)
-    before = tree(table)
+    before = contents(table)
     command = ["verify", str(table), "--all", "-q"]
     assert main(command) == 0
     alone = capsys.readouterr().out
     assert main([*command, "--cluster", address]) == 0
     assert capsys.readouterr().out == alone
-    assert tree(table) == before
+    assert contents(table) == before
     assert main(["verify", str(table), "--cluster", "local:1"]) == 2
     assert "give --all, too" in capsys.readouterr().err
 
@@ -223,7 +224,7 @@ def test_pieces_of_killed_workers_are_done_again(
     when_layer_begins(monkeypatch, lambda _: len(killed) < kills and random.random() < 0.05, kill)
     for number in itertools.count():
         solve(SMALL, table=tmp_path / f"{number}", cluster=workers.executor)
-        assert tree(tmp_path / f"{number}") == want
+        assert contents(tmp_path / f"{number}") == want
         if len(killed) >= kills:
             break
 
@@ -233,7 +234,7 @@ def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pyte
     want = expected(tmp_path)
     with one_hangs(monkeypatch, 60) as workers:
         solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
 
 
 def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,7 +259,7 @@ def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch:
     assert not list((tmp_path / "table").rglob(".*"))
     monkeypatch.undo()
     solve(SMALL, table=tmp_path / "table")
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
 
 
 FULL = """
@@ -282,7 +283,7 @@ def test_a_full_disk_stops_the_run_and_the_same_command_goes_on(tmp_path: Path, 
         workers.tell("from tilebase.files.parcels import ParcelWriter as P; P._finish = P.real")
     assert not [path for path in (tmp_path / "table").rglob(".*") if ".cluster" in path.name]
     solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
 
 
 # -- what is refused -----------------------------------------------------------------------------
@@ -404,15 +405,15 @@ def test_a_piece_that_outlives_a_stopped_run_writes_nothing(tmp_path: Path, work
         with pytest.raises(KeyboardInterrupt):
             solve(SMALL, table=tmp_path / "table", cluster=workers.executor)
         assert not (here / "done").exists()
-        before = tree(tmp_path / "table")
+        before = contents(tmp_path / "table")
         (here / "go").touch()
         await_sign("done")
     finally:
         workers.tell(FREED)
     assert not list((tmp_path / "table").rglob(".*"))
-    assert tree(tmp_path / "table") == before
+    assert contents(tmp_path / "table") == before
     solve(SMALL, table=tmp_path / "table")
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
 
 
 def test_workers_of_one_machine_share_its_memory() -> None:
@@ -562,7 +563,7 @@ def test_control_c_stops_workers_and_the_run_goes_on_elsewhere(tmp_path: Path) -
     assert "Traceback" not in err
     assert not list(table.rglob(".*"))
     solve(Game("3x3", 128), table=table)
-    assert tree(table) == want
+    assert contents(table) == want
 
 
 def test_control_c_is_not_kept_waiting_by_workers_that_are_starting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,9 @@ pytest.importorskip("distributed")
 
 import tilebase.cluster.dask as over_dask
 from batching import small_memory
-from clustering import Tree, Workers, noting, one_hangs, start_workers, tree, when_layer_begins
+from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins
 from interrupting import stop_at
+from stored import contents
 from tilebase.cli import main
 from tilebase.cluster.executors import ThreadExecutor
 from tilebase.cluster.opening import attached
@@ -90,12 +91,12 @@ def test_threads_solve_all_boards_as_one_process_does(
     together = solve(game, objectives, cluster=threads, **options[1])
     assert shared_sums
     assert together == alone
-    assert tree(tmp_path / "together") == tree(tmp_path / "alone")
+    assert contents(tmp_path / "together") == contents(tmp_path / "alone")
 
 
 def expected(tmp_path: Path, objectives: str = "lower:uint32") -> Tree:
     solve(SMALL, objectives, space="all", table=tmp_path / "alone")
-    return tree(tmp_path / "alone")
+    return contents(tmp_path / "alone")
 
 
 def test_the_command_solves_proves_and_forces_with_workers(
@@ -118,7 +119,7 @@ def test_the_command_solves_proves_and_forces_with_workers(
         said.append(capsys.readouterr().out)
         shared_by.append(len(shared_sums))
     assert 0 < shared_by[0] < shared_by[1] < shared_by[2]
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
     assert prove(SMALL, space="all").statement in said[1]
     assert f'"forced": {str(force(SMALL).forced).lower()}' in said[2]
 
@@ -138,14 +139,14 @@ def test_pieces_of_killed_workers_are_done_again(
     when_layer_begins(monkeypatch, lambda _: len(killed) < 2 and random.random() < 0.1, kill)
     solve(SMALL, "lower:uint32", space="all", table=tmp_path / "table", cluster=workers.executor)
     assert len(killed) == 2
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
 
 
 def test_a_worker_that_hangs_is_taken_for_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     want = expected(tmp_path)
     with one_hangs(monkeypatch, 40) as workers:
         solve(SMALL, "lower:uint32", space="all", table=tmp_path / "table", cluster=workers.executor)
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
 
 
 @pytest.mark.all  # by default, in a pass over reachable boards
@@ -162,7 +163,7 @@ def test_a_run_goes_on_after_its_scheduler_was_lost(tmp_path: Path, monkeypatch:
         workers.executor.close()
     assert not list((tmp_path / "table").rglob(".*"))
     solve(SMALL, "lower:uint32", **options)
-    assert tree(tmp_path / "table") == want
+    assert contents(tmp_path / "table") == want
 
 
 @pytest.mark.parametrize("objective", ["lower:uint32", "guaranteed"])
@@ -184,7 +185,7 @@ def test_a_run_goes_on_with_and_without_workers(
         assert not list((tmp_path / "run").rglob(".*"))
     assert solve(SMALL, objective, **options) == alone  # type: ignore[arg-type]
     assert len(layers) == len(set(layers)) + len(stops)  # nothing was done twice but what was stopped
-    assert tree(tmp_path / "run") == tree(tmp_path / "alone")
+    assert contents(tmp_path / "run") == contents(tmp_path / "alone")
 
 
 @pytest.mark.parametrize(
@@ -234,11 +235,11 @@ def test_a_worker_that_was_given_up_brings_no_file_back(tmp_path: Path, threads:
         return real(self, piece)
 
     def come_late() -> None:
-        before = tree(tmp_path)
+        before = contents(tmp_path)
         for piece in late[:: len(late) // 20]:
             with pytest.raises(StorageError):
                 piece()
-        assert tree(tmp_path) == before
+        assert contents(tmp_path) == before
 
     with attached(threads, tmp_path):
         with (

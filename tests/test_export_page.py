@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from second_reader import folder_files
 from serving import SECONDS, check_accessible
 from tilebase import export_page, formation, open_table, solve, thin
 from tilebase.cli import main
@@ -320,18 +321,12 @@ def test_the_header_names_the_game_and_the_exact_start(small: Path, tmp_path: Pa
 
 def test_the_same_table_gives_the_same_bytes_and_replaces_a_page(small: Path, tmp_path: Path) -> None:
     first = export_page(small, tmp_path / "page")
-    before = contents(tmp_path / "page")
+    before = folder_files(tmp_path / "page")
     (tmp_path / "page" / "index-00000000.bin").write_bytes(b"an older file")
     assert export_page(small, tmp_path / "page") == first
-    assert contents(tmp_path / "page") == before
+    assert folder_files(tmp_path / "page") == before
     assert [path.name for path in tmp_path.iterdir()] == ["page"]
     assert first.size == sum(map(len, before.values()))
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
 
 
 def test_every_module_that_the_page_imports_is_in_the_folder(small: Path, tmp_path: Path) -> None:
@@ -365,7 +360,7 @@ def test_a_full_disk_leaves_the_older_page(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     export_page(small, tmp_path / "page")
-    before = contents(tmp_path)
+    before = folder_files(tmp_path)
 
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -373,7 +368,7 @@ def test_a_full_disk_leaves_the_older_page(
     monkeypatch.setattr(files_policy.PolicyWriter, "_block", full)
     with pytest.raises(StorageError, match="No space left on device"):
         export_page(small, tmp_path / "page")
-    assert contents(tmp_path) == before
+    assert folder_files(tmp_path) == before
 
 
 def test_what_a_kill_left_is_taken_over(small: Path, tmp_path: Path) -> None:

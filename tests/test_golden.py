@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import golden
-from killing import Commands, contents
+from killing import Commands
+from stored import contents
 
 STATES = golden.read()
 STEP = 1 if os.environ.get("TILEBASE_EVERY_KILL") == "1" else 12

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from killing import Commands, clear, contents
+from killing import Commands, clear
+from stored import contents
 
 GAME = ["2x2", "8", "-q", "--threads", "1"]
 SOLVE, COUNT, FORCE = (["solve", *GAME], ["count", *GAME], ["force", *GAME])

@@ -14,6 +14,7 @@ import pytest
 
 import cached_oracle as oracle
 from judging import agrees
+from second_reader import folder_files
 from stored import sign
 from tilebase import evaluate, open_table, prune, simulate, solve, thin, verify_table
 from tilebase.cli import main
@@ -37,10 +38,6 @@ WIDE = Game("2x3", 32)
 MASKED = Game("3x3", 32, masks=".../..x/.xx", start="after 2,0,0/0,0,x/2,x,x|0,0,0/0,2,x/2,x,x", horizon=60)
 GAMES = (SMALL, WIDE, MASKED, Game("2x2", goal_sum=20), Game("2x3", 16, masks="..x/...|x../...",
          start="after x,0,0/0,2,0", horizon=30))  # fmt: skip
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
 # -- what a pruned table holds and says ------------------------------------------------------------
@@ -227,10 +224,10 @@ def test_what_takes_no_pruned_table(solved: Callable[..., Path], tmp_path: Path)
     ):
         with pytest.raises(UsageError, match="was thinned: name the whole table"):
             use()
-    before = contents(pruned)
+    before = folder_files(pruned)
     with pytest.raises(WrongGameError):
         solve(SMALL, table=pruned)
-    assert contents(pruned) == before
+    assert folder_files(pruned) == before
 
 
 def test_a_manifest_of_a_stranger(solved: Callable[..., Path], tmp_path: Path) -> None:
@@ -258,8 +255,8 @@ def test_solving_above_writes_what_pruning_does(
 ) -> None:
     prune(solved(game, "win,score"), tmp_path / "pruned", above=0.4)
     solution = solve(game, "win,score", table=tmp_path / "above", above=0.4, threads=1)
-    expected = contents(tmp_path / "pruned")
-    found = contents(tmp_path / "above")
+    expected = folder_files(tmp_path / "pruned")
+    found = folder_files(tmp_path / "above")
     manifests = [json.loads(one.pop("manifest.json")) for one in (expected, found)]
     assert found == expected
     for manifest in manifests:
@@ -289,7 +286,7 @@ def test_a_stopped_run_goes_on(stop: int, solved: Callable[..., Path], tmp_path:
         solve(SMALL, "win", table=target, above=0.4, threads=1)
     solve(WIDE, "win", table=target, above=0.4, threads=1)
     prune(solved(WIDE), tmp_path / "pruned", above=0.4)
-    found, expected = contents(target), contents(tmp_path / "pruned")
+    found, expected = folder_files(target), folder_files(tmp_path / "pruned")
     assert {name: found[name] for name in found if name != "manifest.json"} == {
         name: expected[name] for name in expected if name != "manifest.json"
     }
@@ -310,8 +307,8 @@ def test_a_stopped_run_whose_files_are_damaged_begins_anew(
     assert verify_table(target, sample=None).wrong == ()
     prune(solved(WIDE), tmp_path / "pruned", above=0.4)
     assert (
-        contents(target)["values/win/" + damaged.name]
-        == contents(tmp_path / "pruned")["values/win/" + damaged.name]
+        folder_files(target)["values/win/" + damaged.name]
+        == folder_files(tmp_path / "pruned")["values/win/" + damaged.name]
     )
 
 
@@ -335,7 +332,7 @@ def test_other_folders_stay_as_they_are(solved: Callable[..., Path], tmp_path: P
     (tmp_path / "mine/letter.txt").write_text("mine")
     shutil.copytree(solved(SMALL), tmp_path / "whole")
     prune(solved(SMALL), tmp_path / "pruned", above=0.05)
-    before = contents(tmp_path)
+    before = folder_files(tmp_path)
     for name, objective, above in (
         ("mine", "win", 0.5), ("whole", "win", 0.5), ("pruned", "win", 0.06), ("pruned", "lower", 0.05),
     ):  # fmt: skip
@@ -343,9 +340,9 @@ def test_other_folders_stay_as_they_are(solved: Callable[..., Path], tmp_path: P
             solve(SMALL, objective, table=tmp_path / name, above=above)
     with pytest.raises(WrongGameError, match="choose a new folder"):
         prune(solved(SMALL), tmp_path / "pruned", above=0.06)
-    assert contents(tmp_path) == before
+    assert folder_files(tmp_path) == before
     assert prune(solved(SMALL), tmp_path / "pruned", above=0.05).least_value == 0.05
-    assert contents(tmp_path) == before
+    assert folder_files(tmp_path) == before
 
 
 def test_a_stopped_pruning_leaves_nothing(solved: Callable[..., Path], tmp_path: Path) -> None:

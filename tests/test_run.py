@@ -12,6 +12,7 @@ import zlib
 
 import pytest
 
+from stored import contents
 from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile
 from tilebase.files.run import Question, RunFolder, read_journal, verify_run
@@ -21,14 +22,6 @@ from tilebase.runtime.documents import digest_of
 
 SMALL = Game("2x2", 32)
 LARGER = Game("3x3", 128)
-
-
-def contents(folder) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != "lock"
-    }
 
 
 def run(folder, game=SMALL, keep="afterstates", **options):

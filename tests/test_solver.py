@@ -12,7 +12,7 @@ import pytest
 import cached_oracle as oracle
 import tilebase.questions.solve as engine
 from judging import check
-from stored import reachable_values
+from stored import contents, reachable_values
 from tilebase import formation, remove_run, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
@@ -42,14 +42,6 @@ def test_discount(discount: str, tmp_path: Path) -> None:
         check(objective, start.bound if isinstance(start, Lower | Upper) else start.value, exact)
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "lock"
-    }
-
-
 MANY = "win,win:float16,lower,upper:uint32,guaranteed,score,longest"
 
 
@@ -58,14 +50,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Game, dict[str, byt
     game = Game("3x3", 64)
     folder = tmp_path_factory.mktemp("whole")
     solve(game, MANY, table=folder, threads=1)
-    return game, files_of(folder)
+    return game, contents(folder)
 
 
 @pytest.mark.parametrize(("threads", "lean"), [(2, False), (3, None), (1, True), (2, True)])
 def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path):
     game, files = whole
     solve(game, MANY, table=tmp_path, threads=threads, lean=lean)
-    assert files_of(tmp_path) == files
+    assert contents(tmp_path) == files
 
 
 RECORDED = (
@@ -100,7 +92,7 @@ def test_recorded_slides_change_no_byte(game, objective, tmp_path, monkeypatch):
         monkeypatch.setattr(forward, "HELD", held)
         folder = tmp_path / str(held)
         solve(game, objective, table=folder, threads=3, memory=1 << 30)
-        files[held] = files_of(folder), sum(known)
+        files[held] = contents(folder), sum(known)
     assert files[0][1] == 0
     assert files[1 / 16][1] > files[1e-5][1] > 0
     assert all(found == files[0][0] for found, _ in files.values())
@@ -125,7 +117,7 @@ def test_small_parts_change_no_byte(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(backward, "LINKED", 1 << 11)
     monkeypatch.setattr(backward, "PART_KEYS", 1)
     solve(game, MANY, table=tmp_path)
-    assert files_of(tmp_path) == files
+    assert contents(tmp_path) == files
 
 
 @pytest.mark.parametrize("lean", [False, True])
@@ -147,7 +139,7 @@ def test_goes_on_after_an_interruption(whole, at, lean, tmp_path, monkeypatch):
     assert not (tmp_path / "manifest.json").exists()
     (tmp_path / "values/win/.000040.val.part").write_bytes(b"torn")
     solve(game, MANY, table=tmp_path, lean=lean)
-    assert files_of(tmp_path) == files
+    assert contents(tmp_path) == files
 
 
 def test_layers_are_released_without_a_table(tmp_path):
@@ -306,7 +298,7 @@ def test_memory_that_forces_lean(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(backward, "OVERHEAD", (1 << 30) - (1 << 20) - largest)
     solve(game, MANY, table=tmp_path, memory=1 << 30)
     assert used
-    assert files_of(tmp_path) == files
+    assert contents(tmp_path) == files
 
 
 def test_mixed_layers(tmp_path):

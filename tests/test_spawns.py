@@ -56,10 +56,10 @@ def test_the_smallest_number_that_is_large_enough_counts() -> None:
 @pytest.mark.parametrize(
     ("law", "sentence"),
     [
-        ("1/10, 2", "'2' is no part of a spawn law: write the largest number of empty cells"),
-        ("1/10, 2: 1/3, 2: 1/4", "'2: 1/4' is no part of a spawn law"),
-        ("1/10, 0: 1/3", "is no part of a spawn law"),
-        ("1/10, -1: 1/3", "is no part of a spawn law"),
+        ("1/10, 2", "'2' is not part of a spawn law: write the largest number of empty cells"),
+        ("1/10, 2: 1/3, 2: 1/4", "'2: 1/4' is not part of a spawn law"),
+        ("1/10, 0: 1/3", "is not part of a spawn law"),
+        ("1/10, -1: 1/3", "is not part of a spawn law"),
         ("1/10, 2: 1", "must always spawn both 2s and 4s"),
         ("0, 2: 1/2", "must always spawn both 2s and 4s"),
         ("1/10, 2: 3/2", "the probability of a 4 is 3/2, but must lie between 0 and 1"),
@@ -112,7 +112,7 @@ def test_commands_take_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["solve", "2x2", "32", "--four", LAW, "-q"]) == 0
     assert f"2x2, to 32, four {LAW}" in capsys.readouterr().out
     assert main(["solve", "2x2", "32", "--four", "1/10, 2", "-q"]) == 2
-    assert "is no part of a spawn law" in capsys.readouterr().err
+    assert "is not part of a spawn law" in capsys.readouterr().err
 
 
 def test_cuda_refuses_a_law_that_depends_on_the_board() -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from judging import without_promises
-from stored import sign
+from stored import contents, sign
 from tilebase import LeftRun, __version__, list_runs, read_sums, remove_runs, table_sums, verify_table
 from tilebase.cli import main
 from tilebase.cluster.workers import Exchange
@@ -42,14 +42,6 @@ SMALL = Game("2x2", 32)
 OTHER = Game("2x2", 32, four="1/5")
 WITHIN = Game("2x2", 32, limits="16,16/16,8")
 Refused = Callable[[Sequence[str], int, str], None]
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file() and path.name != "lock"
-    }
 
 
 # -- whole or not at all -------------------------------------------------------------------------

@@ -409,7 +409,7 @@ def _mean_law(game: Game, objective: Objective) -> Law:
     add = kernels.AddMean(0.0 - meaning.slide, float(meaning.slide))
     # A state that its sum has won is not discounted: then states are, before they are read.
     factor = 1.0 if game.goal_sum is not None else float(objective.discount)
-    fours = np.array(game.four.chances(2, game.cells), dtype=np.float64)
+    fours = np.array(game.spawn_probabilities(2))
     divide: kernels.DivideMean | kernels.DivideMeanBy
     if game.four.depends:
         divide = kernels.DivideMeanBy(fours, factor)
@@ -446,11 +446,10 @@ def _bound_law(game: Game, objective: Objective) -> Law:
     law: kernels.DivideBound | kernels.DivideBoundBy
     if game.four.depends:  # the weights differ from board to board, so the sums are weighted at the end
         first, second = (np.array(one, dtype=number) for one in weights)
-        law = kernels.DivideBoundBy(first, second, *divisor)
-        weights = [[1] for _ in weights]
+        law, added = kernels.DivideBoundBy(first, second, *divisor), [1, 1]
     else:
-        law = kernels.DivideBound(*divisor)
-    tunes = tuple(kernels.AddBound(number(one[0]), number(most), number(lift)) for one in weights)
+        law, added = kernels.DivideBound(*divisor), [one[0] for one in weights]
+    tunes = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in added)
     return Law(dtype, 0, most, tunes, law, number(0), "f8" if small else "u8")
 
 

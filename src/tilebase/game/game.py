@@ -252,6 +252,10 @@ class Game:
         """Exponents that are spawned with positive probability, ascending."""
         return self.four.exponents
 
+    def spawn_probabilities(self, exponent: int) -> list[float]:
+        """``[n]``: the probability that a tile that is spawned with n empty cells has this exponent."""
+        return [float(self.four.chance(exponent, n)) for n in range(self.cells + 1)]
+
     @cached_property
     def _spawn_chances(self) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
         """``[n]``: with n empty cells, each spawned exponent and its probability on one of these cells."""

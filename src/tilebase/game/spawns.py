@@ -17,6 +17,7 @@ from tilebase.errors import GameError, UsageError
 from tilebase.game.notation import count_of, fraction_of
 
 MOST_DENOMINATOR = 10**18
+"""Largest common denominator of the probabilities of a law."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,12 @@ class SpawnLaw:
             most, colon, chance = word.partition(":")
             if not (colon and most.strip().isdecimal() and 0 < int(most) < 100) or int(most) in few:
                 raise GameError(
-                    f"{word[:40]!r} is no part of a spawn law: write the largest number of empty cells, a "
+                    f"{word[:40]!r} is not part of a spawn law: write the largest number of empty cells, a "
                     "colon and the probability of a 4, as 4: 1/4"
                 )
             few[int(most)] = _probability(chance.strip())
         found = cls(_probability(first), tuple(sorted(few.items())))
-        if few and not all(0 < p < 1 for p in found._all):
+        if few and not all(0 < p < 1 for p in found.fours):
             raise GameError(
                 "a spawn law that depends on the number of empty cells must always spawn both 2s and 4s: "
                 f"no probability of {str(law)[:40]!r} may be 0 or 1"
@@ -73,18 +74,19 @@ class SpawnLaw:
         return ", ".join([str(self.four), *(f"{n}: {p}" for n, p in self.few)])
 
     @property
-    def _all(self) -> list[Fraction]:
+    def fours(self) -> list[Fraction]:
+        """All probabilities of a 4."""
         return [self.four, *(p for _, p in self.few)]
 
     @cached_property
     def exponents(self) -> tuple[int, ...]:
         """Exponents that are spawned with positive probability, ascending."""
-        return tuple(e for e, p in ((1, 1 - self.four), (2, self.four)) if p > 0)
+        return tuple(e for e, p in _tiles(self.four).items() if p > 0)
 
     @cached_property
     def denominator(self) -> int:
         """The least common denominator of all probabilities."""
-        return math.lcm(*(p.denominator for p in self._all))
+        return math.lcm(*(p.denominator for p in self.fours))
 
     @property
     def depends(self) -> bool:
@@ -94,15 +96,11 @@ class SpawnLaw:
     def chance(self, exponent: int, empty: int) -> Fraction:
         """The probability that a tile that is spawned on one of `empty` cells has this exponent."""
         four = next((p for n, p in self.few if empty <= n), self.four)
-        return {1: 1 - four, 2: four}.get(exponent, Fraction(0))
-
-    def chances(self, exponent: int, cells: int) -> list[Fraction]:
-        """``[n]``: the probability of an exponent with n empty cells, up to `cells`."""
-        return [self.chance(exponent, n) for n in range(cells + 1)]
+        return _tiles(four).get(exponent, Fraction(0))
 
     def weights(self, exponent: int, cells: int) -> list[int]:
-        """``[n]``: `chances` as numerators over `denominator`."""
-        return [int(p * self.denominator) for p in self.chances(exponent, cells)]
+        """``[n]``: `chance` with n empty cells, up to `cells`, as a numerator over `denominator`."""
+        return [int(self.chance(exponent, n) * self.denominator) for n in range(cells + 1)]
 
     @property
     def words(self) -> str:
@@ -110,9 +108,14 @@ class SpawnLaw:
 
         If it depends on the number of empty cells, the other probabilities of a 4 follow in brackets.
         """
-        law = " and ".join(f"{2**e} with probability {self.chance(e, 99)}" for e in self.exponents)
+        law = " and ".join(f"{2**e} with probability {p}" for e, p in _tiles(self.four).items() if p)
         few = [f"{p} with at most {count_of(n, 'empty cell')}" for n, p in reversed(self.few)]
         return f"{law} ({', '.join(few)})" if few else law
+
+
+def _tiles(four: Fraction) -> dict[int, Fraction]:
+    """The probability of each exponent if that of a 4 is `four`."""
+    return {1: 1 - four, 2: four}
 
 
 def _probability(value: Any) -> Fraction:

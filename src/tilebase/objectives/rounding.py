@@ -121,10 +121,9 @@ class Rounding:
         """``[k]``: the relative error that a step adds to the values of sum 2 k."""
         objective = self.objective
         plain = objective.discount == 1 and not objective.meaning.slide and not objective.meaning.merge
-        odds = max(float(p / (1 - p)) if p < 1 else 0.0 for p in self.game.four.chances(2, self.game.cells))
-        others = (
-            1 + (3 * max(1.0, odds) if len(self.game.spawn_exponents) > 1 else 0) + (0 if plain else OTHER)
-        )
+        law = self.game.four
+        mixing = 3 * max(1.0, *(float(p / (1 - p)) for p in law.fours)) if len(law.exponents) > 1 else 0
+        others = 1 + mixing + (0 if plain else OTHER)
         stored = UNITS[objective.dtype] * (1 if plain else 2)
         steps: Array = (self._empty + others) * DOUBLE + stored
         return steps
@@ -140,10 +139,9 @@ class Rounding:
         """``[k]``: the logarithm of the least probability of the spawns from the sum 2 k on, discounted."""
         game, empty = self.game, self._empty
         logs = np.full(len(empty), np.inf)
-        two, four = (min(game.four.chances(e, game.cells)) for e in (1, 2))
-        if two:
+        if two := 1 - max(game.four.fours):
             logs = math.log(two) - np.log(empty)
-        if four:
+        if four := min(game.four.fours):
             # A 4 takes two layers; each bears half of it.
             wide = np.maximum(empty, np.concatenate([empty[:1], empty[:-1]]))
             logs = np.minimum(logs, (math.log(four) - np.log(wide)) / 2)

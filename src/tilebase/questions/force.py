@@ -171,8 +171,8 @@ def force(
         As in `solve`.
     seconds:
         The search gives up after this time; then `Forced.forced` is None.  If it is not given and the search
-        may never end, it has `TRIED` seconds.  A pass does not give up.  But
-        unless it is named as `engine`, it begins only if it probably takes at most 50 % of the time left.
+        may never end, it has `TRIED` seconds.  A pass does not give up.  But unless it is named as `engine`,
+        it begins only if it probably takes at most 50 % of the time left.
     certificate:
         File for a proof (`search.certificates`), which the search and diagrams can make.
     anyway:

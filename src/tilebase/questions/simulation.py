@@ -260,7 +260,7 @@ def _spawn(
 ) -> None:
     """One random spawn in each game that continues."""
     game, rules = reader.game, reader.compiled.rules
-    chances = np.array(game.four.chances(2, game.cells), dtype=np.float64)
+    chances = np.array(game.spawn_probabilities(2))
     tiles, cells = rng.random(len(afters)), rng.random(len(afters))
     states, fours = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
     backward.spawn_one(afters, cells, tiles, chances, rules, states, fours)

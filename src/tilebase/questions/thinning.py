@@ -283,12 +283,9 @@ def _advance(
     for exponent in game.spawn_exponents:
         if game.reached(layer.total + 2**exponent):
             continue  # these games are won
-        states, origin = reader.spawns(keys, exponent)
-        if not len(states):
-            continue
-        free = np.bincount(origin, minlength=len(keys))[origin]
-        chance = np.array(game.four.chances(exponent, game.cells), dtype=float)[free] / free
-        flow.add(layer.total + 2**exponent, states, visit[origin] * chance, inside[origin] * chance)
+        states, origin, chance = reader.random_spawns(keys, exponent)
+        if len(states):
+            flow.add(layer.total + 2**exponent, states, visit[origin] * chance, inside[origin] * chance)
 
 
 def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, str]:

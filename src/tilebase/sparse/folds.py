@@ -151,7 +151,7 @@ class MeanFold(_Plain):
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
         self.first = max(game.spawn_exponents)
-        self.fours = np.array(game.four.chances(2, game.cells), dtype=np.float64)
+        self.fours = np.array(game.spawn_probabilities(2))
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=self.dtype)

@@ -144,6 +144,12 @@ class LayerReader:
             backward.spawn_all(keys, exponent, rules, states, origin)
         return self.compiled.canonical(states), origin
 
+    def random_spawns(self, keys: Array, exponent: int) -> tuple[Array, Array, Array]:
+        """`spawns`, and the probability of each."""
+        states, origin = self.spawns(keys, exponent)
+        empty = np.bincount(origin, minlength=len(keys))[origin]
+        return states, origin, np.array(self.game.spawn_probabilities(exponent))[empty] / empty
+
 
 def word_potentials(game: Game, merges: Sequence[str]) -> Array:
     """``table[j, w]``: `potentials` under ``merges[j]``, summed over the cells of a word of up to 16 bits."""

@@ -51,7 +51,7 @@ class PatientProtocol(H11Protocol):
             self._limit.cancel()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request.  Where an answer was begun or is the last one, only close."""
+        """Refuse input that is not a request.  Where an answer was begun or is the last one, only close."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)
         else:

@@ -89,10 +89,7 @@ def game_document(name: str, opened: Opened) -> Document:
         "walls": sorted(game.walls),
         "unmergeable": bool(game.unmergeable),
         "formation": bool(game.unmergeable) and not game.fixed,
-        "spawns": [
-            {"tile": 1 << e, "chances": [float(p) for p in game.four.chances(e, game.cells)]}
-            for e in game.spawn_exponents
-        ],
+        "spawns": [{"tile": 1 << e, "chances": game.spawn_probabilities(e)} for e in game.spawn_exponents],
         "largest_sum": game.largest_sum if game.goal or game.largest or game.limits else None,
     }
     if isinstance(opened, Certificate):

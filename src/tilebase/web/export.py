@@ -294,14 +294,11 @@ class _Flow:
             return  # these games are over
         afters, visit = merge_weights(layer.afters[index[stay]], visit[stay])
         for exponent in game.spawn_exponents:
-            states, origin = self._reader.spawns(afters, exponent)
-            if not len(states) or game.reached(total + (1 << exponent)):
-                continue
-            free = np.bincount(origin, minlength=len(afters))
-            chance = (
-                np.array(game.four.chances(exponent, game.cells), dtype=float)[free[origin]] / free[origin]
-            )
-            self._pieces.setdefault(total + (1 << exponent), []).append((states, visit[origin] * chance))
+            if game.reached(total + (1 << exponent)):
+                continue  # these games are won
+            states, origin, chance = self._reader.random_spawns(afters, exponent)
+            if len(states):
+                self._pieces.setdefault(total + (1 << exponent), []).append((states, visit[origin] * chance))
 
 
 # -- the page --------------------------------------------------------------------------------------
@@ -348,7 +345,7 @@ def _rules(game: Game) -> dict[str, Any]:
         "horizon": game.horizon,
         "patterns": game.patterns,
         "masks": game.masks,
-        "spawns": [[e, [float(p) for p in game.four.chances(e, game.cells)]] for e in game.spawn_exponents],
+        "spawns": [[e, game.spawn_probabilities(e)] for e in game.spawn_exponents],
         "start": {
             "boards": [start] if start is not None else game.start_afters or [game.empty_board],
             "spawns": 0 if start is not None else 1 if game.start_afters else 2,
