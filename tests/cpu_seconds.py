@@ -24,7 +24,7 @@ MEASURED = Path(__file__).with_name("seconds.tsv")
 
 QUICK = 5.0
 """CPU seconds of a file that runs with ``scripts/test --fast``; there are 20, which take 45 together."""
-LATE = ("tests/test_dense.py",)
+LATE = ("tests/test_dense.py", "tests/test_attack.py")
 """They need the kernels of the conformance suite, which two processes would compile at the same time."""
 
 
