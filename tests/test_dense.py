@@ -24,6 +24,7 @@ from tilebase.dense import stores
 from tilebase.dense.checkpoints import Checkpoint, Checkpoints
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
+from tilebase.dense.pieces import Step
 from tilebase.dense.plan import Plan
 from tilebase.dense.tables import DenseLayer
 from tilebase.dense.workspace import InMemory
@@ -385,6 +386,37 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypa
     assert asked == [tmp_path / "disk"]  # the disk that the files are for
     assert begun == []
     assert list((tmp_path / "disk").iterdir()) == []
+
+
+def test_a_table_needs_a_third_of_the_values_more_on_the_disk(tmp_path, monkeypatch):
+    index = PerfectIndex(BATCHED)
+    plan = Plan.of(index, parse_objectives("win")[0], small_memory(BATCHED, "win"), 2, bits=False)
+
+    class Free:
+        free = 0
+
+    monkeypatch.setattr("shutil.disk_usage", lambda _: Free)
+    for keep, needed in ((False, plan.disk_bytes), (True, plan.disk_bytes + plan.boards * 8 // 3)):
+        Free.free = needed
+        plan.check_disk(tmp_path, index, keep, there=0)
+        Free.free = needed - 1000
+        plan.check_disk(tmp_path, index, keep, there=1000)
+        with pytest.raises(ResourceError, match="of disk"):
+            plan.check_disk(tmp_path, index, keep, there=0)
+
+
+def test_a_batch_reads_what_spawns_lead_to():
+    """The estimate counts the boards of the blocks that the pieces read."""
+    index = PerfectIndex(BATCHED)
+    plan = Plan.of(index, parse_objectives("win")[0], small_memory(BATCHED, "win"), 2, bits=False)
+    folds = 0
+    for total in sorted(index.sizes())[:-2]:
+        cut = plan.cut(index, total)
+        for piece in (one for one in cut.pieces() if one.step is Step.FOLD):
+            read = sum(index.layer(source.total, source.mask(index)).size for source in piece.reads)
+            assert cut.boards_above(piece) == read
+            folds += len(cut.tops) > 1
+    assert folds > 20
 
 
 def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cached_oracle as oracle
+from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical_starts
 from tilebase.questions.count import count
-from tilebase.runtime.progress import Progress
+from tilebase.runtime.progress import Pace, Progress
 from tilebase.sparse import maps
 from tilebase.sparse.forward import Work
 from tilebase.sparse.index import Index
@@ -127,6 +128,20 @@ def test_a_board_is_cut_where_its_larger_half_has_the_fewest_fillings(game: Game
     assert max(index._ways(index.head_cells), index._ways(index.tail_cells)) == min(larger) < max(larger)
 
 
+@pytest.mark.parametrize(
+    "game", [Game("2x3", 16, limits="16,8,4/4,4,4", walls=[1]), Game("2x2", 32, limits="4,4/16,8")]
+)
+def test_an_index_has_all_boards_of_a_layer_and_no_others(game: Game) -> None:
+    boards = boards_by_sum(game)
+    assert {total: Index(game).layer(total).size for total in boards} == boards
+
+
+@pytest.mark.parametrize("game", [Game("5x2", largest=4), Game("1x7", 16)], ids=str)
+def test_more_than_four_lines_and_long_lines(game: Game) -> None:
+    """Five lines of two cells take a loop of their own, and a line of 21 bits has no table."""
+    assert_equal(count(game), oracle.count(game))
+
+
 def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
     """A start board of many tiles lies in a layer that is cut into windows."""
     game = Game("3x4", 64, start="2,4,8,16/2,4,8,16/2,4,8,0")
@@ -178,6 +193,16 @@ def test_progress_tells_what_is_done():
     assert seen[-1].step == "done"
     assert seen[-1].fraction == 1.0
     assert seen[-1].positions == count(Game("3x3", 64)).total("states")
+
+
+@pytest.mark.parametrize("due", [True, False])
+def test_a_pass_reports_its_end_in_any_case(due, monkeypatch):
+    """In between it reports as often as the pace allows."""
+    monkeypatch.setattr(Pace, "due", lambda _: due)
+    seen: list[Progress] = []
+    result = count(Game("2x2", 32), progress=seen.append, threads=1)
+    assert (len(seen) > len(result.sums)) == due
+    assert seen[-1].fraction == 1.0
 
 
 @pytest.mark.parametrize(

@@ -299,6 +299,25 @@ def test_failure_in_the_middle_leaves_no_part(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_every_cell_of_a_key_is_checked():
+    """A board of another sum, with x beside all masks, or without its fixed x is not taken from a file."""
+    for game, good, bad in (
+        (Game("2x2", 32), "2,4/8,2", ["2,4/8,4", "2,4/2,2"]),
+        (Game("2x3", 32, masks="x../..."), "x,2,4/0,0,2", ["2,x,4/0,0,2", "x,2,4/0,x,2", "0,2,4/0,0,2"]),
+        (Game("2x3", 32, unmergeable=[0], fixed=True), "x,2,4/0,0,2", ["0,2,4/0,0,2", "2,x,4/0,0,2"]),
+        (Game("2x3", 32, unmergeable=[0]), "2,x,4/0,0,2", ["0,2,4/0,0,2", "2,x,4/x,0,2"]),
+        (Game("2x3", 32, limits="4,4,4/4,4,4"), "4,4,4/2,0,0", ["8,4,2/0,0,0"]),
+    ):
+        check, board = store.BoardCheck(game), game.parse(good)
+        check.demand(np.array([game.pack(board)], dtype=np.uint64), game.sum(board), "a file")
+        for text in bad:
+            words = text.replace("/", ",").split(",")
+            other = [game.x if word == "x" else int(word).bit_length() - (word != "0") for word in words]
+            for keys in ([game.pack(board), game.pack(other)], [game.pack(other), game.pack(board)]):
+                with pytest.raises(CorruptError, match="keys that are not boards"):
+                    check.demand(np.array(keys, dtype=np.uint64), game.sum(board), "a file")
+
+
 # -- Parquet ---------------------------------------------------------------------------------
 
 

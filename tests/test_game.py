@@ -260,6 +260,19 @@ def test_the_goal_sum_is_above_every_start() -> None:
         Game("2x2", goal_sum=8)
 
 
+@pytest.mark.parametrize(
+    ("game", "text"),
+    [
+        (Game("2x2", 32), "2x2, to 32"),
+        (Game("2x2"), "2x2, continued"),
+        (Game("2x2", goal_sum=20), "2x2, to the sum 20"),
+        (Game("2x2", 32, goal_sum=20), "2x2, to 32, to the sum 20"),
+    ],
+)
+def test_the_text_of_a_game_says_how_it_ends(game: Game, text: str) -> None:
+    assert str(game) == text
+
+
 def test_different_games_have_different_digests() -> None:
     assert len({game.digest for game in GAMES}) == len(GAMES)
     assert len({str(game) for game in GAMES}) == len(GAMES)

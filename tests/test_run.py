@@ -210,7 +210,7 @@ def test_layer_that_does_not_fit_the_journal(tmp_path, done):
     [
         (Game("2x2", 16), {}, "game"),
         (SMALL, {"lookahead": True}, "lookahead"),
-        (SMALL, {"keep": "counts"}, "keep"),
+        (SMALL, {"keep": "counts"}, "one that keeps afterstates, to solve what is reachable, not .* counts"),
     ],
     ids=["game", "lookahead", "keep"],
 )
@@ -239,6 +239,11 @@ def test_folder_with_another_manifest(text, tmp_path):
     with pytest.raises(WrongGameError):
         remove_run(tmp_path)
     assert contents(tmp_path) == {"run.json": text.encode()}
+
+
+def test_folders_above_it_are_made(tmp_path):
+    run(tmp_path / "a" / "b" / "run")
+    assert verify_run(tmp_path / "a" / "b" / "run").sound
 
 
 def test_file_instead_of_a_folder(tmp_path):
