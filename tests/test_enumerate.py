@@ -136,9 +136,7 @@ def test_an_index_has_all_boards_of_a_layer_and_no_others(game: Game) -> None:
     assert {total: Index(game).layer(total).size for total in boards} == boards
 
 
-@pytest.mark.parametrize(
-    "game", [Game("5x2", largest=4), Game("2x6", 2048, walls=[3, 4, 5, 9, 10, 11], horizon=14)], ids=str
-)
+@pytest.mark.parametrize("game", [Game("5x2", largest=4), Game("2x6", walls=[4, 11], horizon=12)], ids=str)
 def test_more_than_four_lines_and_long_lines(game: Game) -> None:
     """Five lines of two cells take a loop of their own, and two lines of 24 bits have no table."""
     assert_equal(count(game), oracle.count(game))
