@@ -18,7 +18,7 @@ from tilebase.game.game import Game
 
 SEEDS = {
     "games": (128, 301, 391, 108, 195, 213, 309),
-    "formations": (24, 366, 397),
+    "formations": (24, 366, 397, 70060),
     "calls": (0, 100, 200),
     "kills": (22, 40, 42, 61, 69, 71, 96, 142),
     "flips": (9, 14, 62, 79, 5502, 5792),

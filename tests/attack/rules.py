@@ -228,6 +228,7 @@ class Rules:
             if self.fixed:
                 kept &= (cell in self.unmergeable) == (source in self.unmergeable)
             stop = cell in self.walls or (self.fixed and cell in self.unmergeable)
+            stop |= bool(self.masks) and all(cell in mask for mask in self.masks)  # an x in any case
             kept &= stop or self.limit(cell) == self.limit(source)
         return kept
 
