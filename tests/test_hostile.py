@@ -52,7 +52,8 @@ from tilebase.files.format import (
     encode_keys,
     encode_values,
 )
-from tilebase.files.run import DECIDED, verify_run
+from tilebase.files.places import DECIDED
+from tilebase.files.run import verify_run
 from tilebase.game.game import Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.objective import Objective

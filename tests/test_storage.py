@@ -20,7 +20,8 @@ from tilebase.cli import main
 from tilebase.cluster.workers import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile, LayerWriter, ValueFile
-from tilebase.files.run import DECIDED, Question, RunFolder, delete_run
+from tilebase.files.places import DECIDED
+from tilebase.files.run import Question, RunFolder, delete_run
 from tilebase.files.work_folders import work_folder
 from tilebase.game.game import Game
 from tilebase.questions.count import count

@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from tilebase.cli.options import ClusterOption, QuietOption
 from tilebase.cli.progress import share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
+from tilebase.files import places
 from tilebase.runtime.documents import shown
 
 
@@ -66,7 +67,7 @@ def verify(
     from tilebase.tables.folders import holds_tables, subfolders
 
     path = Path(location)
-    is_table = "://" in location or path.suffix == ".zip" or (path / "manifest.json").exists()
+    is_table = "://" in location or path.suffix == ".zip" or (path / places.TABLE).exists()
     if (listed or against is not None) and not is_table:
         raise UsageError(f"{location} is not a table: --list and --against are for one table")
     checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
@@ -76,7 +77,7 @@ def verify(
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(location, progress, **checking)
     folder = stat.S_ISDIR(mode_of(path))
-    if folder and mode_of(path / "run.json") and not mode_of(path / "manifest.json"):
+    if folder and mode_of(path / places.QUESTION) and not mode_of(path / places.TABLE):
         return _verify_run(path)
     if folder and holds_tables(path):
         return max([_verify_one(one, problem, quiet, checking) for one, problem in subfolders(path)])
@@ -143,7 +144,7 @@ def _verify_table(location: Path | str, progress: Callable[[int, int], None] | N
     found = verify_table(location, progress=progress, **checking)
     wrong, unread = list(found.wrong), list(found.unread)
     path = Path(location)
-    if mode_of(path / "run.json") and not unread:
+    if mode_of(path / places.QUESTION) and not unread:
         more = verify_run(path)
         wrong += [sentence for sentence in more.wrong if sentence not in wrong]
         unread += more.unread
@@ -158,7 +159,7 @@ def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> i
         print(sentence)
     verdicts = []
     if wrong:
-        made_here = (Path(path) / "run.json").exists()
+        made_here = (Path(path) / places.QUESTION).exists()
         remedy = "the command that made it, called again, mends it" if made_here else "make the folder anew"
         verdicts.append(f"{len(wrong)} damaged; {remedy}")
     if unread:

@@ -52,6 +52,7 @@ from tilebase.dense.tables import DenseLayer, DenseRules
 from tilebase.dense.values import LayerValues, encoded
 from tilebase.dense.workspace import Batches, InFiles, StateRules
 from tilebase.errors import ResourceError
+from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.game import Game
@@ -85,12 +86,12 @@ class Files(NamedTuple):
     def of(cls, exchange: Path, total: int, store: Callable[[Path], DiskStore]) -> Files:
         """Their stores, as ``store(path)`` makes them."""
         names = ("afterstates", "rows", "columns")
-        return cls(*(store(exchange / f"{total:06d}-{name}.part") for name in names))
+        return cls(*(store(exchange / places.exchanged(total, name)) for name in names))
 
 
 def discounted_path(exchange: Path, total: int) -> Path:
     """Where the discounted states of a sum are written."""
-    return exchange / f"{total:06d}-discounted.part"
+    return exchange / places.exchanged(total, "discounted")
 
 
 class DenseJob:
@@ -307,7 +308,7 @@ class Shared(InFiles[DenseLayer]):
         if not kept.wanted:
             return
         pieces = self._workers.ranges(size, self._piece("encode", total))
-        names = [f"{total:06d}-{number:06d}.part" for number in range(len(pieces))]
+        names = [places.exchanged(total, number) for number in range(len(pieces))]
         pieces = [replace(piece, writes=name) for piece, name in zip(pieces, names, strict=True)]
         try:
             for piece, summaries in zip(pieces, self._results(pieces), strict=True):

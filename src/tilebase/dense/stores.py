@@ -18,6 +18,7 @@ from tilebase.dense.index import LayerMap
 from tilebase.dense.pieces import Source
 from tilebase.dense.tables import DenseLayer, runs
 from tilebase.errors import CorruptError
+from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.runtime.storage import open_own, publish, storage_errors
 
@@ -31,7 +32,7 @@ READ_BYTES = 1 << 26
 
 def states_path(folder: Path, total: int, layout: str = "values") -> Path:
     """Where a pass keeps the states of a sum, in the layout of its executor."""
-    return folder / f"{total:06d}.{LAYOUTS[layout]}"
+    return folder / places.of_sum(total, LAYOUTS[layout])
 
 
 def checksum_of(values: Array) -> str:

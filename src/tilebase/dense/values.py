@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from tilebase.dense.executors.protocol import DenseWork, Layer
 from tilebase.dense.tables import summaries
+from tilebase.files import places
 from tilebase.files.format import (
     CHUNK_KEYS,
     VALUE_HEADER,
@@ -69,7 +70,7 @@ class KeptValues:
 
     def path(self, total: int) -> Path:
         """The value file of a sum."""
-        return self.folder / f"{total:06d}.val"
+        return self.folder / places.of_sum(total, "val")
 
     def meta(self, total: int) -> dict[str, Any]:
         """What the value file of a sum says that it holds."""

@@ -27,6 +27,7 @@ from tilebase.dense.stores import (
 )
 from tilebase.dense.tables import DenseLayer, Law, discounted, value_above
 from tilebase.dense.values import LayerValues
+from tilebase.files import places
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import part_path
@@ -233,7 +234,7 @@ class InFiles(_States[D, DiskStore]):
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
         """Make the states of a sum, piece by piece."""
-        afters = self._store(total, part_path(self._folder / f"{total:06d}.afterstates"))
+        afters = self._store(total, part_path(self._folder / places.of_sum(total, "afterstates")))
         states = self._store(total, part_path(states_path(self._folder, total)))
         cut = self._plan.cut(self._index, total)
         with released_on_error(afters, states):

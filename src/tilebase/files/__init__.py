@@ -17,6 +17,7 @@ Modules, those that the others import first:
     policy        the slide of each state in a few bits, for pages that read ranges
     dddmp         binary decision diagrams in text files
     winning       winning sets as such diagrams
+    places        the names of files in the folders of runs and tables
     work_folders  folders of runs for which the user named no folder
     parquet       layers exported to Parquet and imported from it
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tilebase._version import version as program_version
 from tilebase.errors import CorruptError
+from tilebase.files import places
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
@@ -174,9 +175,7 @@ class Manifest:
 
 def file_name(label: str, total: int) -> str:
     """The path, in the folder of the table, of the file of a label and a sum."""
-    if label == "afterstates":
-        return f"afterstates/{total:06d}.tbl"
-    return f"values/{label}/{total:06d}.val"
+    return places.boards_file(total) if label == "afterstates" else places.values_file(label, total)
 
 
 def _written(objective: Objective, value: Value) -> dict[str, Any]:

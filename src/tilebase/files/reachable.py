@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tilebase._kernels.arguments import Slides
 from tilebase.errors import CorruptError
+from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, LayerFile
 from tilebase.files.keys import decode
 from tilebase.game.game import Game
@@ -124,7 +125,7 @@ class Reachable:
 
     def boards(self, total: int) -> StoredBoards:
         """The layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
-        found = StoredBoards(self.path / "afterstates" / f"{total:06d}.tbl", self.written.get(total))
+        found = StoredBoards(self.path / places.boards_file(total), self.written.get(total))
         if len(found) != self.sizes[total]:
             found.close()
             raise CorruptError(

@@ -20,7 +20,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import re
 import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -30,6 +29,7 @@ from typing import Any, Self, TypeVar
 
 from tilebase.counting.counts import STORED
 from tilebase.errors import CorruptError, GameError, MissingLayerError, StorageError, WrongGameError
+from tilebase.files import places
 from tilebase.files.findings import Findings, StopCheckError
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.source import read_file
@@ -61,19 +61,6 @@ MOST_SUM = 1 << 31
 """A sum that no board reaches."""
 KEEP = ("counts", "afterstates", "states")
 """What a run keeps when it ends; each entry includes the entries before it."""
-DECIDED = "decided.npz"
-"""The file of the boards that a search has decided (`search.search`)."""
-DELETED = ".run.json.deleted"
-"""The name of run.json while its folder is being deleted."""
-BEFORE_MANIFEST = ("lock", ".run.json.part")
-"""Names that a run killed at its beginning may leave in a folder without a manifest."""
-KNOWN = re.compile(
-    rf"lock|run\.json|manifest\.json|counts\.jsonl|{re.escape(DECIDED)}|{re.escape(DELETED)}|\..*\.(part|spill)"
-    r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
-    r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
-    r"|values(/[^/]+(/(\d+\.val|\d+\.(states|bits)|layers\.jsonl|\..*\.part))?)?"
-)
-"""Matches the files that runs write, as paths in the folder.  Other files are never deleted."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +164,7 @@ class RunFolder:
     def __init__(self, path: Path, question: Question) -> None:
         self.path = path
         self.question = question
-        self.journal = Journal(path / "counts.jsonl", question.as_dict())
+        self.journal = Journal(path / places.COUNTS, question.as_dict())
         with storage_errors(path, "use"):
             self._lock = self._take()
             try:
@@ -192,7 +179,7 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._refuse_others()
             try:
-                lock = FileLock.take(self.path / "lock")
+                lock = FileLock.take(self.path / places.LOCK)
             except FileNotFoundError:
                 continue  # another process has just deleted the folder
             if lock is None:
@@ -201,20 +188,20 @@ class RunFolder:
 
     def _refuse_others(self) -> None:
         """Raise `WrongGameError` unless the folder is empty, or holds this run or a partly deleted run."""
-        manifest = self.path / "run.json"
+        manifest = self.path / places.QUESTION
         names = {entry.name for entry in self.path.iterdir()}
         if manifest.name in names:
             check_question(manifest, self.question)
-        elif DELETED not in names and not names <= set(BEFORE_MANIFEST):
+        elif places.DELETED not in names and not names <= set(places.BEFORE_QUESTION):
             raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
 
     def _prepare(self) -> None:
         """Finish an interrupted deletion, and make the files and folders that a run needs."""
-        if (self.path / DELETED).exists():
+        if (self.path / places.DELETED).exists():
             _delete_contents(self.path)
         self._refuse_others()
-        if not (self.path / "run.json").exists():
-            write_whole(self.path / "run.json", self.question.text)
+        if not (self.path / places.QUESTION).exists():
+            write_whole(self.path / places.QUESTION, self.question.text)
         for kind in ("afterstates", "states"):
             make_folder(self.path / kind)
         remove_parts(self.path)
@@ -232,7 +219,7 @@ class RunFolder:
 
     def layer_path(self, kind: str, total: int) -> Path:
         """The file of the layer of one sum; `kind` is afterstates or states."""
-        return self.path / kind / f"{total:06d}.tbl"
+        return self.path / places.boards_file(total, kind)
 
     def keep_only(self, kind: str, totals: list[int]) -> None:
         """Delete all layers of afterstates or of states, except those of some sums."""
@@ -249,7 +236,7 @@ class RunFolder:
 def is_counted(path: Path) -> bool:
     """Whether a folder holds all counts of a run.  The counts are not checked."""
     try:
-        lines = (path / "counts.jsonl").read_bytes().splitlines()
+        lines = (path / places.COUNTS).read_bytes().splitlines()
     except OSError:
         return False
     return bool(lines) and b'"complete":true' in lines[-1]
@@ -261,12 +248,12 @@ def delete_run(path: Path, *, damaged: bool = False) -> None:
     With `damaged` the folder needs no valid run.json.  Raises `WrongGameError` if it is not a run, or is a
     table, and `StorageError` if a process writes it, or it holds other files: then nothing is deleted.
     """
-    if not damaged and not (path / DELETED).exists():
+    if not damaged and not (path / places.DELETED).exists():
         read_manifest(path)
-    if (path / "manifest.json").exists():
+    if (path / places.TABLE).exists():
         raise WrongGameError(f"{path} is a table: delete it by hand")
     with storage_errors(path, "delete all of"):
-        lock = FileLock.take(path / "lock")
+        lock = FileLock.take(path / places.LOCK)
         if lock is None:
             raise StorageError(f"cannot delete {path}: another process is writing it")
         try:
@@ -287,13 +274,13 @@ def _delete_contents(path: Path) -> None:
     entries = sorted(path.rglob("*"), reverse=True)  # the content of a folder before the folder
     for entry in entries:
         name = entry.relative_to(path).as_posix()
-        if not KNOWN.fullmatch(name):
+        if not places.KNOWN.fullmatch(name):
             raise StorageError(f"cannot delete all of {path}: it holds {name}, which is not part of a run")
-    marker = path / DELETED
-    if (path / "run.json").exists():
-        (path / "run.json").replace(marker)
+    marker = path / places.DELETED
+    if (path / places.QUESTION).exists():
+        (path / places.QUESTION).replace(marker)
     for entry in entries:
-        if entry.name in ("lock", "run.json", DELETED) and entry.parent == path:
+        if entry.name in (places.LOCK, places.QUESTION, places.DELETED) and entry.parent == path:
             continue
         if entry.is_dir() and not entry.is_symlink():
             entry.rmdir()
@@ -385,13 +372,15 @@ def verify_run(path: Path, found: Findings | None = None) -> Findings:
     if not sound:
         found.wrong.append(f"{path / 'run.json'} is damaged: delete the folder and count again")
     with suppress(StopCheckError), found.checking():
-        recorded = _verify_journal(path / "counts.jsonl", question, found)
+        recorded = _verify_journal(path / places.COUNTS, question, found)
         for kind in ("afterstates", "states"):
             for file in sorted((path / kind).glob("*.tbl")):
                 with found.checking():
                     found.wrong += _verify_file(file, kind, question.game, recorded)
             if KEEP.index(question.keep) >= KEEP.index(kind):
-                files = [path / kind / f"{total:06d}.tbl" for total in recorded if sum(recorded[total][kind])]
+                files = [
+                    path / places.boards_file(total, kind) for total in recorded if sum(recorded[total][kind])
+                ]
                 found.wrong += [
                     f"{file} does not exist: the same command makes it again"
                     for file in files
@@ -427,7 +416,7 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
     return found
 
 
-def read_manifest(path: Path, name: str = "run.json") -> tuple[Question, bool]:
+def read_manifest(path: Path, name: str = places.QUESTION) -> tuple[Question, bool]:
     """The query in run.json, and whether the file is unchanged.  Raises `WrongGameError`."""
     try:
         data = read_file(path / name)
@@ -445,7 +434,7 @@ def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str
         total = layer.meta.get("sum")
         if layer.meta.get("game") != game.identity or layer.meta.get("kind") != kind:
             return [f"{file} belongs to another game: delete it"]
-        if type(total) is not int or file.name != f"{total:06d}.tbl":
+        if type(total) is not int or file.name != places.of_sum(total, "tbl"):
             return [f"{file} holds the layer of sum {shown(total, 40)}: it was renamed"]
         if total in recorded and sum(recorded[total][kind]) != len(layer):
             return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]

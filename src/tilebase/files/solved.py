@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from tilebase.files import places
 from tilebase.files.format import ValueFile
 from tilebase.files.reachable import Reachable
 from tilebase.files.run import Journal, sound_checksum
@@ -42,7 +43,7 @@ class StoredValues:
                 make_folder(one)
             remove_parts(folder)
         identity = {"game": game.identity, "objective": objective.identity, "space": "reachable"}
-        self._journal = Journal(folder / "layers.jsonl", identity)
+        self._journal = Journal(folder / places.SOLVED, identity)
         lines = self._journal.read()
         with understood(str(self._journal.path)):
             self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}
@@ -52,7 +53,7 @@ class StoredValues:
 
     def path(self, total: int) -> Path:
         """The file of one sum."""
-        return self.folder / f"{total:06d}.val"
+        return self.folder / places.of_sum(total, "val")
 
     def compare(self, space: Reachable, totals: Iterable[int], threads: int) -> bool:
         """Whether the files of finished layers are undamaged.  Damaged ones are forgotten, to be made again.

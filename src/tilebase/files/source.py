@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tilebase.errors import CorruptError, MissingLayerError, StorageError
+from tilebase.files import places
 from tilebase.files.remote import open_url
 from tilebase.runtime.documents import MOST_BYTES, shown
 
@@ -181,8 +182,8 @@ class Zip:
 
     def _find_prefix(self) -> str:
         """The name of the folder of the table in the zip file, with a slash; empty if it is at the top."""
-        found = [name for name in self._members if name.rpartition("/")[2] == "manifest.json"]
-        return min(found, key=len, default="manifest.json").removesuffix("manifest.json")
+        found = [name for name in self._members if name.rpartition("/")[2] == places.TABLE]
+        return min(found, key=len, default=places.TABLE).removesuffix(places.TABLE)
 
     def open(self, name: str) -> Source:
         """The member of this name."""

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.errors import MissingLayerError, StorageError, WrongGameError
-from tilebase.files.run import BEFORE_MANIFEST, DECIDED, DELETED, KNOWN, delete_run, read_manifest
+from tilebase.files import places
+from tilebase.files.run import delete_run, read_manifest
 from tilebase.game.formations import title_of
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -45,7 +46,7 @@ class WorkFolder:
 def _delete(path: Path, *, damaged: bool = False) -> None:
     """Delete the folder of a run that no user named.  A table in it was for one process only."""
     with storage_errors(path, "delete"):
-        (path / "manifest.json").unlink(missing_ok=True)
+        (path / places.TABLE).unlink(missing_ok=True)
     delete_run(path, damaged=damaged)
 
 
@@ -103,14 +104,16 @@ def _lock_path(path: Path) -> Path:
 
 def _is_usable(path: Path) -> bool:
     """Whether a run can begin or continue in a folder: not if a user named it, or if it is damaged."""
-    return not path.exists() or (path.is_dir() and not is_locked(path / "lock") and _state(path) != "damaged")
+    return not path.exists() or (
+        path.is_dir() and not is_locked(path / places.LOCK) and _state(path) != "damaged"
+    )
 
 
 def _state(path: Path) -> str:
     """``begun``, ``deleted`` (the deletion was interrupted), or ``damaged``."""
-    if (path / DELETED).exists():
+    if (path / places.DELETED).exists():
         return "deleted"
-    if all(entry.name in BEFORE_MANIFEST for entry in path.iterdir()):
+    if all(entry.name in places.BEFORE_QUESTION for entry in path.iterdir()):
         return "begun"
     try:
         read_manifest(path)
@@ -166,7 +169,7 @@ def list_runs() -> tuple[LeftRun, ...]:
 
 def _is_run(path: Path) -> bool:
     """Whether a folder holds only files that runs write."""
-    return path.is_dir() and all(KNOWN.fullmatch(entry.name) for entry in path.iterdir())
+    return path.is_dir() and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
 
 
 def _describe(path: Path) -> LeftRun | None:
@@ -187,7 +190,7 @@ def _describe(path: Path) -> LeftRun | None:
 
 
 def _is_in_use(path: Path) -> bool:
-    return is_locked(_lock_path(path)) or is_locked(path / "lock")
+    return is_locked(_lock_path(path)) or is_locked(path / places.LOCK)
 
 
 def _question(path: Path) -> str:
@@ -197,14 +200,14 @@ def _question(path: Path) -> str:
         return "answered; its deletion was stopped"
     if state == "damaged":
         return "damaged"
-    if not (path / "run.json").exists():
+    if not (path / places.QUESTION).exists():
         return "nothing yet"
     question = read_manifest(path)[0]
     game = title_of(question.game)
     labels = sorted(entry.name for entry in (path / "values").glob("*"))
     if labels:
         return f"{game}: values of {', '.join(labels)}"
-    return f"{game}: {'what can be forced' if (path / DECIDED).exists() else question.keep}"
+    return f"{game}: {'what can be forced' if (path / places.DECIDED).exists() else question.keep}"
 
 
 def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[LeftRun, ...]:
@@ -261,7 +264,7 @@ def _remove(run: LeftRun) -> bool:
     if lock is None:
         return False
     try:
-        if is_locked(run.path / "lock"):
+        if is_locked(run.path / places.LOCK):
             return False
         if run.path.exists():
             _delete(run.path, damaged=True)

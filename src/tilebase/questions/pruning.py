@@ -27,6 +27,7 @@ from typing import Any, Self
 import numpy.typing as npt
 
 from tilebase.errors import MissingLayerError, UsageError, WrongGameError
+from tilebase.files import places
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.manifest import LEAST, Manifest, file_name
 from tilebase.files.reachable import Reachable
@@ -175,7 +176,7 @@ def _write_manifest(target: Path, manifest: Manifest) -> None:
     sync_files(
         target / file_name(label, total) for total, names in manifest.layers.items() for label in names
     )
-    write_whole(target / "manifest.json", manifest.text)
+    write_whole(target / places.TABLE, manifest.text)
 
 
 def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
@@ -192,7 +193,7 @@ def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
 def _manifest(target: Path) -> Manifest | None:
     """The manifest of a table; None if it is not finished."""
     try:
-        return Manifest.parse(read_file(target / "manifest.json"), str(target / "manifest.json"))
+        return Manifest.parse(read_file(target / places.TABLE), str(target / places.TABLE))
     except MissingLayerError:
         return None
 
@@ -225,7 +226,7 @@ class Pruning:
         with storage_errors(self.target, "use"):
             refuse_link(self.work)
             names = {entry.name for entry in self.target.iterdir()} if self.target.exists() else set()
-        manifest = self.target / "manifest.json"  # or what a kill left of it
+        manifest = self.target / places.TABLE  # or what a kill left of it
         known = {WORK, JOURNAL, KEYS, "values", manifest.name, part_path(manifest).name}
         begun = WORK in names or self.finished() is not None
         if names and (not begun or not names <= known):

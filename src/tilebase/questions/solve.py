@@ -17,6 +17,7 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached, open_cluster
 from tilebase.counting import estimates
 from tilebase.errors import CorruptError, UsageError, WrongGameError
+from tilebase.files import places
 from tilebase.files.manifest import Manifest, file_name
 from tilebase.files.reachable import Reachable, Written
 from tilebase.files.run import Question, RunFolder, is_counted
@@ -411,7 +412,7 @@ def read_before(path: Path, game: Game, space: str) -> Manifest | None:
 
     Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """
-    file = path / "manifest.json"
+    file = path / places.TABLE
     if not file.exists():
         return None
     try:
@@ -454,4 +455,4 @@ def write_manifest(
     manifest = Manifest(
         game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
     )
-    write_whole(path / "manifest.json", manifest.text)
+    write_whole(path / places.TABLE, manifest.text)

@@ -15,6 +15,7 @@ from pathlib import Path
 from tilebase.counting import estimates
 from tilebase.counting.estimates import Estimate, duration
 from tilebase.errors import ResourceError, UsageError
+from tilebase.files import places
 from tilebase.files.run import Question
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -64,7 +65,7 @@ def choose_space(
         raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
     if space != "auto":
         return space
-    if (run := path / "run.json").exists():
+    if (run := path / places.QUESTION).exists():
         return "all" if run.read_bytes() == Question(game).text.encode() else "reachable"
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")

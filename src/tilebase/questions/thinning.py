@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.errors import StorageError, UsageError, WrongGameError
+from tilebase.files import places
 from tilebase.files.manifest import file_name
 from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
@@ -144,13 +145,13 @@ def thin(
         thinning, checks = _run(opened, reader, chosen, target, query, sizes, progress)
         sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
         manifest = dataclasses.replace(old, layers=checks, thinned=thinning.as_dict())
-        write_whole(target / "manifest.json", manifest.text)
+        write_whole(target / places.TABLE, manifest.text)
     return thinning
 
 
 def _finished(target: Path, query: Mapping[str, Any]) -> Thinning | None:
     """The result of a finished earlier call with the same arguments; None without one."""
-    if (target / UNFINISHED).exists() or not (target / "manifest.json").exists():
+    if (target / UNFINISHED).exists() or not (target / places.TABLE).exists():
         return None
     with open_table(target) as table:
         thinned = table.manifest.thinned or {}
@@ -202,7 +203,7 @@ def _claim(target: Path, query: str) -> FileLock:
 
 def _empty(target: Path) -> None:
     """Delete an unfinished table, the manifest first."""
-    (target / "manifest.json").unlink(missing_ok=True)
+    (target / places.TABLE).unlink(missing_ok=True)
     for folder in ("afterstates", "values"):
         shutil.rmtree(target / folder, ignore_errors=True)
 

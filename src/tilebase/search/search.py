@@ -25,7 +25,7 @@ from tilebase._kernels import force as kernels
 from tilebase._kernels.arguments import Decided, ForceScratch, SearchPath
 from tilebase._kernels.packed import packed
 from tilebase.errors import CorruptError, ResourceError, StorageError, WrongGameError
-from tilebase.files.run import DECIDED
+from tilebase.files.places import DECIDED
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.documents import digest_of

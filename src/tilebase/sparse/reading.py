@@ -16,6 +16,7 @@ import numpy.typing as npt
 from tilebase._kernels import arguments, backward
 from tilebase._kernels.packed import packed
 from tilebase.errors import CorruptError
+from tilebase.files import places
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.keys import BoardCheck, decode
 from tilebase.game.compiled import CompiledGame
@@ -106,7 +107,7 @@ class LayerReader:
 
     def keys_path(self, total: int) -> Path:
         """The file of the afterstates of one sum; it does not exist if there are none."""
-        return self.path / "afterstates" / f"{total:06d}.tbl"
+        return self.path / places.boards_file(total)
 
     def keys(self, total: int) -> Array:
         """The afterstates of one sum, ascending; none if there is no such layer.  Raises `CorruptError`."""
@@ -125,7 +126,7 @@ class LayerReader:
         found[0][[NONE, WON]] = sentinels(objective)
         path = self.keys_path(total)
         if path.exists():
-            file = self.path / "values" / objective.label / f"{total:06d}.val"
+            file = self.path / places.values_file(objective.label, total)
             with LayerFile(path) as layer, ValueFile(file) as stored:
                 stored.check_pair(layer)
                 found += [as_floats(objective, stored.values(chunk)) for chunk in range(stored.chunks)]

@@ -16,6 +16,7 @@ from typing import Any
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
+from tilebase.files import places
 from tilebase.files.format import Chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.files.reachable import Reachable, StoredBoards
@@ -85,7 +86,7 @@ class SolveJob:
     def _engine(self) -> backward.BackwardPass:
         if self._pass is None:
             folder, game, objectives, sizes, release, memory, threads = self._parameters
-            stored = [_ReadValues(folder / "values" / one.label, one) for one in objectives]
+            stored = [_ReadValues(folder / places.values_folder(one.label), one) for one in objectives]
             self._pass = backward.BackwardPass(
                 folder, game, stored, memory=memory, threads=threads, lean=False, release=release
             )
@@ -145,11 +146,13 @@ class SharedLayers:
                 (self.folder / piece.writes).unlink(missing_ok=True)
 
     def _piece(self, total: int, number: int, span: range) -> Piece:
-        names = [f"values/{one.label}/{{:06d}}.val" for one in self.objectives]
-        reads = [f"afterstates/{total:06d}.tbl"]
+        reads = [places.boards_file(total)]
         for above in (total + 2, total + 4):
-            reads += [f"afterstates/{above:06d}.tbl", *(name.format(above) for name in names)]
-        writes = f"{self.executor.exchange.name}/{total:06d}-{number:06d}.part"
+            reads += [
+                places.boards_file(above),
+                *(places.values_file(one.label, above) for one in self.objectives),
+            ]
+        writes = f"{self.executor.exchange.name}/{places.exchanged(total, number)}"
         return Piece("solve", total, span.start, span.stop, tuple(reads), writes)
 
     def _part(self, piece: Piece, keys: StoredBoards, summaries: Summaries) -> backward.Part:

@@ -31,6 +31,7 @@ from tilebase._kernels.arguments import Source, Target
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
 from tilebase.errors import ResourceError
+from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile
 from tilebase.files.keys import JOB_CHUNKS, BoardCheck, decode, encode, varying_bits
 from tilebase.files.parcels import ParcelFile, ParcelWriter
@@ -431,7 +432,7 @@ class _Steps:
         self.names: set[str] = set()
 
     def _piece(self, step: str, number: int, begin: int, end: int, reads: Sequence[str]) -> Piece:
-        name = f"{self._shared.executor.exchange.name}/{self._total:06d}-{step}-{number:06d}.part"
+        name = f"{self._shared.executor.exchange.name}/{places.exchanged(self._total, step, number)}"
         self.names.add(name)
         return Piece(step, self._total, begin, end, tuple(reads), name, self.width)
 
@@ -451,7 +452,7 @@ class _Steps:
         """Put tiles on the boards of the source layers."""
         chunks = {}
         for source in sources:
-            name = f"afterstates/{source:06d}.tbl"
+            name = places.boards_file(source)
             with LayerFile(self._shared.folder / name) as file:
                 chunks[name] = file.chunks
         step = max(LEAST_CHUNKS, -(-sum(chunks.values()) // (PIECES * self._shared.executor.threads)))

@@ -19,6 +19,7 @@ from tilebase.errors import (
     TilebaseError,
     UsageError,
 )
+from tilebase.files import places
 from tilebase.game.game import Game
 from tilebase.objectives.objective import find_objective
 from tilebase.objectives.values import sort_key
@@ -229,7 +230,7 @@ def open_tables(path: Path | str) -> TableFolder:
 
 def holds_tables(path: Path) -> bool:
     """Whether a folder is no table itself, and has one in a subfolder."""
-    return not (path / "manifest.json").exists() and any(not problem for _, problem in subfolders(path))
+    return not (path / places.TABLE).exists() and any(not problem for _, problem in subfolders(path))
 
 
 def table_folders(path: Path) -> list[Path]:
@@ -250,7 +251,7 @@ def subfolders(folder: Path) -> Iterator[tuple[Path, str]]:
         except OSError as error:
             yield subfolder, f"cannot read {subfolder}: {error.strerror or error}"
             continue
-        if depth and (subfolder / "manifest.json").exists():
+        if depth and (subfolder / places.TABLE).exists():
             yield subfolder, ""
         elif depth < MOST_DEPTH:
             waiting += [(subfolder / name, depth + 1) for name in names]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, UsageError
+from tilebase.files import places
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.manifest import LeastValue, Manifest
 from tilebase.files.recent import Recent
@@ -69,13 +70,12 @@ class _Layer:
         dense: bool = False,
     ) -> None:
         self.total = total
-        name = f"{total:06d}"
-        self._keys = None if dense else LayerFile(location.open(f"afterstates/{name}.tbl"))
+        self._keys = None if dense else LayerFile(location.open(places.boards_file(total)))
         self.values: dict[str, ValueFile] = {}
         try:
             for objective in objectives:
                 label = objective.label
-                self.values[label] = ValueFile(location.open(f"values/{label}/{name}.val"))
+                self.values[label] = ValueFile(location.open(places.values_file(label, total)))
                 self.values[label].check_objective(objective)
                 if self._keys is not None:
                     self.values[label].check_pair(self._keys)
@@ -640,7 +640,7 @@ def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
     """An opened location, and the name and the content of its manifest.  Raises as `open_table`."""
     opened = open_location(location)
     try:
-        source = opened.open("manifest.json")
+        source = opened.open(places.TABLE)
     except MissingLayerError as error:
         raise MissingLayerError(
             f"{opened.name} holds no finished table: make one with tilebase solve ... "

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tilebase.errors import CorruptError, MissingLayerError
+from tilebase.files import places
 from tilebase.files.manifest import file_name
 from tilebase.runtime.storage import storage_errors
 from tilebase.tables.probe import Table, open_table
@@ -79,7 +80,7 @@ def _names(table: Table) -> list[str]:
     """The files of a table, sorted."""
     labels = [*table.manifest.labels] if table.dense else ["afterstates", *table.manifest.labels]
     files = (file_name(label, total) for total in table.manifest.layers for label in labels)
-    return sorted(["manifest.json", *files])
+    return sorted([places.TABLE, *files])
 
 
 def _sum(table: Table, name: str) -> str:

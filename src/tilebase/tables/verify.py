@@ -21,6 +21,7 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import open_cluster
 from tilebase.cluster.pieces import Piece
 from tilebase.errors import MissingBoardError, UsageError
+from tilebase.files import places
 from tilebase.files.findings import Findings, StopCheckError
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.source import Folder
@@ -158,8 +159,7 @@ def _check_files(table: Table, found: Findings, progress: Callable[[int, int], N
 
 def _check_layer(table: Table, total: int, checks: Any) -> Iterator[str]:
     """A sentence for each file of a layer that is not the one that the manifest names."""
-    name = f"{total:06d}"
-    with LayerFile(table.location.open(f"afterstates/{name}.tbl")) as keys:
+    with LayerFile(table.location.open(places.boards_file(total))) as keys:
         keys.verify()
         if keys.meta.get("game") != table.game.identity or keys.meta.get("sum") != total:
             yield f"{keys.path} belongs to another game or sum"
@@ -167,7 +167,7 @@ def _check_layer(table: Table, total: int, checks: Any) -> Iterator[str]:
             yield f"{keys.path} is not the file that the manifest names"
         for objective in table.objectives:
             label = objective.label
-            with ValueFile(table.location.open(f"values/{label}/{name}.val")) as values:
+            with ValueFile(table.location.open(places.values_file(label, total))) as values:
                 values.verify()
                 values.check_objective(objective)
                 values.check_pair(keys)
@@ -180,7 +180,7 @@ def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
     expected = {"game": table.game.identity, "kind": "all", "sum": total}
     for objective in table.objectives:
         label = objective.label
-        with ValueFile(table.location.open(f"values/{label}/{total:06d}.val")) as values:
+        with ValueFile(table.location.open(places.values_file(label, total))) as values:
             values.verify()
             values.check_objective(objective)
             values.check_ranks()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tilebase.errors import MissingLayerError, StorageError, TilebaseError, UsageError
+from tilebase.files import places
 from tilebase.files.recent import Recent
 from tilebase.game.game import Game
 from tilebase.runtime.progress import Progress
@@ -290,7 +291,7 @@ def _stamp(location: str) -> Stamp | None:
         return None
     path = Path(location)
     try:
-        status = (path / "manifest.json" if path.is_dir() else path).stat()
+        status = (path / places.TABLE if path.is_dir() else path).stat()
     except OSError as error:
         raise MissingLayerError(f"{location} is not there, or holds no finished table") from error
     return status.st_ino, status.st_size, status.st_mtime_ns

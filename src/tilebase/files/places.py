@@ -1,0 +1,65 @@
+"""The names of the files in the folders of runs and of tables, as paths in the folder.
+
+run.json                          what a run is asked
+counts.jsonl                      the journal of the layers that are counted
+manifest.json                     of a table
+lock                              held by the process that writes
+afterstates/S.tbl                 the afterstates of sum S (docs/format.md)
+states/S.tbl                      the states of sum S
+values/LABEL/S.val                the values of sum S
+values/LABEL/layers.jsonl         the journal of the layers that are solved
+values/LABEL/S.states, S.bits     checkpoints of passes over all boards
+decided.npz                       what a search has decided
+diagrams.jsonl, diagrams-N.dddmp  the journal and the checkpoints of a symbolic run
+
+A part has a name that begins with a point and ends in ``.part``; workers exchange parts in a folder of
+their own.
+"""
+
+from __future__ import annotations
+
+import re
+
+QUESTION = "run.json"
+COUNTS = "counts.jsonl"
+TABLE = "manifest.json"
+LOCK = "lock"
+SOLVED = "layers.jsonl"
+DECIDED = "decided.npz"
+DELETED = ".run.json.deleted"
+"""The name of run.json while its folder is being deleted."""
+BEFORE_QUESTION = (LOCK, ".run.json.part")
+"""Names that a run killed at its beginning may leave in a folder without run.json."""
+KNOWN = re.compile(
+    "|".join(map(re.escape, (LOCK, QUESTION, TABLE, COUNTS, DECIDED, DELETED))) + r"|\..*\.(part|spill)"
+    r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
+    r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
+    rf"|values(/[^/]+(/(\d+\.val|\d+\.(states|bits)|{re.escape(SOLVED)}|\..*\.part))?)?"
+)
+"""Matches the files that runs write.  Other files are never deleted."""
+
+
+def of_sum(total: int, ending: str) -> str:
+    """The name of a file of one sum: names are in the order of the sums."""
+    return f"{total:06d}.{ending}"
+
+
+def boards_file(total: int, kind: str = "afterstates") -> str:
+    """The boards of one sum."""
+    return f"{kind}/{of_sum(total, 'tbl')}"
+
+
+def values_folder(label: str) -> str:
+    """The folder of the values of an objective."""
+    return f"values/{label}"
+
+
+def values_file(label: str, total: int) -> str:
+    """The values of one sum."""
+    return f"{values_folder(label)}/{of_sum(total, 'val')}"
+
+
+def exchanged(total: int, *words: str | int) -> str:
+    """The name of a part that workers exchange; whole numbers are in order."""
+    numbered = (word if isinstance(word, str) else f"{word:06d}" for word in (total, *words))
+    return "-".join(numbered) + ".part"
