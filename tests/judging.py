@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
+
+import pytest
 
 import cached_oracle as oracle
 from attack.rules import read_law
@@ -16,18 +19,38 @@ from tilebase.objectives.values import Exact, Interval, Lower, Rounded, Upper, V
 from tilebase.tables.probe import Answer
 
 
-def check(objective: Objective, value: object, exact: Fraction) -> None:
-    """Assert that a value is as near to the exact one as its type allows, and on the right side."""
+def is_near(objective: Objective, value: object, exact: Fraction) -> bool:
+    """Whether a value is as near to the exact one as its type allows, and on the right side."""
     number = Fraction(value)  # type: ignore[arg-type]
     if objective.is_bound:
         slack = {"uint16": Fraction(1, 10**3), "uint32": Fraction(1, 10**8), "uint64": Fraction(1, 10**13)}
         low, high = (number, exact) if objective.name == "lower" else (exact, number)
-        assert low <= high < low + slack[objective.dtype]
-    elif objective.dtype in ("bit", "int32"):
-        assert number == exact
-    else:
-        tolerance = {"float64": 1e-13, "float32": 1e-6, "float16": 5e-3}[objective.dtype]
-        assert abs(number - exact) <= tolerance * max(1, exact)
+        return low <= high < low + slack[objective.dtype]
+    if objective.dtype in ("bit", "int32"):
+        return number == exact
+    tolerance = {"float64": 1e-13, "float32": 1e-6, "float16": 5e-3}[objective.dtype]
+    return abs(number - exact) <= tolerance * max(1, exact)
+
+
+def check(objective: Objective, value: object, exact: Fraction) -> None:
+    """Assert that a value `is_near` the exact one."""
+    assert is_near(objective, value, exact), f"{objective.label}: {value}, and exactly {exact}"
+
+
+def check_boards(game: Game, objective: Objective, values: Iterable[tuple[Cells, object, Fraction]]) -> None:
+    """Assert it of boards, each with its value and the exact one.
+
+    The failure names the wrong board of the largest sum: values follow from those of larger sums, so this one
+    was not made wrong by another.
+    """
+    wrong = [entry for entry in values if not is_near(objective, *entry[1:])]
+    if wrong:
+        board, value, exact = max(wrong, key=lambda entry: game.sum(entry[0]))
+        pytest.fail(
+            f"{objective.label} of {game}: {len(wrong)} boards are wrong. In the layer of the largest sum, "
+            f"{game.sum(board)}, {game.format(board)} has {value}, and exactly {exact}",
+            pytrace=False,
+        )
 
 
 def agrees(value: Value, exact: Fraction) -> bool:

@@ -185,6 +185,7 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the running test ends with this process
     try:
         main(sys.argv[1:])
     except KeyboardInterrupt:

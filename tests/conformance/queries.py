@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import cached_oracle as oracle
-from judging import check, check_answer
+from judging import check, check_answer, check_boards
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
@@ -71,12 +71,12 @@ def check_values(found: dict[Objective, Found], game: Game) -> None:
         check(objective, values.start, known.start)
         if values.afterstates is None:
             continue
-        seen = set()
-        for board, value in values.afterstates.items():
-            if (least := least_of(game, board)) in known.afterstates:
-                seen.add(least)
-                check(objective, value, known.afterstates[least])
-        assert seen == known.afterstates.keys()
+        named = ((least_of(game, board), value) for board, value in values.afterstates.items())
+        made = [
+            (least, value, known.afterstates[least]) for least, value in named if least in known.afterstates
+        ]
+        check_boards(game, objective, made)
+        assert {least for least, _, _ in made} == known.afterstates.keys()
 
 
 def check_probes(found: dict[Objective, list[Answer]], game: Game) -> None:

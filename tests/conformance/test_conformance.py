@@ -6,9 +6,11 @@ import pytest
 
 from conformance.engines import ENGINES, Bench, Engine, reachable_table, solution_of_all
 from conformance.games import GAMES, cover, is_small, rules_of
-from conformance.queries import QUERIES, VALUES, Query
+from conformance.queries import QUERIES, VALUES, Found, Query, check_values, exact_values
 from daily import daily
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.values import Number
 
 QUICK = {
     (engine.name, query): cover([game for game in GAMES if engine.takes(game) and query.takes(game)])
@@ -47,6 +49,20 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.mark.parametrize(("engine", "query", "game"), CASES, ids=str)
 def test_engine_equals_the_oracle(engine: Engine, query: Query, game: Game, bench: Bench) -> None:
     query.check(engine.answers[query](game, bench), game)
+
+
+def test_a_wrong_value_names_its_board() -> None:
+    """Of all wrong boards the one of the largest sum, with its layer and both values."""
+    game, objective = Game("2x2", 16), Objective("win")
+    known = exact_values(game, objective)
+    values: dict[Cells, Number] = {after: float(value) for after, value in known.afterstates.items()}
+    check_values({objective: Found(float(known.start), values)}, game)
+    last = max(values, key=game.sum)
+    first = min(values, key=game.sum)
+    values |= {first: 0.125, last: 0.25}
+    wanted = f"2 boards .* sum, {game.sum(last)}, {game.format(last)} has 0.25, and exactly"
+    with pytest.raises(pytest.fail.Exception, match=wanted):
+        check_values({objective: Found(float(known.start), values)}, game)
 
 
 @pytest.mark.parametrize("game", BOTH_SPACES, ids=str)

@@ -2,6 +2,7 @@
 
 Modules, those that the others import first:
 
+    places        the names of files in the folders of runs and tables
     format        layer files and value files: compressed chunks with an index and checksums
     source        where files are: a folder, a zip file, a URL
     remote        files that a server holds
@@ -17,9 +18,8 @@ Modules, those that the others import first:
     policy        the slide of each state in a few bits, for pages that read ranges
     dddmp         binary decision diagrams in text files
     winning       winning sets as such diagrams
-    places        the names of files in the folders of runs and tables
     work_folders  folders of runs for which the user named no folder
-    parquet       layers exported to Parquet and imported from it
+    parquet       layers exported to Parquet
 
 Docs: docs/format.md.
 """
