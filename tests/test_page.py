@@ -22,6 +22,7 @@ from serving import SECONDS, Served, check_accessible, serving, until
 from tilebase import force, formation, open_table, solve
 from tilebase.game.board import FILLS, Board
 from tilebase.game.game import Game
+from tilebase.objectives.objective import MEANINGS
 from tilebase.objectives.values import sort_key
 from tilebase.tables.probe import Table
 
@@ -267,6 +268,14 @@ def test_numbers_are_written_as_python_writes_them(visit: Open) -> None:
     assert len(cases) > 40
     written = visit("vendor/htm-preact.LICENSE").evaluate(NUMBERS, cases)
     assert written == [case["text"] or "" for case in cases]
+
+
+def test_the_page_knows_what_a_win_is_worth(visit: Open) -> None:
+    """Under every objective."""
+    units = [meaning.unit for meaning in MEANINGS.values()]
+    script = 'async (units) => units.map((await import("/text.js")).counts)'
+    found = visit("vendor/htm-preact.LICENSE").evaluate(script, units)
+    assert found == [meaning.win == 0 for meaning in MEANINGS.values()]
 
 
 def test_what_the_last_slide_lost(visit: Open) -> None:

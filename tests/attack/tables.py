@@ -22,7 +22,9 @@ WINNING = (
     *("win", "win", "win:float32", "win:float16", "lower", "upper", "lower:uint32", "upper:uint32"),
     *("lower:uint16", "upper:uint16", "guaranteed"),
 )
-ALWAYS = ("score", "score:float32", "merges", "moves", "moves:float32", "survival", "longest")
+ALWAYS = (
+    *("score", "score:float32", "merges", "merges:float32", "moves", "moves:float32", "survival", "longest"),
+)
 MEANS = ("win", "lower", "upper", "score", "merges", "moves")
 """Objectives that take a discount."""
 MOST_BOARDS, OBJECTIVES = 5_000, 6

@@ -4,7 +4,7 @@ import { html } from "./vendor/htm-preact.js";
 import { LineChart } from "./chart.js";
 import { Game } from "./game.js";
 import { letGo } from "./parts.js";
-import { capital, lossText, numberOf, rounded, several } from "./text.js";
+import { capital, counts, lossText, numberOf, rounded, several } from "./text.js";
 
 const MOST_DROPS = 5;
 const LEAST = 1e-6; // smaller parts of a value are not told apart
@@ -12,7 +12,7 @@ const LEAST_PART = 1e-3; // smaller drops than this part of the largest one are 
 
 /** The value of a position of a game as a number; the end of a game has one, too. */
 function valueOf(entry, unit) {
-  if (entry.end === "won" && unit !== "score" && unit !== "slides") return 1;
+  if (entry.end === "won" && !counts(unit)) return 1;
   return entry.end ? null : numberOf(entry.answer?.value);
 }
 
@@ -46,7 +46,7 @@ export function Course({ game, unit }) {
   const { entries, at } = game;
   const values = entries.map((entry) => valueOf(entry, unit));
   const afters = entries.map((entry) => numberOf(Game.made(entry)?.value));
-  const drops = dropsOf(entries, values, unit === "score" || unit === "slides");
+  const drops = dropsOf(entries, values, counts(unit));
   const label = `Value over ${several(entries.length - 1, "move")}: from ${rounded(values[0], unit)} to ${rounded(values[values.length - 1], unit)}.`;
   return html`<section class="card course" aria-labelledby="course">
     <h2 id="course">Course of the game</h2>
