@@ -41,6 +41,7 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import ONE, Objective, parse_objectives
 from tilebase.objectives.values import Lower, Upper
+from tilebase.questions.running import Ask, Run
 from tilebase.questions.spaces import choose_space
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.tables.probe import Table
@@ -542,9 +543,9 @@ WIDE = Game(
 )  # fmt: skip
 
 
-def chosen(game: Game, path: Path, space: str | None = None, *, keep: bool = False) -> str:
-    objectives = (Objective("lower", "uint32"),)
-    return choose_space(space, game, objectives, path, keep=keep, memory=8 << 30, threads=1, down_to=None)
+def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False) -> str:
+    ask = Ask(game, (Objective("lower", "uint32"),), space)
+    return choose_space(ask, Run(path, memory=8 << 30, threads=1), keep=keep)
 
 
 def test_the_space_is_chosen_by_estimate(tmp_path, caplog):

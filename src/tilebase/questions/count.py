@@ -7,15 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached, open_cluster
+from tilebase.cluster.opening import attached
 from tilebase.counting import estimates
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Question, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game
+from tilebase.questions.running import run_in
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import check_resources
-from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.forward import Work, count_in
 
 
@@ -95,25 +94,17 @@ def count(
         raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
-    memory, threads = check_resources(memory, threads)
-    if isinstance(cluster, str):
-        with open_cluster(cluster, memory) as executor:
-            return count(
-                game, lookahead=lookahead, folder=folder, keep=keep, memory=memory, threads=threads,
-                up_to=up_to, anyway=anyway, cluster=executor, progress=progress, work=work,
+    with run_in(
+        folder, memory=memory, threads=threads, cluster=cluster, anyway=anyway, progress=progress
+    ) as run:
+        if not is_counted(run.folder):
+            takes = partial(estimates.counting, threads=run.most_threads, up_to=up_to, keep=keep)
+            estimates.check(game, takes, memory=run.memory, folder=run.folder, anyway=anyway)
+        with (
+            RunFolder(run.folder, Question(game, lookahead, keep)) as opened,
+            attached(run.cluster, run.folder),
+        ):
+            return count_in(
+                opened, memory=run.memory, threads=run.threads, up_to=up_to, executor=run.cluster,
+                progress=progress, work=work,
             )  # fmt: skip
-    if folder is None:
-        with temporary_folder() as temporary:
-            return count(
-                game, lookahead=lookahead, folder=temporary / "run", keep=keep, memory=memory,
-                threads=threads, up_to=up_to, anyway=anyway, cluster=cluster, progress=progress,
-                work=work,
-            )  # fmt: skip
-    if not is_counted(Path(folder)):
-        used = threads if cluster is None else max(threads, cluster.threads)
-        expected = partial(estimates.counting, threads=used, up_to=up_to, keep=keep)
-        estimates.check(game, expected, memory=memory, folder=folder, anyway=anyway)
-    with RunFolder(Path(folder), Question(game, lookahead, keep)) as run, attached(cluster, run.path):
-        return count_in(
-            run, memory=memory, threads=threads, up_to=up_to, executor=cluster, progress=progress, work=work
-        )

@@ -30,13 +30,13 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.tables import DenseLayer, Law, free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
+from tilebase.files import places
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
+from tilebase.questions.running import Run, run_in
 from tilebase.runtime.documents import understood
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import check_resources
-from tilebase.runtime.storage import temporary_folder
 
 CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
@@ -131,30 +131,28 @@ def check_pattern(
         )
     if within is not None and within < 1:
         raise UsageError(f"the number of slides must be 1 or more, not {within}")
-    memory, threads = check_resources(memory, threads)
-    if folder is None:
-        with temporary_folder() as temporary:
-            return check_pattern(
-                game, fillings=fillings, within=within, folder=temporary / "run", memory=memory,
-                threads=threads, anyway=anyway, progress=progress,
-            )  # fmt: skip
+    with run_in(folder, memory=memory, threads=threads, anyway=anyway, progress=progress) as run:
+        return _check(game, fillings, within, run)
+
+
+def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None, run: Run) -> PatternCheck:
     since = time.perf_counter()
     search = _Search(game, fillings, within)
-    path = Path(folder)
-    if not (path / "values" / search.label / "layers.jsonl").exists():
+    values = run.folder / places.values_folder(search.label)
+    if not (values / places.SOLVED).exists():
         expected = partial(
             passing, "checking the pattern on all boards of", objectives=[Objective("survival")],
-            threads=threads, memory=memory, down_to=search.lowest, value_bytes=VALUE.itemsize,
+            threads=run.threads, memory=run.memory, down_to=search.lowest, value_bytes=VALUE.itemsize,
             highest=search.highest,
         )  # fmt: skip
-        check(search.game, expected, memory=memory, folder=path, anyway=anyway)
-    with RunFolder(path, Question(game)), DensePass(
-        path / "values" / search.label, search.game, Objective("survival"), memory=memory,
-        threads=threads, summaries=False, progress=progress, index=search.index, law=search.law,
+        check(search.game, expected, memory=run.memory, folder=run.folder, anyway=run.anyway)
+    with RunFolder(run.folder, Question(game)), DensePass(
+        values, search.game, Objective("survival"), memory=run.memory,
+        threads=run.threads, summaries=False, progress=run.progress, index=search.index, law=search.law,
         lowest=search.lowest, highest=search.highest, callback=search.least_of,
     ) as dense:  # fmt: skip
         solved = dense.run()
-    with understood(f"the journal in {path}"):  # a continued pass reads it from there
+    with understood(f"the journal in {run.folder}"):  # a continued pass reads it from there
         seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]
         least, total, rank = min(seen)
     # The slide from the state itself is not in its raw value yet.

@@ -17,26 +17,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached, open_cluster
+from tilebase.cluster.opening import attached
 from tilebase.dense.executors.protocol import DenseWork
 from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
+from tilebase.files import places
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.statements import board_words, random_start_words, winning_words, within_words
 from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import ONE, Objective
-from tilebase.objectives.results import Solution
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.solve import check_solving, solve
+from tilebase.questions.running import Ask, Run, run_in
+from tilebase.questions.solve import check_solving, solve_in
 from tilebase.runtime.documents import checked_json
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import check_resources
-from tilebase.runtime.storage import temporary_folder
 
 FORMAT, VERSION = "tilebase bound", 1
 
@@ -201,6 +200,34 @@ def prove(
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
     355998190
     """
+    chosen = _check_ways(game, direction, space, executor, cluster, work)
+    objective = Objective(direction, dtype or "")
+    objective.check(game)
+    _check_bound(game, objective, precision)
+    with run_in(
+        folder, memory=memory, threads=threads, cluster=cluster, anyway=anyway, progress=progress
+    ) as run:
+        since = time.perf_counter()
+        ask = Ask(game, (objective,), chosen)
+        if chosen == "all":
+            spent = _prove_all(ask, run, executor)
+            found, positions, moved = spent.bound, spent.positions, spent.work.read + spent.work.written
+            if work is not None:
+                work(spent.work)
+        else:
+            solved = solve_in(ask, run)
+            assert isinstance(solved.value, Lower | Upper)
+            found, positions, moved = solved.value.bound, solved.positions, 0
+        seconds = time.perf_counter() - since
+    one = objective.one
+    value = math.ceil(found * one) if direction == "upper" else math.floor(found * one)
+    return ProvedBound(game, direction, objective.dtype, value, one, chosen, positions, seconds, moved)
+
+
+def _check_ways(
+    game: Game, direction: str, space: str | None, executor: str, cluster: object, work: object
+) -> str:
+    """The space to prove on.  Raises `UsageError` for ways that do not exist or do not fit each other."""
     if direction not in ("lower", "upper"):
         raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
     if space not in (None, "all", "reachable"):
@@ -216,8 +243,11 @@ def prove(
         raise UsageError(
             "steps are measured in the space all only: leave out the stats, or choose that space"
         )
-    objective = Objective(direction, dtype or "")
-    objective.check(game)
+    return chosen
+
+
+def _check_bound(game: Game, objective: Objective, precision: float | None) -> None:
+    """Raise `UsageError` if the game cannot be won, or if rounding can change the bound by too much."""
     if not game.goal_fits:
         reason = (
             f"no line may hold two tiles of {game.goal // 2}" if game.goal else "no board has the goal sum"
@@ -225,53 +255,34 @@ def prove(
         raise UsageError(
             f"within its limits {game} cannot be won: {reason}; give higher limits, or name a pattern"
         )
-    if precision is not None and not 0 < precision < math.inf:
+    if precision is None:
+        return
+    if not 0 < precision < math.inf:
         raise UsageError(f"the precision must be above 0, as 1e-6, not {precision:g}")
     loss = rounding_loss(game, objective.dtype)
-    if precision is not None and loss > Fraction(precision):
+    if loss > Fraction(precision):
         raise UsageError(
             f"{objective.dtype} can lose up to {float(loss):.2g} by rounding, more than {precision:g}: "
             "choose a larger type"
         )
-    if isinstance(cluster, str):
-        with open_cluster(cluster, memory) as opened:
-            return prove(
-                game, direction=direction, dtype=dtype, precision=precision, space=chosen, folder=folder,
-                memory=memory, threads=threads, executor=executor, anyway=anyway, cluster=opened,
-                progress=progress, work=work,
-            )  # fmt: skip
-    if folder is None:
-        with temporary_folder() as temporary:
-            return prove(
-                game, direction=direction, dtype=dtype, precision=precision, space=chosen,
-                folder=temporary / "run", memory=memory, threads=threads, executor=executor,
-                anyway=anyway, cluster=cluster, progress=progress, work=work,
-            )  # fmt: skip
-    since = time.perf_counter()
-    moved = 0
-    if chosen == "all":
-        memory, threads = check_resources(memory, threads)
-        path = Path(folder)
-        if executor == "threads":  # the rate of a GPU is not known
-            check_solving(game, [objective], path, "all", False, memory, threads, None, None, anyway, cluster)
-        with RunFolder(path, Question(game)), attached(cluster, path), DensePass(
-            path / "values" / objective.label, game, objective, memory=memory, threads=threads,
-            summaries=False, executor=executor, cluster=cluster, progress=progress,
-        ) as dense:  # fmt: skip
-            dense.run()
-        found = Fraction(dense.start())
-        positions = sum(dense.sizes.values())
-        moved = dense.work.read + dense.work.written
-        if work is not None:
-            work(dense.work)
-    else:
-        solved: Solution = solve(
-            game, objective, folder=folder, memory=memory, threads=threads, space=chosen, anyway=anyway,
-            cluster=cluster, progress=progress,
-        )  # fmt: skip
-        assert isinstance(solved.value, Lower | Upper)
-        found, positions = solved.value.bound, solved.positions
-    one = objective.one
-    value = math.ceil(found * one) if direction == "upper" else math.floor(found * one)
-    seconds = time.perf_counter() - since
-    return ProvedBound(game, direction, objective.dtype, value, one, chosen, positions, seconds, moved)
+
+
+class _Proof(NamedTuple):
+    """What a pass over all boards found."""
+
+    bound: Fraction
+    positions: int
+    work: DenseWork
+
+
+def _prove_all(ask: Ask, run: Run, executor: str) -> _Proof:
+    """The bound by a pass over all boards within the limits."""
+    (objective,) = ask.objectives
+    if executor == "threads":  # the rate of a GPU is not known
+        check_solving(ask, run)
+    with RunFolder(run.folder, Question(ask.game)), attached(run.cluster, run.folder), DensePass(
+        run.folder / places.values_folder(objective.label), ask.game, objective, memory=run.memory,
+        threads=run.threads, summaries=False, executor=executor, cluster=run.cluster, progress=run.progress,
+    ) as dense:  # fmt: skip
+        dense.run()
+    return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.work)

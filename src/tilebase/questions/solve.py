@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilebase.cluster.executors import Executor
-from tilebase.cluster.opening import attached, open_cluster
+from tilebase.cluster.opening import attached
 from tilebase.counting import estimates
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
@@ -28,14 +29,17 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.spaces import SPACES, choose_space, expected
+from tilebase.questions.running import Ask, Run, run_in
+from tilebase.questions.spaces import choose_space, expected
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import check_resources
-from tilebase.runtime.storage import sync_files, temporary_folder, write_whole
+from tilebase.runtime.storage import sync_files, write_whole
 from tilebase.sparse.backward import BackwardPass, check_memory, uses_slides
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
+
+if TYPE_CHECKING:
+    from tilebase.questions.pruning import Pruning
 
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
@@ -126,63 +130,69 @@ def solve(
     >>> str(solve(Game("2x2", 32)).value)
     '0.0828872890716'
     """
-    objectives = _objectives(objective, discount)
-    for one in objectives:
-        one.check(game)
-    if space not in (None, *SPACES):
-        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
+    ask = _asked(game, objective, discount, space, down_to)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
-    if above is not None and table is None:
-        raise UsageError("above leaves boards out of a table: name its folder")
-    if above is not None and space == "all":
-        raise UsageError("above leaves boards out of a table of reachable positions: choose that space")
-    if isinstance(cluster, str):
-        with open_cluster(cluster, memory) as executor:
-            return solve(
-                game, objectives, discount=discount, table=table, folder=folder, memory=memory,
-                threads=threads, lean=lean, down_to=down_to, space=space, anyway=anyway, above=above,
-                cluster=executor, progress=progress,
-            )  # fmt: skip
-    if table is None and folder is None:
-        with temporary_folder() as temporary:
-            return solve(
-                game, objectives, discount=discount, table=table, folder=temporary / "run", memory=memory,
-                threads=threads, lean=lean, down_to=down_to, space=space, anyway=anyway, above=above,
-                cluster=cluster, progress=progress,
-            )  # fmt: skip
-    pruning = None
-    if above is not None:
-        from tilebase.questions.pruning import Pruning
-
-        pruning = Pruning(Path(table or ""), game, objectives, above)
+    pruning = None if above is None else _pruning(ask, table, above, space)
     if pruning is not None and (done := pruning.finished()) is not None:
         pruning.clean()
         return done
-    path = pruning.work if pruning is not None else Path(table if table is not None else folder)  # type: ignore[arg-type]
+    place = pruning.work if pruning is not None else folder if table is None else table
     keep = table is not None and pruning is None  # the whole values of all layers
-    memory, threads = check_resources(memory, threads)
-    if pruning is not None:
-        space = "reachable"
-    space = choose_space(
-        space, game, objectives, path, keep=keep, down_to=down_to,
-        memory=memory if cluster is None else cluster.memory,
-        threads=threads if cluster is None else max(threads, cluster.threads),
-    )  # fmt: skip
-    check_solving(game, objectives, path, space, keep, memory, threads, lean, down_to, anyway, cluster)
+    with run_in(
+        place, memory=memory, threads=threads, cluster=cluster, anyway=anyway, progress=progress
+    ) as run:
+        ask = replace(ask, space="reachable" if pruning is not None else choose_space(ask, run, keep=keep))
+        return solve_in(ask, run, keep=keep, lean=lean, pruning=pruning)
+
+
+def solve_in(
+    ask: Ask, run: Run, *, keep: bool = False, lean: bool | None = None, pruning: Pruning | None = None
+) -> Solution:
+    """Solve on the boards of a space that is chosen; `keep` says that a table is made.  Raises as `solve`."""
+    check_solving(ask, run, keep=keep, lean=lean)
+    if ask.space == "all":
+        return _solve_all(ask, run, keep=keep)
+    return _solve_reachable(ask, run, keep=keep, lean=lean, pruning=pruning)
+
+
+def _asked(game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None) -> Ask:
+    """What is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
+    objectives: list[Objective] = []
+    for one in [objective] if isinstance(objective, str | Objective) else objective:
+        objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
+    for one in objectives:
+        one.check(game)
+    return Ask(game, tuple(objectives), space or ("auto" if game.masks else "reachable"), down_to)
+
+
+def _pruning(ask: Ask, table: Path | str | None, above: float, space: str | None) -> Pruning:
+    """What leaves boards out of a table.  Raises `UsageError` if there is none, or of all boards."""
+    from tilebase.questions.pruning import Pruning
+
+    if table is None:
+        raise UsageError("above leaves boards out of a table: name its folder")
     if space == "all":
-        return _solve_all(game, objectives, path, keep, memory, threads, down_to, cluster, progress)
+        raise UsageError("above leaves boards out of a table of reachable positions: choose that space")
+    return Pruning(Path(table), ask.game, ask.objectives, above)
+
+
+def _solve_reachable(
+    ask: Ask, run: Run, *, keep: bool, lean: bool | None, pruning: Pruning | None
+) -> Solution:
+    """Count what is reachable, solve it layer by layer, and write the table if one is wanted."""
+    game, path = ask.game, run.folder
     with (
-        RunFolder(path, Question(game, keep="afterstates")) as run,
-        attached(cluster, path),
+        RunFolder(path, Question(game, keep="afterstates")) as folder,
+        attached(run.cluster, path),
         pruning or nullcontext(),
     ):
         before = read_before(path, game, "reachable")
-        stored = _stored(path, game, objectives) if pruning is None else pruning.stored()
+        stored = _stored(path, game, ask.objectives) if pruning is None else pruning.stored()
         written: dict[int, Written] = {}
         counts = count_in(
-            run, memory=memory, threads=threads, executor=cluster, progress=progress, written=written,
-            record=cluster is None and uses_slides(game, objectives) and _are_few_slides(game, memory),
+            folder, memory=run.memory, threads=run.threads, executor=run.cluster, progress=run.progress,
+            written=written, record=_records_slides(ask, run),
         )  # fmt: skip
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
@@ -190,54 +200,52 @@ def solve(
         here = Reachable(path, sizes, game, written)
         if pruning is not None:
             pruning.begin(stored, here)
-        missing = [values for values in stored if not _is_done(values, here, threads, keep)]
-        if missing:
-            backward_pass = BackwardPass(
-                path, game, missing, memory=memory, threads=threads, lean=lean, release=not keep,
-                sharing=_sharing(cluster, path, game, missing, sizes, release=not keep), progress=progress,
-            )  # fmt: skip
-            try:
-                backward_pass.run(here, down_to)
-            finally:
-                backward_pass.close()
-        complete = down_to is None or down_to <= min(sizes, default=down_to)
-        starts, boards = _start_values(path, game, objectives) if complete else (StartValues((), ()), {})
+        if missing := [values for values in stored if not _is_done(values, here, run.threads, keep)]:
+            _solve_missing(ask, run, missing, here, lean=lean, release=not keep)
+        complete = ask.down_to is None or ask.down_to <= min(sizes, default=ask.down_to)
+        starts, boards = _start_values(ask, path) if complete else (StartValues((), ()), {})
         if complete and pruning is not None:
             pruning.finish(counts.totals, starts, sum(sizes.values()))
         elif complete and keep:
-            files = _checksums(run, stored)
-            write_manifest(path, before, game, counts.totals, objectives, starts, files)
+            files = _checksums(folder, stored)
+            write_manifest(path, before, game, counts.totals, ask.objectives, starts, files)
     if complete and pruning is not None:
         pruning.clean()
-    least = 0 if down_to is None else down_to
     summaries = tuple(
-        tuple(layer for total, layer in sorted(values.layers.items()) if total >= least) for values in stored
+        tuple(layer for total, layer in sorted(values.layers.items()) if total >= ask.least)
+        for values in stored
     )
     positions = sum(layer.positions for layer in summaries[0])
-    return Solution(game, objectives, summaries, starts, positions, boards)
+    return Solution(game, ask.objectives, summaries, starts, positions, boards)
 
 
-def _are_few_slides(game: Game, memory: int) -> bool:
+def _solve_missing(
+    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, *, lean: bool | None, release: bool
+) -> None:
+    """Solve the layers that are not there, down to the sum that is asked for."""
+    objectives = [one.objective for one in missing]
+    sharing = None
+    if run.cluster is not None:
+        sharing = SharedLayers(run.cluster, run.folder, ask.game, objectives, here.sizes, release=release)
+    backward_pass = BackwardPass(
+        run.folder, ask.game, missing, memory=run.memory, threads=run.threads, lean=lean, release=release,
+        sharing=sharing, progress=run.progress,
+    )  # fmt: skip
+    try:
+        backward_pass.run(here, ask.down_to)
+    finally:
+        backward_pass.close()
+
+
+def _records_slides(ask: Ask, run: Run) -> bool:
     """Whether recorded slides probably pay: memory that is used for the first time costs time, too."""
-    return SLIDE_BYTES * estimates.counting(game, 1).positions <= RECORDED * memory
-
-
-def _sharing(
-    executor: Executor | None,
-    path: Path,
-    game: Game,
-    stored: Sequence[StoredValues],
-    sizes: dict[int, int],
-    *,
-    release: bool,
-) -> SharedLayers | None:
-    if executor is None:
-        return None
-    return SharedLayers(executor, path, game, [one.objective for one in stored], sizes, release=release)
+    if run.cluster is not None or not uses_slides(ask.game, ask.objectives):
+        return False
+    return SLIDE_BYTES * estimates.counting(ask.game, 1).positions <= RECORDED * run.memory
 
 
 def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:
-    return [StoredValues(path / "values" / one.label, game, one) for one in objectives]
+    return [StoredValues(path / places.values_folder(one.label), game, one) for one in objectives]
 
 
 def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
@@ -266,49 +274,27 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
     return True
 
 
-def check_solving(
-    game: Game,
-    objectives: Sequence[Objective],
-    path: Path,
-    space: str,
-    keep: bool,
-    memory: int,
-    threads: int,
-    lean: bool | None,
-    down_to: int | None,
-    anyway: bool,
-    executor: Executor | None = None,
-) -> None:
+def check_solving(ask: Ask, run: Run, *, keep: bool = False, lean: bool | None = None) -> None:
     """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before."""
-    if space == "all":
-        journals = [path / "values" / one.label / "layers.jsonl" for one in objectives]
-        if all(journal.exists() for journal in journals):
+    if ask.space == "all":
+        folders = (run.folder / places.values_folder(one.label) for one in ask.objectives)
+        if all((folder / places.SOLVED).exists() for folder in folders):
             return
-    elif is_counted(path):
+    elif is_counted(run.folder):
         return
-    if executor is not None:
-        threads, memory, lean = max(threads, executor.threads), executor.memory, False
-    takes = expected(space, objectives, threads, memory, down_to=down_to, keep=keep)
-    estimates.check(game, takes, memory=memory, folder=path, anyway=anyway)
-    if space != "all" and not anyway:
-        check_memory(game, objectives, memory, lean)
+    memory = run.most_memory
+    takes = expected(ask.space, ask.objectives, run.most_threads, memory, down_to=ask.down_to, keep=keep)
+    estimates.check(ask.game, takes, memory=memory, folder=run.folder, anyway=run.anyway)
+    if ask.space != "all" and not run.anyway:
+        check_memory(ask.game, ask.objectives, memory, lean if run.cluster is None else False)
 
 
-def _solve_all(
-    game: Game,
-    objectives: Sequence[Objective],
-    path: Path,
-    keep: bool,
-    memory: int,
-    threads: int,
-    down_to: int | None,
-    cluster: Executor | None,
-    progress: Callable[[Progress], None] | None,
-) -> Solution:
+def _solve_all(ask: Ask, run: Run, *, keep: bool) -> Solution:
     """Solve all boards within the limits, one objective after the other."""
     from tilebase.dense.index import PerfectIndex  # the other engine is loaded if it is asked
     from tilebase.dense.passes import DensePass
 
+    game, path = ask.game, run.folder
     if keep:
         _check_closed(game)
     index = PerfectIndex(game)
@@ -316,33 +302,32 @@ def _solve_all(
     values: list[Value] = []
     by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
     files: dict[int, dict[str, str]] = {}
-    with RunFolder(path, Question(game, keep="counts")), attached(cluster, path):
+    with RunFolder(path, Question(game, keep="counts")), attached(run.cluster, path):
         before = read_before(path, game, "all")
         # A new objective gets the layers that the table has; tables of older versions lack some.
         lowest = min(before.layers, default=0) if before is not None else 0
-        for one in objectives:
+        for one in ask.objectives:
             with DensePass(
-                path / "values" / one.label, game, one, memory=memory, threads=threads, keep=keep,
-                progress=progress, index=index, down_to=down_to, lowest=lowest if keep else None,
-                cluster=cluster,
+                path / places.values_folder(one.label), game, one, memory=run.memory, threads=run.threads,
+                keep=keep, progress=run.progress, index=index, down_to=ask.down_to,
+                lowest=lowest if keep else None, cluster=run.cluster,
             ) as dense:  # fmt: skip
                 found = dense.run()
-            least = 0 if down_to is None else down_to
-            layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= least))
+            layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= ask.least))
             for total, checksum in dense.checksums.items():
                 files.setdefault(total, {})[one.label] = checksum
             if dense.complete:
                 rounding = Rounding(game, one)
                 values.append(rounding.start(dense.start()))
                 by_board.append(_values_after(rounding, dense.starts.__getitem__))
-        start = StartValues(objectives, values) if values else StartValues((), ())
+        start = StartValues(ask.objectives, values) if values else StartValues((), ())
         if keep and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
             counts = {"boards": sum(sizes.values())}
-            write_manifest(path, before, game, counts, objectives, start, files, "all")
+            write_manifest(path, before, game, counts, ask.objectives, start, files, "all")
     positions = sum(layer.positions for layer in layers[0])
     return Solution(
-        game, tuple(objectives), tuple(layers), start, positions, _by_board(game, objectives, by_board)
+        game, ask.objectives, tuple(layers), start, positions, _by_board(game, ask.objectives, by_board)
     )
 
 
@@ -360,10 +345,9 @@ def _check_closed(game: Game) -> None:
         )
 
 
-def _start_values(
-    path: Path, game: Game, objectives: Sequence[Objective]
-) -> tuple[StartValues, dict[str, StartValues]]:
+def _start_values(ask: Ask, path: Path) -> tuple[StartValues, dict[str, StartValues]]:
     """The value of the start under each objective, by probing, and of each of several start boards."""
+    game, objectives = ask.game, ask.objectives
     prober = Prober(Folder(path), game, objectives)
     roundings = [Rounding(game, one) for one in objectives]
     try:
@@ -398,13 +382,6 @@ def _by_board(
         game.format(after): StartValues(objectives, [under[at] for under in values])
         for at, after in enumerate(game.start_afters)
     }
-
-
-def _objectives(objective: Any, discount: Any) -> tuple[Objective, ...]:
-    found: list[Objective] = []
-    for one in [objective] if isinstance(objective, str | Objective) else objective:
-        found += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
-    return tuple(found)
 
 
 def read_before(path: Path, game: Game, space: str) -> Manifest | None:

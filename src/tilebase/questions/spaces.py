@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 
 from tilebase.counting import estimates
 from tilebase.counting.estimates import Estimate, duration
@@ -19,9 +18,9 @@ from tilebase.files import places
 from tilebase.files.run import Question
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
+from tilebase.questions.running import SPACES, Ask, Run
 
 LOG = logging.getLogger("tilebase")
-SPACES = ("reachable", "all", "auto")
 WORTH_CHOOSING = 1.0
 """Seconds: where the reachable boards take less, they are solved."""
 
@@ -44,34 +43,25 @@ def expected(
     return partial(estimates.solving, objectives=objectives, threads=threads, down_to=down_to, table=keep)
 
 
-def choose_space(
-    space: str | None,
-    game: Game,
-    objectives: Sequence[Objective],
-    path: Path,
-    *,
-    keep: bool,
-    memory: int,
-    threads: int,
-    down_to: int | None,
-) -> str:
-    """The space that solves a game: the one that is named, or for ``"auto"`` the one that takes less time.
+def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
+    """The space that solves a game: the one that is asked for, or for ``"auto"`` the one of less time.
 
-    Without a name it is ``"auto"`` for a game with masks, and ``"reachable"`` for others.  A run that was
-    begun in `path` keeps its space.  The log says what was chosen, and why.
+    A run that was begun in the folder keeps its space, and a table (`keep`) is of the reachable boards.  The
+    log says what was chosen, and why.
     """
-    space = space or ("auto" if game.masks else "reachable")
-    if space not in SPACES:
-        raise UsageError(f"space {space!r} does not exist: choose one of {', '.join(SPACES)}")
-    if space != "auto":
-        return space
-    if (run := path / places.QUESTION).exists():
-        return "all" if run.read_bytes() == Question(game).text.encode() else "reachable"
+    if ask.space != "auto":
+        return ask.space
+    game = ask.game
+    if (begun := run.folder / places.QUESTION).exists():
+        return "all" if begun.read_bytes() == Question(game).text.encode() else "reachable"
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
         return "reachable"
-    of = {one: expected(one, objectives, threads, memory, down_to=down_to)(game) for one in SPACES[:2]}
-    return _faster(game, of["reachable"], of["all"])
+    memory, threads = run.most_memory, run.most_threads
+    takes = [
+        expected(space, ask.objectives, threads, memory, down_to=ask.down_to)(game) for space in SPACES[:2]
+    ]
+    return _faster(game, *takes)
 
 
 def _faster(game: Game, reachable: Estimate, every: Estimate) -> str:
