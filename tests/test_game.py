@@ -258,6 +258,9 @@ def test_the_goal_sum_is_above_every_start() -> None:
     assert Game("2x2", goal_sum=10).goal_sum == 10
     with pytest.raises(GameError, match="a start has the sum 8, so the goal sum must be at least 10"):
         Game("2x2", goal_sum=8)
+    for small in (-3, -2, 0, 1):
+        with pytest.raises(GameError, match="is odd" if small % 2 else "must be at least 10"):
+            Game("2x2", goal_sum=small)
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,11 @@ def attack(case: Case) -> None:
         question = random_question(rng, 2_000).command
     else:
         question = rng.choice((["3x3", "32"], ["2x4", "32"], ["3x3", "64", "--start", "empty"], [*BATCHED]))
+    lookahead = [] if "--goal-sum" in question else ["--lookahead"]  # a sum is not won by a slide
     command = rng.choice(
         (
             ["count", *question, "--keep", "states", "--work", "w"],
-            ["count", *question, "--keep", "afterstates", "--work", "w", "--lookahead"],
+            ["count", *question, "--keep", "afterstates", "--work", "w", *lookahead],
             ["solve", *question, "--objective", "moves,longest", "-o", "w"],
             ["solve", *question, "--objective", "score:float32,survival", "-o", "w", "--lean"],
             ["solve", *BATCHED, "--objective", "lower,guaranteed", "--space", "all", "-o", "w"],

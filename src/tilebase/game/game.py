@@ -370,7 +370,7 @@ class Game:
         if self.goal_exponent is not None:
             top = min(top, self.goal_exponent - 1)
         if self.goal_sum is not None:
-            top = min(top, (self.goal_sum - 1).bit_length() - 1)
+            top = min(top, max(self.goal_sum - 1, 1).bit_length() - 1)
         if self.horizon is not None:
             top = min(top, self.last_sum.bit_length() - 1)
         return top
