@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,6 @@ from tilebase.game.spawns import law_of
 from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.results import Solution
 from tilebase.objectives.values import Exact
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import symbolic
@@ -198,6 +197,34 @@ def force(
     (True, False)
     """
     memory, threads = check_resources(memory, threads)
+    _check_ways(game, engine, certificate, cluster)
+    since = time.perf_counter()
+    if engine in (None, "search"):
+        limit, tried = _time_limit(game, seconds, threads)
+        opened = searching(game, folder, memory, threads, since + limit, progress)
+        free = engine is None and certificate is None
+        patience = partial(patience_for, game, memory, threads) if free else None
+        found = _by_search(opened, certificate, patience, keep=keep, progress=progress)
+        if found is not None and found.forced is None and tried:
+            refuse_endless(_endless(game))
+        if found is not None:
+            return found
+    if engine == "symbolic":
+        return _by_diagrams(game, folder, memory, threads, seconds, certificate, progress)
+    chosen = engine or "dense"
+    space = "all" if chosen == "dense" else "reachable"
+    solved = solve(
+        game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space,
+        anyway=anyway or engine is None, cluster=cluster, progress=progress,
+    )  # fmt: skip
+    assert isinstance(solved.value, Exact)
+    return Forced(game, solved.value.value == 1, chosen, solved.positions, time.perf_counter() - since)
+
+
+def _check_ways(
+    game: Game, engine: str | None, certificate: Path | str | None, cluster: str | Executor | None
+) -> None:
+    """Raise `UsageError` for a game without a goal, and for ways that do not exist or do not fit."""
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
     if engine is not None and engine not in ENGINES:
@@ -209,41 +236,44 @@ def force(
         if engine not in (None, "search", "symbolic"):
             raise UsageError("a certificate is made by the engines search and symbolic: leave the engine out")
         check_writable(Path(certificate))
+
+
+def _by_search(
+    opened: AbstractContextManager[Search],
+    certificate: Path | str | None,
+    patience: Callable[[float], float] | None,
+    *,
+    keep: bool,
+    progress: Callable[[Progress], None] | None,
+) -> Forced | None:
+    """What a search finds until its deadline; None if a pass is to be tried instead.
+
+    With `patience` that is so after a second and after the time that ``patience(seconds left)`` gives, unless
+    the deadline comes before.
+    """
     since = time.perf_counter()
-    if engine in (None, "search"):
-        seconds, tried = _time_limit(game, seconds, threads)
-        end = since + seconds
-        free = engine is None and certificate is None
-        deadline = min(end, since + FIRST_PATIENCE) if free else end
-        with searching(game, folder, memory, threads, deadline, progress) as search:
-            forced, listed = decide_starts(search), None
-            if forced is None and free:
-                now = time.perf_counter()
-                patience = patience_for(game, memory, threads, end - now)
-                free = now + patience < end
-                search.deadline = now + patience if free else end
-                forced = decide_starts(search)
-            opened = search.opened
-            if keep or certificate is not None or (forced is None and not free):
-                search.save()
-            if certificate is not None and forced is not None:
-                search.deadline = math.inf  # forgotten afterstates may have to be decided again
-                listed = write_certificate(Path(certificate), search, forced, progress=progress)
-        if forced is None and tried and not free:
-            refuse_endless(_endless(game))
-        if forced is not None or not free:
-            return Forced(game, forced, "search", opened, time.perf_counter() - since, listed)
-        del search  # releases its table, so that the pass can use all of the memory
-    if engine == "symbolic":
-        return _by_diagrams(game, folder, memory, threads, seconds, certificate, progress)
-    chosen = engine or "dense"
-    space = "all" if chosen == "dense" else "reachable"
-    found: Solution = solve(
-        game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space,
-        anyway=anyway or engine is None, cluster=cluster, progress=progress,
-    )  # fmt: skip
-    assert isinstance(found.value, Exact)
-    return Forced(game, found.value.value == 1, chosen, found.positions, time.perf_counter() - since)
+    with opened as search:
+        end, forced, listed = search.deadline, None, None
+        gives_way = patience is not None
+        if patience is not None:
+            search.deadline = min(end, since + FIRST_PATIENCE)
+            forced = decide_starts(search)
+            now = time.perf_counter()
+            change = now + patience(end - now) if forced is None else end
+            gives_way = change < end
+            search.deadline = min(change, end)
+        if forced is None:
+            forced = decide_starts(search)
+        gives_way &= forced is None
+        if keep or certificate is not None or (forced is None and not gives_way):
+            search.save()
+        if certificate is not None and forced is not None:
+            search.deadline = math.inf  # forgotten afterstates may have to be decided again
+            listed = write_certificate(Path(certificate), search, forced, progress=progress)
+        opened_boards = search.opened
+    if gives_way:
+        return None
+    return Forced(search.game, forced, "search", opened_boards, time.perf_counter() - since, listed)
 
 
 def _by_diagrams(
