@@ -29,7 +29,7 @@ SEEDS = {
     "servers": (5,),
     "threads": (9, 26, 80077),
     "crossed": (1, 2),
-    "written": (1, 3, 1067, 80056),
+    "written": (1, 3, 1067, 1103, 80056),
     "folders": (1, 2, 3),
     "requests": (1, 5028),
 }

@@ -196,6 +196,18 @@ def test_no_function_calls_itself_with_all_that_it_was_given() -> None:
     assert again == []
 
 
+def test_functions_of_questions_are_short() -> None:
+    """At most 45 lines of code, without the docstring."""
+    long = []
+    for path in (ROOT / "src" / "tilebase" / "questions").glob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                first = function.body[min(ast.get_docstring(function) is not None, len(function.body) - 1)]
+                lines = (function.end_lineno or 0) - first.lineno + 1
+                long += [(path.name, function.name, lines)] if lines > 45 else []
+    assert long == []
+
+
 # ---- tests that can fail ----
 
 

@@ -379,9 +379,8 @@ def check_review(
         best = max(reading.value[k] for reading in wanted)
         readings_of_best = [one for one in wanted if one.value[k] == best]
         losses = [best - one.worths[move.slide][k] for one in readings_of_best if move.slide in one.worths]
-        if move.loss is None:  # another reading that is worth as much may not allow the slide
-            good = len(losses) < len(readings_of_best)
-            case.expect(good, f"review, {form}: unknown", f"{move.board}: {move.problem}", lines)
+        if move.loss is None:
+            case.expect(not losses, f"review, {form}: unknown", f"{move.board}: {move.problem}", lines)
             continue
         near = [loss for loss in losses if abs(Fraction(move.loss) - loss) <= 2 * slack(objective, best)]
         what = f"{move.board} {move.slide}: {move.loss}, by the rules {[*map(float, losses)]}"

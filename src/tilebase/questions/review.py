@@ -296,7 +296,7 @@ def _reviewed(table: Table, position: Position, number: int, objective: str | No
     board, made = text_of(table.game, position.tiles), position.slide
     problem = position.problem or None
     try:
-        answer = probe_any(table, board, objective)
+        answer = probe_any(table, board, objective, made=made)
     except (BoardError, MissingBoardError) as error:
         return ReviewedMove(number, board, made, problem=problem or str(error))
     if made is None:

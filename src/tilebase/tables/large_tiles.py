@@ -120,11 +120,12 @@ class LargeTiles:
     def readings(self, tiles: Cells) -> list[Reading]:
         """All readings of a real board, given by its exponents, that are boards of the game.
 
-        An image that is won is no reading: play on in another one.  Raises `NoReadingError` if there is none,
-        with the reason in one sentence.
+        An image that is won is no reading: play on in another one.  Two images may be the same board, and
+        allow other slides of the real one.  Raises `NoReadingError` if there is none, with the reason in one
+        sentence.
         """
         error: NoReadingError | None = None
-        found: dict[Cells, Reading] = {}
+        found: dict[tuple[Cells, tuple[str, ...]], Reading] = {}
         for large in self._choices(tiles):
             marked = list(tiles)
             for cell in large:
@@ -133,7 +134,8 @@ class LargeTiles:
                 cells = orientation.image(marked)
                 problem = self._problem(cells)
                 if problem is None:
-                    found.setdefault(cells, Reading(orientation, large, cells))
+                    turned = tuple(orientation.directions.values())
+                    found.setdefault((cells, turned), Reading(orientation, large, cells))
                 elif error is None or problem.stage > error.stage:
                     error = problem
         if not found:

@@ -6,7 +6,7 @@ the player decides which tiles stand for x.  So the result is the reading with t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -204,17 +204,20 @@ def refusals_of(answer: Answer | RealAnswer | WinningAnswer) -> dict[str, str]:
 # -- probing ---------------------------------------------------------------------------------------
 
 
-def probe_any(table: Table, board: Any, objective: str | None = None) -> Answer | RealAnswer:
+def probe_any(
+    table: Table, board: Any, objective: str | None = None, *, made: str | None = None
+) -> Answer | RealAnswer:
     """What a table says of a board of its game, or of a real board if its game has x and the board none.
 
+    Of two readings of a real board that are worth the same, the one is taken that allows the slide `made`.
     Raises the errors of `Table.probe` and `Table.probe_real`.
     """
     if isinstance(board, RealBoard):
-        return _probe_tiles(table, board.tiles, objective)
+        return _probe_tiles(table, board.tiles, objective, made=made)
     if table.game.unmergeable and not table.game.fixed:
         tiles = read_tiles(table.game, board)
         if tiles is not None:
-            return _probe_tiles(table, tiles, objective)
+            return _probe_tiles(table, tiles, objective, made=made)
     return table.probe(board, objective)
 
 
@@ -230,26 +233,39 @@ def probe_real(table: Table, board: Any, objective: str | None) -> RealAnswer:
 
 
 def _probe_tiles(
-    table: Table, tiles: Cells, objective: str | None, large: LargeTiles | None = None
+    table: Table,
+    tiles: Cells,
+    objective: str | None,
+    large: LargeTiles | None = None,
+    *,
+    made: str | None = None,
 ) -> RealAnswer:
-    found: list[tuple[Reading, Answer]] = []
+    readings = (large or table.large_tiles).readings(tiles)
+    answers: dict[Cells, Answer] = {}
     missing: MissingBoardError | None = None
-    for reading in (large or table.large_tiles).readings(tiles):
+    for cells in dict.fromkeys(reading.cells for reading in readings):
         try:
-            found.append((reading, table.probe(Board(table.game, reading.cells), objective)))
+            answers[cells] = table.probe(Board(table.game, cells), objective)
         except MissingBoardError as error:
             missing = error
-    if missing is not None and not found:
+    if missing is not None and not answers:
         raise _not_held(table, RealBoard(table.game, tiles)) from missing
-    found.sort(key=lambda pair: sort_key(pair[1].value), reverse=True)  # stable: as given comes first
-    reading, answer = found[0]
+
+    def rank(reading: Reading) -> tuple[Any, bool]:
+        answer, names = answers[reading.cells], reading.orientation.directions
+        return sort_key(answer.value), any(names[slide.direction] == made for slide in answer.slides)
+
+    # Of several that are as good, the first: boards as given come first.
+    reading = max((one for one in readings if one.cells in answers), key=rank)
+    answer = answers[reading.cells]
     board = RealBoard(table.game, tiles)
     slides = tuple(_slides(board, reading, answer))
-    others = tuple(one.value for _, one in found[1:])
+    others = [one.value for cells, one in answers.items() if cells != reading.cells]
+    others.sort(key=sort_key, reverse=True)
     best = {reading.orientation.directions[name] for name in answer.best}
     ordered = tuple(name for name in table.game.directions if name in best)
     notes = tuple(_notes(board, reading, answer, slides, others))
-    return RealAnswer(board, reading, answer, slides, ordered, others, notes)
+    return RealAnswer(board, reading, answer, slides, ordered, tuple(others), notes)
 
 
 def slides_by_rules(table: Table, board: RealBoard) -> tuple[RealStep, ...]:
@@ -371,7 +387,7 @@ def _notes(
     reading: Reading,
     answer: Answer,
     slides: tuple[RealSlide, ...],
-    others: tuple[Found, ...],
+    others: Sequence[Found],
 ) -> Iterator[str]:
     """What the table does not know, or what was chosen: one sentence each."""
     equal = _equal_tiles(board, reading)
