@@ -428,6 +428,7 @@ def test_autoplay_plays_the_optimal_policy_to_the_end(visit: Open) -> None:
         "No slide is left: the game is lost.",
     )
     assert int(number(page, "Move")) > 3
+    assert number(page, "Largest tile") == str(max(map(int, re.split("[,/]", board(page)))))
     drops = page.locator(".drops button").all_inner_texts()
     assert all("by the spawn" in text and "by the slide" not in text for text in drops)
 

@@ -11,7 +11,7 @@ import { Setup } from "./setup.js";
 import { recall, remember, useSetting } from "./store.js";
 import { ENDS, capital, count, valueText } from "./text.js";
 import { later, readRoute } from "./route.js";
-import { boardText } from "./rules.js";
+import { boardText, largestOf } from "./rules.js";
 import { boardWords, placeWord } from "./tiles.js";
 
 /** A game on a table that outlives renderings; the component is drawn again when it changes. */
@@ -211,7 +211,7 @@ function Values({ game, digits, setDigits, unit, onSlide }) {
     <${Slides} info=${game.info} answer=${entries[at].end ? { slides: [], best: [] } : shown} digits=${digits} unit=${unit} onSlide=${onSlide} stale=${stale} chosen=${game.waits ? entries[at].slide : ""} />
     <p class="last">${last || "Slide with the arrow keys, W, A, S, D, a swipe, or these buttons."}</p>
     <${Notes} answer=${answer} />
-    ${shown && html`<${Facts} items=${[["Sum", count(shown.sum)], ["Largest tile", count(shown.largest)], ["Move", at]]} />`}
+    ${shown && html`<${Facts} items=${[["Sum", count(shown.sum)], ["Largest tile", count(end ? largestOf(entries[at].cells) : shown.largest)], ["Move", at]]} />`}
   </section>`;
 }
 
