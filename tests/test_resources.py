@@ -9,11 +9,13 @@ import resource
 import subprocess
 import sys
 from functools import partial
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tilebase import count, prove, solve
+from tilebase import Use, count, force_starts, forced_table, largest_forced, prove, solve, symbolic
 from tilebase.cli import main, output
 from tilebase.counting import estimates
 from tilebase.dense.index import PerfectIndex
@@ -24,6 +26,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions import borders, limits
 from tilebase.questions import force as forcing
 from tilebase.questions.lemma import check_pattern
+from tilebase.questions.running import Allowance
 from tilebase.runtime import progress, resources
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.sparse import forward as engine
@@ -588,6 +591,35 @@ def test_extras_that_are_missing(monkeypatch, refused):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     refused(["plot", "counts", "3x3", "64", "-o", "x.svg"], 1, "pictures need matplotlib")
     assert not Path("x.parquet").exists()
+
+
+SMALL = Game("2x2", 16)
+DOORS = {
+    "count": partial(count, SMALL),
+    "solve": partial(solve, SMALL),
+    "prove": partial(prove, SMALL),
+    "force": partial(forcing.force, SMALL),
+    "force_starts": partial(force_starts, SMALL),
+    "largest_forced": partial(largest_forced, "2x2"),
+    "forced_table": lambda **use: next(forced_table(**use)),
+    "symbolic": partial(symbolic, SMALL),
+    "check_pattern": partial(check_pattern, Game("2x3", 64, pattern="lemma1")),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_question_checks_what_it_may_use(door):
+    ask: Any = DOORS[door]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'memry'"):
+        ask(memry=1 << 30)
+    with pytest.raises(UsageError, match="1 MiB of memory is too little"):
+        ask(memory=1 << 20)
+    with pytest.raises(UsageError, match="the number of threads must be"):
+        ask(threads=0)
+
+
+def test_the_keywords_of_a_question_are_those_that_are_checked():
+    assert set(Use.__annotations__) == set(signature(Allowance.of).parameters)
 
 
 # -- words --------------------------------------------------------------------------------------------------

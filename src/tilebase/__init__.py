@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from tilebase.questions.review import Review as Review
     from tilebase.questions.review import ReviewedMove as ReviewedMove
     from tilebase.questions.review import review as review
+    from tilebase.questions.running import Use as Use
     from tilebase.questions.simulation import Simulation as Simulation
     from tilebase.questions.simulation import simulate as simulate
     from tilebase.questions.solve import solve as solve
@@ -292,6 +293,7 @@ _HOMES = {
         "ReviewedMove",
         "review",
     ),
+    "questions.running": ("Use",),
     "questions.simulation": (
         "Simulation",
         "simulate",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
@@ -13,8 +14,7 @@ from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Question, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game
-from tilebase.questions.running import run_in
-from tilebase.runtime.progress import Progress
+from tilebase.questions.running import Use, run_in
 from tilebase.sparse.forward import Work, count_in
 
 
@@ -32,13 +32,10 @@ def count(
     lookahead: bool = False,
     folder: Path | str | None = None,
     keep: str = "counts",
-    memory: int | None = None,
-    threads: int | None = None,
     up_to: int | None = None,
-    anyway: bool = False,
-    cluster: str | Executor | None = None,
-    progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
+    cluster: str | Executor | None = None,
+    **use: Unpack[Use],
 ) -> CountResult:
     """Count every reachable state of a game, exactly.
 
@@ -55,21 +52,16 @@ def count(
     keep:
         What is kept in the folder: ``"counts"``, ``"afterstates"`` or ``"states"`` (these include
         afterstates).
-    memory:
-        Bytes to use; parts of larger layers are written to the folder.  None: 3/4 of the available
-        memory.  This includes compiled code and libraries, but not the page cache.
-    threads:
-        None: one for each processor this process may use.
     up_to:
         Stop after the layer of this sum; the result then says that it is not complete.
-    anyway:
-        Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more disk
-        than there is.
+    work:
+        Called with the `Work` at the end.
     cluster:
         Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
-        file, or an executor (docs/scale.md).  They must see the folder under the same name.
-    progress, work:
-        Called with a `Progress` several times a second, and with the `Work` at the end.
+        file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
+        are written are the same.
+    use:
+        Memory, threads and the like: the keywords of `Use`.
 
     Returns
     -------
@@ -94,17 +86,15 @@ def count(
         raise UsageError(f"keep {keep!r} does not exist: choose one of {', '.join(KEEP)}")
     if lookahead and game.goal_sum is not None:
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
-    with run_in(
-        folder, memory=memory, threads=threads, cluster=cluster, anyway=anyway, progress=progress
-    ) as run:
+    with run_in(folder, cluster=cluster, **use) as run:
         if not is_counted(run.folder):
             takes = partial(estimates.counting, threads=run.most_threads, up_to=up_to, keep=keep)
-            estimates.check(game, takes, memory=run.memory, folder=run.folder, anyway=anyway)
+            estimates.check(game, takes, memory=run.memory, folder=run.folder, anyway=run.anyway)
         with (
             RunFolder(run.folder, Question(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
             return count_in(
                 opened, memory=run.memory, threads=run.threads, up_to=up_to, executor=run.cluster,
-                progress=progress, work=work,
+                progress=run.progress, work=work,
             )  # fmt: skip

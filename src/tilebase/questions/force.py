@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
@@ -39,10 +39,10 @@ from tilebase.game.statements import board_words, spawn_words, start_words, winn
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact
+from tilebase.questions.running import Allowance, Use
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import check_writable
 from tilebase.search.certificates import check_certifiable, write_certificate
 from tilebase.search.search import Search
@@ -143,13 +143,10 @@ def force(
     engine: str | None = None,
     folder: Path | str | None = None,
     keep: bool = True,
-    memory: int | None = None,
-    threads: int | None = None,
     seconds: float = math.inf,
     certificate: Path | str | None = None,
-    anyway: bool = False,
     cluster: str | Executor | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Forced:
     """Decide whether the player can force the goal against every spawn.
 
@@ -166,22 +163,18 @@ def force(
     keep:
         Whether the afterstates that a search has decided stay in the folder after its end, for another
         query or a certificate.
-    memory, threads:
-        As in `solve`.
     seconds:
         The search gives up after this time; then `Forced.forced` is None.  If it is not given and the search
         may never end, it has `TRIED` seconds.  A pass does not give up.  But unless it is named as `engine`,
         it begins only if it probably takes at most 50 % of the time left.
     certificate:
         File for a proof (`search.certificates`), which the search and diagrams can make.
-    anyway:
-        Begin the pass named as `engine` even if it is expected to take more than a week.  The time of a
-        search cannot be estimated: it continues for `seconds`.
     cluster:
         Workers that do the large layers of a pass, as in `solve`, for the engines ``"dense"`` and
         ``"reachable"``.
-    progress:
-        Called with a `Progress` several times a second.
+    use:
+        Memory, threads and the like: the keywords of `Use`.  `anyway` is about the pass or the
+        diagrams named as `engine`; a search continues for `seconds`.
 
     Raises
     ------
@@ -196,27 +189,25 @@ def force(
     >>> force(Game("2x2", 8, start="empty")).forced, force(Game("2x2", 16, start="empty")).forced
     (True, False)
     """
-    memory, threads = check_resources(memory, threads)
+    allowed = Allowance.of(**use)
     _check_ways(game, engine, certificate, cluster)
     since = time.perf_counter()
     if engine in (None, "search"):
-        limit, tried = _time_limit(game, seconds, threads)
-        opened = searching(game, folder, memory, threads, since + limit, progress)
+        limit, tried = _time_limit(game, seconds, allowed.threads)
+        opened = searching(game, folder, allowed, since + limit)
         free = engine is None and certificate is None
-        patience = partial(patience_for, game, memory, threads) if free else None
-        found = _by_search(opened, certificate, patience, keep=keep, progress=progress)
+        patience = partial(patience_for, game, allowed.memory, allowed.threads) if free else None
+        found = _by_search(opened, certificate, patience, keep=keep, progress=allowed.progress)
         if found is not None and found.forced is None and tried:
             refuse_endless(_endless(game))
         if found is not None:
             return found
     if engine == "symbolic":
-        return _by_diagrams(game, folder, memory, threads, seconds, certificate, progress)
+        return _by_diagrams(game, folder, seconds, certificate, use)
     chosen = engine or "dense"
     space = "all" if chosen == "dense" else "reachable"
-    solved = solve(
-        game, "guaranteed", folder=folder, memory=memory, threads=threads, space=space,
-        anyway=anyway or engine is None, cluster=cluster, progress=progress,
-    )  # fmt: skip
+    use["anyway"] = allowed.anyway or engine is None
+    solved = solve(game, "guaranteed", folder=folder, space=space, cluster=cluster, **use)
     assert isinstance(solved.value, Exact)
     return Forced(game, solved.value.value == 1, chosen, solved.positions, time.perf_counter() - since)
 
@@ -277,19 +268,12 @@ def _by_search(
 
 
 def _by_diagrams(
-    game: Game,
-    folder: Path | str | None,
-    memory: int,
-    threads: int,
-    seconds: float,
-    certificate: Path | str | None,
-    progress: Callable[[Progress], None] | None,
+    game: Game, folder: Path | str | None, seconds: float, certificate: Path | str | None, use: Use
 ) -> Forced:
     """The verdict of decision diagrams.  Raises `ResourceError` if memory runs out."""
     found = symbolic(
-        game, strong=False, counts=False, memory=memory, threads=threads, seconds=seconds,
-        folder=folder, certificate=certificate, progress=progress,
-    )  # fmt: skip
+        game, strong=False, counts=False, seconds=seconds, folder=folder, certificate=certificate, **use
+    )
     if found.wins is None and found.out_of_memory:
         raise ResourceError(found.reason)
     if found.wins is not None and found.reason:  # the proof could not be written
@@ -300,20 +284,14 @@ def _by_diagrams(
 
 
 @contextmanager
-def searching(
-    game: Game,
-    folder: Path | str | None,
-    memory: int,
-    threads: int,
-    deadline: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
-) -> Iterator[Search]:
+def searching(game: Game, folder: Path | str | None, allowed: Allowance, deadline: float) -> Iterator[Search]:
     """A `Search` in its folder, if it has one; if an error ends it, decided afterstates are saved."""
     path = None if folder is None else Path(folder)
     with nullcontext() if path is None else RunFolder(path, Question(game)):
         search = Search(
-            game, memory=memory, threads=threads, folder=path, deadline=deadline, progress=progress
-        )
+            game, memory=allowed.memory, threads=allowed.threads, folder=path, deadline=deadline,
+            progress=allowed.progress,
+        )  # fmt: skip
         try:
             yield search
         except BaseException:
@@ -372,24 +350,22 @@ def force_starts(
     game: Game,
     *,
     folder: Path | str | None = None,
-    memory: int | None = None,
-    threads: int | None = None,
     seconds: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> tuple[StartVerdict, ...]:
     """Decide every start of two tiles separately, one of each orbit.  Arguments and errors as of `force`.
 
     >>> [(one.boards, one.forced) for one in force_starts(Game("2x2", 8))]
     [(4, True), (8, True), (4, True), (2, True), (4, True), (2, True)]
     """
-    memory, threads = check_resources(memory, threads)
+    allowed = Allowance.of(**use)
     if game.start != "two-tiles":
         raise UsageError("every start of two tiles is decided: leave the start out")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
-    seconds, tried = _time_limit(game, seconds, threads)
+    seconds, tried = _time_limit(game, seconds, allowed.threads)
     states = canonical_starts(game)
-    with searching(game, folder, memory, threads, time.perf_counter() + seconds, progress) as search:
+    with searching(game, folder, allowed, time.perf_counter() + seconds) as search:
         found = tuple(
             StartVerdict(state, orbit_size(game, state), decide_state(search, state)) for state in states
         )
@@ -439,11 +415,9 @@ def largest_forced(
     spawns: str = "2,4",
     start: str = "empty",
     limits: str | None = None,
-    memory: int | None = None,
-    threads: int | None = None,
     seconds: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
     known: dict[Game, Forced] | None = None,
+    **use: Unpack[Use],
 ) -> Largest:
     """The largest tile that can be forced.  Goals are tried upwards, since a tile needs two of tile // 2.
 
@@ -454,6 +428,7 @@ def largest_forced(
     >>> largest_forced("2x2").tile, largest_forced("2x2", spawns="2").tile
     (8, 16)
     """
+    Allowance.of(**use)  # refuses here, too, where no goal is tried
     four, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
         refuse_endless(f"a search for the largest tile on {shape}, of {cells} cells,")
@@ -474,7 +449,7 @@ def largest_forced(
         answer = known.get(game) if known else None
         if answer is None:
             try:
-                answer = force(game, memory=memory, threads=threads, seconds=left, progress=progress)
+                answer = force(game, seconds=left, **use)
             except KeyboardInterrupt:  # return what is known so far
                 exact = False
                 break
@@ -505,9 +480,7 @@ def forced_table(
     *,
     spawns: str = "2,4",
     seconds: float = 60.0,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Iterator[Largest]:
     """The largest forced tile of each shape, from one cell on, until time runs out.
 
@@ -518,9 +491,7 @@ def forced_table(
         left = end - time.perf_counter()
         if left <= 0:
             return
-        yield largest_forced(
-            shape, spawns=spawns, memory=memory, threads=threads, seconds=left, progress=progress
-        )
+        yield largest_forced(shape, spawns=spawns, seconds=left, **use)
 
 
 SEARCH_RATE = 5.5e5

@@ -16,11 +16,11 @@ with and without a number of slides.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -34,9 +34,8 @@ from tilebase.files import places
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
-from tilebase.questions.running import Run, run_in
+from tilebase.questions.running import Run, Use, run_in
 from tilebase.runtime.documents import understood
-from tilebase.runtime.progress import Progress
 
 CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
@@ -100,10 +99,7 @@ def check_pattern(
     fillings: str | Sequence[int] | None = None,
     within: int | None = None,
     folder: Path | str | None = None,
-    memory: int | None = None,
-    threads: int | None = None,
-    anyway: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> PatternCheck:
     """Check that the goal tile can be forced from every board that holds the pattern of a game.
 
@@ -111,6 +107,7 @@ def check_pattern(
     other cells of the boards that hold the pattern; the default is the limits of the game.  Without both,
     the other cells take all tiles below the goal.  A check `within` a number of slides needs fewer boards.
     Finished layers are stored in `folder`, to continue after an interruption; None: a temporary folder.
+    `use` are the keywords of `Use`.
 
     Raises `GameError` for invalid fillings, `UsageError` for a game without goal or pattern or an invalid
     number of slides, `ResourceError` if it does not fit into memory or takes more than a week (unless
@@ -131,7 +128,7 @@ def check_pattern(
         )
     if within is not None and within < 1:
         raise UsageError(f"the number of slides must be 1 or more, not {within}")
-    with run_in(folder, memory=memory, threads=threads, anyway=anyway, progress=progress) as run:
+    with run_in(folder, **use) as run:
         return _check(game, fillings, within, run)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
@@ -32,10 +32,9 @@ from tilebase.game.statements import board_words, random_start_words, winning_wo
 from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import ONE, Objective
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.running import Ask, Run, run_in
+from tilebase.questions.running import Ask, Run, Use, run_in
 from tilebase.questions.solve import check_solving, solve_in
 from tilebase.runtime.documents import checked_json
-from tilebase.runtime.progress import Progress
 
 FORMAT, VERSION = "tilebase bound", 1
 
@@ -148,13 +147,10 @@ def prove(
     precision: float | None = None,
     space: str | None = None,
     folder: Path | str | None = None,
-    memory: int | None = None,
-    threads: int | None = None,
     executor: str = "threads",
-    anyway: bool = False,
-    cluster: str | Executor | None = None,
-    progress: Callable[[Progress], None] | None = None,
     work: Callable[[DenseWork], None] | None = None,
+    cluster: str | Executor | None = None,
+    **use: Unpack[Use],
 ) -> ProvedBound:
     """Prove a bound of the probability to win.
 
@@ -173,18 +169,14 @@ def prove(
         None: all if there are limits.
     folder:
         The folder of layers, to continue after an interruption.  None: a temporary folder.
-    memory, threads:
-        As in `solve`.
     executor:
         ``"threads"`` or ``"cuda"``, for the space ``"all"``.
-    anyway:
-        Begin even if the estimate says that it takes more than a week, as in `solve`.
-    cluster:
-        Workers that do the large layers, as in `solve`.
-    progress:
-        Called with a `Progress` several times a second.
     work:
         Called with the cost of the dense pass.
+    cluster:
+        Workers that do the large layers, as in `solve`.
+    use:
+        Memory, threads and the like: the keywords of `Use`.
 
     Raises
     ------
@@ -204,9 +196,7 @@ def prove(
     objective = Objective(direction, dtype or "")
     objective.check(game)
     _check_bound(game, objective, precision)
-    with run_in(
-        folder, memory=memory, threads=threads, cluster=cluster, anyway=anyway, progress=progress
-    ) as run:
+    with run_in(folder, cluster=cluster, **use) as run:
         since = time.perf_counter()
         ask = Ask(game, (objective,), chosen)
         if chosen == "all":

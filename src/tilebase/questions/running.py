@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import open_cluster
@@ -53,30 +54,66 @@ class Ask:
         return 0 if self.down_to is None else self.down_to
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a run may use.
+class Use(TypedDict, total=False):
+    """What a question may use: the keywords that `count`, `solve`, `prove`, `force` and others share.
+
+    Attributes
+    ----------
+    memory:
+        Bytes to use.  None: 3/4 of the available memory.  This includes compiled code and libraries, but not
+        the page cache.
+    threads:
+        None: one for each processor this process may use.
+    anyway:
+        Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more memory
+        or disk than there is.  The time of a search cannot be estimated.
+    progress:
+        Called with a `Progress` several times a second.
+    """
+
+    memory: int | None
+    threads: int | None
+    anyway: bool
+    progress: Callable[[Progress], None] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What a question may use, after the checks: bytes, threads and the rest of `Use`."""
+
+    memory: int
+    threads: int
+    anyway: bool = False
+    progress: Callable[[Progress], None] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        memory: int | None = None,
+        threads: int | None = None,
+        anyway: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Allowance:
+        """What the keywords of `Use` allow.  Raises as `check_resources` does."""
+        used, count = check_resources(memory, threads)
+        return Allowance(memory=used, threads=count, anyway=anyway, progress=progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Allowance):
+    """What a question may use that works in a folder.
 
     Attributes
     ----------
     folder:
         Where it keeps its layers.
-    memory, threads:
-        Bytes and threads of this process.
     cluster:
         Workers that do the large layers.
-    anyway:
-        Whether it begins even if it is expected to take too long.
-    progress:
-        Called with a `Progress` several times a second.
     """
 
     folder: Path
-    memory: int
-    threads: int
     cluster: Executor | None = None
-    anyway: bool = False
-    progress: Callable[[Progress], None] | None = None
 
     @property
     def most_memory(self) -> int:
@@ -91,20 +128,14 @@ class Run:
 
 @contextmanager
 def run_in(
-    folder: Path | str | None,
-    *,
-    memory: int | None = None,
-    threads: int | None = None,
-    cluster: str | Executor | None = None,
-    anyway: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    folder: Path | str | None, *, cluster: str | Executor | None = None, **use: Unpack[Use]
 ) -> Iterator[Run]:
     """A run in a folder, or in a temporary one, with its workers, which are let go at the end.
 
     Raises as `check_resources` and `open_cluster` do.
     """
-    used, count = check_resources(memory, threads)
+    allowed = Allowance.of(**use)
     with ExitStack() as stack:
-        executor = stack.enter_context(open_cluster(cluster, memory))
+        executor = stack.enter_context(open_cluster(cluster, use.get("memory")))
         place = stack.enter_context(temporary_folder()) / "run" if folder is None else Path(folder)
-        yield Run(place, used, count, executor, anyway, progress)
+        yield Run(**vars(allowed), folder=place, cluster=executor)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
@@ -29,9 +29,8 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import Ask, Run, run_in
+from tilebase.questions.running import Ask, Run, Use, run_in
 from tilebase.questions.spaces import choose_space, expected
-from tilebase.runtime.progress import Progress
 from tilebase.runtime.storage import sync_files, write_whole
 from tilebase.sparse.backward import BackwardPass, check_memory, uses_slides
 from tilebase.sparse.forward import count_in
@@ -54,15 +53,12 @@ def solve(
     discount: Fraction | float | str = 1,
     table: Path | str | None = None,
     folder: Path | str | None = None,
-    memory: int | None = None,
-    threads: int | None = None,
     lean: bool | None = None,
     down_to: int | None = None,
     space: str | None = None,
-    anyway: bool = False,
     above: float | None = None,
     cluster: str | Executor | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Solution:
     """Solve a game: compute the value of every reachable position, exactly or as proved bounds.
 
@@ -81,10 +77,6 @@ def solve(
     folder:
         Folder for layers while they are needed, to continue after an interruption.  Layers of values are
         deleted when they are no longer needed.  Without table and folder: a temporary folder.
-    memory:
-        Bytes to use.  None: 3/4 of the available memory.
-    threads:
-        None: one for each processor this process may use.
     lean:
         True: keep one layer of values above the present one in memory instead of two, and read keys
         twice.  None: only if memory is too small otherwise.  The values are the same.
@@ -97,9 +89,6 @@ def solve(
         Use it for games with limits, and for the values of boards that play does not reach.  ``"auto"``:
         the one that is expected to take less time; a table is of the reachable ones.  None: ``"auto"`` for
         games with masks, ``"reachable"`` for others.
-    anyway:
-        Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more memory
-        or disk than there is.
     above:
         Leave the boards out of the table whose value under the first objective is less than this, above 0 and
         at most 1.  The objective must have values from 0 to 1.  Each layer is pruned as soon as it is solved
@@ -108,8 +97,8 @@ def solve(
         Workers that do the large layers: ``"local:4"``, the address of a Dask scheduler, the name of its
         file, or an executor (docs/scale.md).  They must see the folder under the same name.  The files that
         are written are the same.
-    progress:
-        Called with a `Progress` several times a second.
+    use:
+        Memory, threads and the like: the keywords of `Use`.
 
     Returns
     -------
@@ -139,9 +128,7 @@ def solve(
         return done
     place = pruning.work if pruning is not None else folder if table is None else table
     keep = table is not None and pruning is None  # the whole values of all layers
-    with run_in(
-        place, memory=memory, threads=threads, cluster=cluster, anyway=anyway, progress=progress
-    ) as run:
+    with run_in(place, cluster=cluster, **use) as run:
         ask = replace(ask, space="reachable" if pruning is not None else choose_space(ask, run, keep=keep))
         return solve_in(ask, run, keep=keep, lean=lean, pruning=pruning)
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase._version import version as program_version
 from tilebase.bdd.codes import ENCODINGS, ORDERS
@@ -28,8 +27,8 @@ from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
-from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.resources import check_resources
+from tilebase.questions.running import Allowance, Use
+from tilebase.runtime.progress import Pace
 
 MANY_BOARDS = 10**12
 """Boards from which on nobody knows whether a run ends: then it needs a time limit."""
@@ -187,13 +186,11 @@ def symbolic(
     corollary7: bool = False,
     counts: bool = True,
     until: str = "",
-    memory: int | None = None,
-    threads: int | None = None,
     seconds: float = math.inf,
     folder: Path | str | None = None,
     export: Path | str | None = None,
     certificate: Path | str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Symbolic:
     """Compute from which boards a side wins, with sets of boards as decision diagrams.
 
@@ -224,8 +221,6 @@ def symbolic(
     until:
         The last layer or sweep line to compute, by its name: ``"128"``, ``"(10,6)"``; then `Symbolic.wins` is
         None.  Empty: all.
-    memory, threads:
-        As in `solve`; the tables of the library take what is given.
     seconds:
         The work stops after this time; then `Symbolic.wins` is None.
     folder:
@@ -235,8 +230,9 @@ def symbolic(
         Folder for the winning set, which ``tilebase probe`` can ask (`bdd.export`).
     certificate:
         File for a proof that ``tilebase check`` can check.
-    progress:
-        Called with a `Progress` after each layer or sweep line, and after each iteration within a line.
+    use:
+        Memory, threads and the like: the keywords of `Use`.  The tables of the library take all memory that
+        is given.  Progress is told after each iteration, at most several times a second.
 
     Raises
     ------
@@ -253,19 +249,19 @@ def symbolic(
     >>> found.wins, found.states, found.afterstates
     (True, 237, 151)
     """
-    memory, threads = check_resources(memory, threads)
+    allowed = Allowance.of(**use)
     encoding = encoding or {"bdd": "short", "zbdd": "binary"}.get(kind, "short")
     order = order or ("columns" if game.shape[0] < game.shape[-1] else "rows")
     rules = Rules(variant, player, strong, counts, corollary7, until)
-    task = Task(game, rules, strategy, kind, encoding, order, 0, threads)
+    task = Task(game, rules, strategy, kind, encoding, order, 0, allowed.threads)
     check_task(task)
     check_files(task, export, certificate)
     boards = sum(boards_by_sum(game).values())
-    nodes = min(capacity_for(memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
+    nodes = min(capacity_for(allowed.memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
-    if boards > MANY_BOARDS and seconds == math.inf and not until:
+    if boards > MANY_BOARDS and seconds == math.inf and not until and not allowed.anyway:
         refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards,")
-    pace, lines, done, share = Pace(progress, "states"), list[Line](), 0, 0.0
+    pace, lines, done, share = Pace(allowed.progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
 
     def tell(line: Line, fraction: float) -> None:
@@ -359,7 +355,7 @@ def search_orders(
     variant: str = "adversarial",
     kind: str = "bdd",
     encoding: str | None = None,
-    threads: int | None = None,
+    **use: Unpack[Use],
 ) -> tuple[Trial, ...]:
     """Try every order, and every encoding unless one is given, on a smaller board; the fewest nodes first.
 
@@ -371,8 +367,8 @@ def search_orders(
     for one in encodings:
         for order in ORDERS:
             found = symbolic(
-                smaller, encoding=one, order=order, kind=kind, variant=variant, threads=threads,
-                seconds=TRIAL_SECONDS,
+                smaller, encoding=one, order=order, kind=kind, variant=variant,
+                seconds=TRIAL_SECONDS, **use,
             )  # fmt: skip
             if found.wins is not None:
                 nodes = sum(line.nodes for line in found.lines)
