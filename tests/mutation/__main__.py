@@ -241,6 +241,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             sys.stderr.write("mutate: stopped; the same command goes on\n")
             return 130
+        except BrokenPipeError:  # the reader of a list has closed the pipe
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
 
 
 if __name__ == "__main__":
