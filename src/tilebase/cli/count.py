@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
-    AnywayOption,
     ClusterOption,
+    EstimatedRunOptions,
     FormatOption,
     GameOptions,
     GoalArgument,
-    MemoryOption,
     OutputOption,
     PlanOption,
-    QuietOption,
     ShapeOrGoal,
     StatsOption,
-    ThreadsOption,
     WorkOption,
     make_game,
-    parse_bytes,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
@@ -55,15 +52,12 @@ def count(
     up_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
     work: WorkOption = None,
     keep: Annotated[str, Parameter(help="What stays in the folder: counts, afterstates, states.")] = "counts",
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     cluster: ClusterOption = None,
     plan: PlanOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     stats: StatsOption = False,
-    anyway: AnywayOption = False,
-    quiet: QuietOption = False,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Count every state that can occur, up to symmetry and without it.
 
@@ -99,11 +93,10 @@ def count(
 
     costs: list[Work] = []
     with work_folder(work, f"{question.shape_text}-{question.digest}-{keep}{'-l' * lookahead}") as folder:
-        with counting_progress(quiet=quiet) as progress:
+        with counting_progress(quiet=run.quiet) as progress:
             result = engine.count(
-                question, lookahead=lookahead, folder=folder.path, keep=keep, memory=parse_bytes(memory),
-                threads=threads, up_to=up_to, anyway=anyway, cluster=cluster, progress=progress,
-                work=costs.append,
+                question, lookahead=lookahead, folder=folder.path, keep=keep, up_to=up_to, cluster=cluster,
+                work=costs.append, **run.use(progress),
             )  # fmt: skip
         rows = list(result.rows(columns)) if columns else _totals(title_of(question), result.totals)
         write_rows(rows, result.as_dict(), chosen, output, game=question)

@@ -14,29 +14,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_ESTIMATED_RUN,
     DEFAULT_FORCED,
-    AnywayOption,
+    DEFAULT_RUN,
     ClusterOption,
+    EstimatedRunOptions,
     ForcedOptions,
     FormatOption,
     LimitsOption,
-    MemoryOption,
     OutputOption,
     PatternOption,
     PlanOption,
-    QuietOption,
+    RunOptions,
     ShapeArgument,
     ShapeOrGoal,
     SpawnsOption,
     StartOption,
-    ThreadsOption,
     TimeOption,
     WallsOption,
     WorkOption,
     make_game,
-    parse_bytes,
+    parse_budget,
     parse_cells,
-    parse_seconds,
 )
 from tilebase.cli.output import choose_format, signature, write_rows
 from tilebase.cli.progress import counting_progress
@@ -78,14 +77,11 @@ def decide(
         Parameter(name=["--certificate", "-c"], help="File for a proof that tilebase check can check."),
     ] = None,
     work: WorkOption = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     cluster: ClusterOption = None,
     plan: PlanOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
-    anyway: AnywayOption = False,
-    quiet: QuietOption = False,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Decide whether the player can force a tile, whatever is spawned wherever.
 
@@ -112,15 +108,15 @@ def decide(
         rows = scale.plan(question, [Objective("guaranteed")], "all" if engine == "dense" else engine)
         write_rows(rows, rows, chosen, output, game=question)
         return 0
-    options = _common(budget, memory, threads)
+    seconds = parse_budget(budget)
     prepare_kernels()
     from tilebase.questions.force import force as ask
 
     with _work_of(question, work, engine) as folder:
-        with counting_progress(quiet=quiet) as progress:
+        with counting_progress(quiet=run.quiet) as progress:
             answer = ask(
                 question, engine=engine, folder=folder.path, keep=work is not None, certificate=certificate,
-                anyway=anyway, cluster=cluster, progress=progress, **options,
+                seconds=seconds, cluster=cluster, **run.use(progress),
             )  # fmt: skip
         _print_answer(answer, chosen, output, certificate)
         if answer.forced is None:
@@ -150,11 +146,9 @@ def largest(
     start: StartOption = "empty",
     limits: LimitsOption = None,
     budget: TimeOption = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Find the largest tile that can be forced on a shape.
 
@@ -165,12 +159,14 @@ def largest(
     tilebase force largest 2x5
     """
     chosen = choose_format(form, output)
-    options = _common(budget, memory, threads)
+    seconds = parse_budget(budget)
     prepare_kernels()
     from tilebase.questions.force import largest_forced
 
-    with counting_progress(quiet=quiet) as progress:
-        found = largest_forced(shape, spawns=spawns, start=start, limits=limits, progress=progress, **options)
+    with counting_progress(quiet=run.quiet) as progress:
+        found = largest_forced(
+            shape, spawns=spawns, start=start, limits=limits, seconds=seconds, **run.use(progress)
+        )
     write_rows([_row_of(found)], _document_of(found), chosen, output, game=None, signed=True)
     return 0 if found.exact else 1
 
@@ -180,11 +176,9 @@ def table(
     *,
     spawns: SpawnsOption = "2,4",
     budget: TimeOption = "60s",
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Find the largest forced tile of one shape after the other, from 1x1 on, until time runs out.
 
@@ -195,13 +189,13 @@ def table(
     chosen = choose_format(form, output)
     printing = chosen == "table" and output is None
     found: list[Largest] = []
-    options = _common(budget, memory, threads)
+    seconds = parse_budget(budget)
     prepare_kernels()
     from tilebase.questions.force import forced_table
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress(quiet=run.quiet) as progress:
         try:
-            for one in forced_table(spawns=spawns, progress=progress, **options):
+            for one in forced_table(spawns=spawns, seconds=seconds, **run.use(progress)):
                 found.append(one)
                 if printing:  # print each row at once: the last ones take long
                     more = "" if one.exact else " or more: time ran out"
@@ -252,11 +246,9 @@ def starts(
     walls: WallsOption = "",
     budget: TimeOption = None,
     work: WorkOption = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Decide for each start of two tiles whether the player can force a tile from there.
 
@@ -265,7 +257,7 @@ def starts(
     tilebase force starts 3x3 32
     """
     chosen = choose_format(form, output)
-    options = _common(budget, memory, threads)
+    seconds = parse_budget(budget)
     prepare_kernels()
     from tilebase.questions.force import force_starts
 
@@ -274,8 +266,8 @@ def starts(
         walls=parse_cells(walls),
     )  # fmt: skip
     with _work_of(game, work, None) as folder:
-        with counting_progress(quiet=quiet) as progress:
-            verdicts = force_starts(game, folder=folder.path, progress=progress, **options)
+        with counting_progress(quiet=run.quiet) as progress:
+            verdicts = force_starts(game, folder=folder.path, seconds=seconds, **run.use(progress))
         if _print_starts(game, verdicts, chosen, output):
             return 1
         folder.finish()
@@ -299,13 +291,6 @@ def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, out
             f"{signature()}"
         )
     return undecided
-
-
-def _common(budget: str | None, memory: str | None, threads: int | None) -> dict[str, Any]:
-    """The common arguments of the functions of `questions.force`.  Raises `UsageError`."""
-    options: dict[str, Any] = {"memory": parse_bytes(memory), "threads": threads}
-    seconds = parse_seconds(budget)
-    return options if seconds is None else options | {"seconds": seconds}
 
 
 def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:

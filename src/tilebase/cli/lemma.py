@@ -8,17 +8,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
-    AnywayOption,
+    EstimatedRunOptions,
     GameOptions,
-    MemoryOption,
-    QuietOption,
     ShapeArgument,
-    ThreadsOption,
     WorkOption,
     make_game,
     needed_goal,
-    parse_bytes,
 )
 from tilebase.cli.output import signature, write_document
 from tilebase.cli.progress import counting_progress
@@ -43,11 +40,8 @@ def lemma(
         Parameter(help="Look only for wins within so many slides, among fewer boards. Left out: any number."),
     ] = None,
     work: WorkOption = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: Annotated[str, Parameter(name=["--format", "-f"], help="text or json.")] = "text",
-    anyway: AnywayOption = False,
-    quiet: QuietOption = False,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Check by computation that a pattern (lemma1 unless given) wins from every filling of the other cells.
 
@@ -69,11 +63,10 @@ def lemma(
     from tilebase.questions import lemma as patterns
 
     with work_folder(work, name) as folder:
-        with counting_progress(quiet=quiet) as progress:
+        with counting_progress(quiet=run.quiet) as progress:
             found = patterns.check_pattern(
-                question, fillings=fillings, within=within, folder=folder.path, memory=parse_bytes(memory),
-                threads=threads, anyway=anyway, progress=progress,
-            )  # fmt: skip
+                question, fillings=fillings, within=within, folder=folder.path, **run.use(progress)
+            )
         folder.finish()
     if form == "json":
         write_document(found.as_dict(), None)

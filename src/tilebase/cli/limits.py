@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,19 +9,18 @@ from cyclopts import App, Parameter
 
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    DEFAULT_RUN,
     FormatOption,
     GameOptions,
-    MemoryOption,
     OutputOption,
-    QuietOption,
+    RunOptions,
     ShapeArgument,
     SpawnsOption,
     StartOption,
-    ThreadsOption,
     make_game,
     needed_goal,
+    parse_budget,
     parse_bytes,
-    parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import share_progress
@@ -47,11 +45,9 @@ def search(
     seconds: Annotated[
         str | None, Parameter(name="--for", help="Time after which the best so far is printed: 10min.")
     ] = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Search for the limits that give the best bound within a budget of boards.
 
@@ -70,10 +66,9 @@ def search(
     def tell(trial: Trial, tried: int) -> None:
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value_text}", file=sys.stderr)
 
-    most = parse_seconds(seconds)
     found = search_limits(
-        question, boards, seconds=math.inf if most is None else most, memory=parse_bytes(memory),
-        threads=threads, progress=None if quiet else tell,
+        question, boards, seconds=parse_budget(seconds), memory=parse_bytes(run.memory),
+        threads=run.threads, progress=None if run.quiet else tell,
     )  # fmt: skip
     if not found.best.value:
         raise UsageError(
@@ -109,11 +104,9 @@ def minimal(
         str | None, Parameter(name="--limits", help="Look below these limits only: 16,16/16,8.")
     ] = None,
     budget: Annotated[str | None, Parameter(help="Time after which what is known is printed: 10min.")] = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Find the least limits within which a tile can be forced, and the largest within which it cannot.
 
@@ -127,11 +120,10 @@ def minimal(
     from tilebase.questions.borders import find_border
 
     question = Game(shape, goal, four=law_of(spawns), start=start, limits=highest)
-    most = parse_seconds(budget)
-    with share_progress("limits known", quiet=quiet) as progress:
+    with share_progress("limits known", quiet=run.quiet) as progress:
         found = find_border(
-            question, seconds=math.inf if most is None else most, memory=parse_bytes(memory),
-            threads=threads, progress=progress,
+            question, seconds=parse_budget(budget), memory=parse_bytes(run.memory),
+            threads=run.threads, progress=progress,
         )  # fmt: skip
     rows = [
         {"limits": text, "": side, "images": images}

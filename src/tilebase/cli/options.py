@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -17,6 +17,10 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.runtime.documents import shown
+
+if TYPE_CHECKING:
+    from tilebase.questions.running import Use
+    from tilebase.runtime.progress import Progress
 
 SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
 ShapeArgument = Annotated[str, Parameter(help=SHAPE_HELP)]
@@ -84,6 +88,35 @@ AnywayOption = Annotated[
     ),
 ]
 QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), help="No progress.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """What a command may use, and whether it tells its progress."""
+
+    memory: MemoryOption = None
+    threads: ThreadsOption = None
+    quiet: QuietOption = False
+
+    def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
+        """The keywords of a question (`questions.running.Use`).  Raises `UsageError`."""
+        return {"memory": parse_bytes(self.memory), "threads": self.threads, "progress": progress}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class EstimatedRunOptions(RunOptions):
+    """What a command may use whose time is estimated before it begins."""
+
+    anyway: AnywayOption = False
+
+    def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
+        """The keywords of a question (`questions.running.Use`).  Raises `UsageError`."""
+        return {**super().use(progress), "anyway": self.anyway}
+
+
+DEFAULT_RUN, DEFAULT_ESTIMATED_RUN = RunOptions(), EstimatedRunOptions()
 
 
 GoalSumOption = Annotated[
@@ -294,3 +327,9 @@ def parse_seconds(text: str | None) -> float | None:
     if not match:
         raise UsageError(f"{text!r} is not a time: write 90s, 10min, 2h or 7d")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}[match[2][:1]]
+
+
+def parse_budget(text: str | None) -> float:
+    """A time as `parse_seconds` reads it; without one, no limit.  Raises `UsageError`."""
+    seconds = parse_seconds(text)
+    return math.inf if seconds is None else seconds

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
-    AnywayOption,
     ClusterOption,
+    EstimatedRunOptions,
     GameOptions,
     GoalArgument,
-    MemoryOption,
     PlanOption,
-    QuietOption,
     ShapeOrGoal,
     StatsOption,
-    ThreadsOption,
     WorkOption,
     make_game,
-    parse_bytes,
 )
 from tilebase.cli.output import signature, write_rows, write_text
 from tilebase.cli.progress import counting_progress
@@ -60,13 +57,10 @@ def prove(
         Path | None, Parameter(name=["--record", "-r"], help="File for a JSON record of the bound.")
     ] = None,
     work: WorkOption = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     cluster: ClusterOption = None,
     plan: PlanOption = False,
     stats: StatsOption = False,
-    anyway: AnywayOption = False,
-    quiet: QuietOption = False,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Prove a bound of the probability to win, in integers rounded the safe way.
 
@@ -95,11 +89,11 @@ def prove(
     from tilebase.questions import prove as engine
 
     with work_folder(work, name) as folder:
-        with counting_progress(quiet=quiet) as progress:
+        with counting_progress(quiet=run.quiet) as progress:
             found = engine.prove(
                 question, direction=direction, dtype=dtype, precision=precision, space=space,
-                folder=folder.path, memory=parse_bytes(memory), threads=threads, executor=executor,
-                anyway=anyway, cluster=cluster, progress=progress, work=_print_work if stats else None,
+                folder=folder.path, executor=executor, cluster=cluster,
+                work=_print_work if stats else None, **run.use(progress),
             )  # fmt: skip
         print(found.statement, signature())
         if record is not None:

@@ -9,20 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_ESTIMATED_RUN,
     DEFAULT_GAME,
-    AnywayOption,
     ClusterOption,
     DiscountOption,
+    EstimatedRunOptions,
     FormatOption,
     GameOptions,
     GoalArgument,
-    MemoryOption,
     PlanOption,
-    QuietOption,
     ShapeOrGoal,
-    ThreadsOption,
     make_game,
-    parse_bytes,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
@@ -76,7 +73,6 @@ def solve(
         ),
     ] = None,
     down_to: Annotated[int | None, Parameter(help="Stop after the layer of this sum.")] = None,
-    memory: MemoryOption = None,
     lean: Annotated[
         bool | None,
         Parameter(
@@ -85,13 +81,11 @@ def solve(
             "asks for it.",
         ),
     ] = None,
-    threads: ThreadsOption = None,
     cluster: ClusterOption = None,
     plan: PlanOption = False,
     form: FormatOption = None,
     save: Annotated[Path | None, Parameter(help="File for the rows, instead of printing them.")] = None,
-    anyway: AnywayOption = False,
-    quiet: QuietOption = False,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Solve a game: the value of every position that can occur, by backward induction.
 
@@ -126,11 +120,10 @@ def solve(
     from tilebase.questions import solve as engine
 
     with work_folder(table, name) as work:
-        with counting_progress(quiet=quiet) as progress:
+        with counting_progress(quiet=run.quiet) as progress:
             solution = engine.solve(
                 question, objectives, table=table, folder=None if table else work.path,
-                memory=parse_bytes(memory), threads=threads, lean=lean, down_to=down_to, space=space,
-                anyway=anyway, above=above, cluster=cluster, progress=progress,
+                lean=lean, down_to=down_to, space=space, above=above, cluster=cluster, **run.use(progress),
             )  # fmt: skip
         if by:
             rows = list(solution.rows())

@@ -10,18 +10,16 @@ from cyclopts import Parameter
 
 from tilebase.cli.options import (
     DEFAULT_FORCED,
+    DEFAULT_RUN,
     ForcedOptions,
     FormatOption,
-    MemoryOption,
     OutputOption,
-    QuietOption,
+    RunOptions,
     ShapeOrGoal,
-    ThreadsOption,
     TimeOption,
     WorkOption,
     make_game,
-    parse_bytes,
-    parse_seconds,
+    parse_budget,
 )
 from tilebase.cli.output import choose_format, signature, write_rows
 from tilebase.cli.progress import counting_progress
@@ -97,11 +95,9 @@ def symbolic(
         bool, Parameter(negative=(), help="Print every layer or sweep line, however many there are.")
     ] = False,
     work: WorkOption = None,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Compute from which boards a side can force a tile, with sets of boards as decision diagrams.
 
@@ -123,20 +119,19 @@ def symbolic(
     question = make_game(shape, goal, game)
     if not question.can_win:
         raise UsageError("give a tile, a pattern or a goal sum to force")
-    limit = parse_seconds(budget)
+    seconds = parse_budget(budget)
     if order == "search":
-        trials = search_orders(question, variant=variant, kind=kind, encoding=encoding, threads=threads)
+        trials = search_orders(question, variant=variant, kind=kind, encoding=encoding, **run.use())
         order, encoding = trials[0].order, trials[0].encoding
         print(f"{order} and {encoding}: fewest nodes on {trials[0].game}", file=sys.stderr)
     name = f"symbolic-{question.shape_text}-{question.digest}-{variant}-{player}-{order}-{encoding}"
     with work_folder(work, name) as folder:
-        with counting_progress(quiet=quiet) as progress:
+        with counting_progress(quiet=run.quiet) as progress:
             found = ask(
                 question, strategy=strategy, encoding=encoding, order=order, kind=kind, variant=variant,
                 player=player, strong=not weak, corollary7=corollary7, until=_name_of(until),
-                memory=parse_bytes(memory),
-                threads=threads, seconds=float("inf") if limit is None else limit, export=export,
-                certificate=certificate, folder=folder.path, progress=progress,
+                seconds=seconds, export=export, certificate=certificate, folder=folder.path,
+                **run.use(progress),
             )  # fmt: skip
         _print(found, chosen, output, lines)
         if picture is not None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_seconds
+from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_budget
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.pattern.options import SizeArgument
 from tilebase.cli.progress import counting_progress
@@ -33,14 +32,11 @@ def fill(
     tilebase pattern fill 10x10 --seed 2
     """
     chosen = choose_format(form, output)
-    limit = parse_seconds(budget)
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
 
     with counting_progress(quiet=quiet) as progress:
-        found = fill_board(
-            size, seed=seed, seconds=math.inf if limit is None else limit, progress=progress
-        )  # fmt: skip
+        found = fill_board(size, seed=seed, seconds=parse_budget(budget), progress=progress)
     document = found.as_dict()
     if chosen != "table" or output is not None:
         write_rows([document], document, chosen, output, game=str(found.rules))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Annotated
 
@@ -13,8 +12,8 @@ from tilebase.cli.options import (
     OutputOption,
     QuietOption,
     TimeOption,
+    parse_budget,
     parse_bytes,
-    parse_seconds,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.pattern.options import DropsOption, SearchMemoryOption, SeedOption, rules_text
@@ -46,14 +45,13 @@ def reach(
     tilebase pattern reach 8,8/8,8
     """
     chosen = choose_format(form, output)
-    limit = parse_seconds(budget)
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 
     with counting_progress(quiet=quiet) as progress:
         found = ask(
             board, drops=drops, afterstate=afterstate, seed=seed, memory=parse_bytes(memory),
-            seconds=math.inf if limit is None else limit, progress=progress,
+            seconds=parse_budget(budget), progress=progress,
         )  # fmt: skip
     document = found.as_dict()
     if chosen != "table" or output is not None:
