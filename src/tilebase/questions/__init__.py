@@ -2,7 +2,7 @@
 
 Modules, those that the others import first:
 
-    running      what is asked, and what a run may use
+    running      what is asked, what a run may use, and what remains of it
     count        how many states are reachable
     spaces       on which boards a game is solved
     solve        the values of a game under optimal play

@@ -1,4 +1,4 @@
-"""What is asked, and what a run may use: two values that a question makes at its door and hands on."""
+"""What is asked, what a run may use, and what remains: values that a question makes at its door."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import open_cluster
@@ -16,6 +16,10 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import temporary_folder
+
+if TYPE_CHECKING:
+    from tilebase.objectives.results import Solution
+    from tilebase.questions.pruning import Pruning
 
 SPACES = ("reachable", "all", "auto")
 
@@ -52,6 +56,34 @@ class Ask:
     def least(self) -> int:
         """The least sum of a layer that is solved."""
         return 0 if self.down_to is None else self.down_to
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What remains of a run: nothing, a table, or a table that leaves boards out (`pruning`)."""
+
+    table: Path | None = None
+    pruning: Pruning | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether the values of all layers remain."""
+        return self.table is not None and self.pruning is None
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the run; None if any will do."""
+        return self.table if self.pruning is None else self.pruning.work
+
+    def finished(self) -> Solution | None:
+        """The result of an earlier call that has finished a table that leaves boards out."""
+        done = None if self.pruning is None else self.pruning.finished()
+        if self.pruning is not None and done is not None:
+            self.pruning.clean()
+        return done
+
+
+NOTHING = Keep()
 
 
 class Use(TypedDict, total=False):

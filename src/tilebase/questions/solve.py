@@ -29,7 +29,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import Ask, Run, Use, run_in
+from tilebase.questions.running import NOTHING, Ask, Keep, Run, Use, run_in
 from tilebase.questions.spaces import choose_space, expected
 from tilebase.runtime.storage import sync_files, write_whole
 from tilebase.sparse.backward import BackwardPass, check_memory, uses_slides
@@ -38,7 +38,7 @@ from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
 
 if TYPE_CHECKING:
-    from tilebase.questions.pruning import Pruning
+    pass
 
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
@@ -122,25 +122,19 @@ def solve(
     ask = _asked(game, objective, discount, space, down_to)
     if table is not None and folder is not None:
         raise UsageError("a table is the folder of its run: give a table or a folder, not both")
-    pruning = None if above is None else _pruning(ask, table, above, space)
-    if pruning is not None and (done := pruning.finished()) is not None:
-        pruning.clean()
+    keep = _kept(ask, table, above, space)
+    if (done := keep.finished()) is not None:
         return done
-    place = pruning.work if pruning is not None else folder if table is None else table
-    keep = table is not None and pruning is None  # the whole values of all layers
-    with run_in(place, cluster=cluster, **use) as run:
-        ask = replace(ask, space="reachable" if pruning is not None else choose_space(ask, run, keep=keep))
-        return solve_in(ask, run, keep=keep, lean=lean, pruning=pruning)
+    with run_in(keep.folder or folder, cluster=cluster, **use) as run:
+        return solve_in(replace(ask, space=_space(ask, run, keep)), run, keep, lean=lean)
 
 
-def solve_in(
-    ask: Ask, run: Run, *, keep: bool = False, lean: bool | None = None, pruning: Pruning | None = None
-) -> Solution:
-    """Solve on the boards of a space that is chosen; `keep` says that a table is made.  Raises as `solve`."""
-    check_solving(ask, run, keep=keep, lean=lean)
+def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> Solution:
+    """Solve on the boards of a space that is chosen.  Raises as `solve`."""
+    check_solving(ask, run, keep, lean=lean)
     if ask.space == "all":
-        return _solve_all(ask, run, keep=keep)
-    return _solve_reachable(ask, run, keep=keep, lean=lean, pruning=pruning)
+        return _solve_all(ask, run, keep)
+    return _solve_reachable(ask, run, keep, lean=lean)
 
 
 def _asked(game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None) -> Ask:
@@ -153,22 +147,27 @@ def _asked(game: Game, objective: Any, discount: Any, space: str | None, down_to
     return Ask(game, tuple(objectives), space or ("auto" if game.masks else "reachable"), down_to)
 
 
-def _pruning(ask: Ask, table: Path | str | None, above: float, space: str | None) -> Pruning:
-    """What leaves boards out of a table.  Raises `UsageError` if there is none, or of all boards."""
+def _space(ask: Ask, run: Run, keep: Keep) -> str:
+    """On which boards the game is solved: boards are left out of tables of reachable positions only."""
+    return choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
+
+
+def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
+    """What remains.  Raises `UsageError` if boards are left out of no table, or of one of all boards."""
+    if above is None:
+        return Keep(None if table is None else Path(table))
     from tilebase.questions.pruning import Pruning
 
     if table is None:
         raise UsageError("above leaves boards out of a table: name its folder")
     if space == "all":
         raise UsageError("above leaves boards out of a table of reachable positions: choose that space")
-    return Pruning(Path(table), ask.game, ask.objectives, above)
+    return Keep(Path(table), Pruning(Path(table), ask.game, ask.objectives, above))
 
 
-def _solve_reachable(
-    ask: Ask, run: Run, *, keep: bool, lean: bool | None, pruning: Pruning | None
-) -> Solution:
+def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> Solution:
     """Count what is reachable, solve it layer by layer, and write the table if one is wanted."""
-    game, path = ask.game, run.folder
+    game, path, pruning = ask.game, run.folder, keep.pruning
     with (
         RunFolder(path, Question(game, keep="afterstates")) as folder,
         attached(run.cluster, path),
@@ -187,13 +186,13 @@ def _solve_reachable(
         here = Reachable(path, sizes, game, written)
         if pruning is not None:
             pruning.begin(stored, here)
-        if missing := [values for values in stored if not _is_done(values, here, run.threads, keep)]:
-            _solve_missing(ask, run, missing, here, lean=lean, release=not keep)
+        if missing := [values for values in stored if not _is_done(values, here, run.threads, keep.whole)]:
+            _solve_missing(ask, run, missing, here, lean=lean, release=not keep.whole)
         complete = ask.down_to is None or ask.down_to <= min(sizes, default=ask.down_to)
         starts, boards = _start_values(ask, path) if complete else (StartValues((), ()), {})
         if complete and pruning is not None:
             pruning.finish(counts.totals, starts, sum(sizes.values()))
-        elif complete and keep:
+        elif complete and keep.whole:
             files = _checksums(folder, stored)
             write_manifest(path, before, game, counts.totals, ask.objectives, starts, files)
     if complete and pruning is not None:
@@ -261,7 +260,7 @@ def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -
     return True
 
 
-def check_solving(ask: Ask, run: Run, *, keep: bool = False, lean: bool | None = None) -> None:
+def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> None:
     """Raise `ResourceError` if solving would take too long or too much memory, unless it has begun before."""
     if ask.space == "all":
         folders = (run.folder / places.values_folder(one.label) for one in ask.objectives)
@@ -270,19 +269,21 @@ def check_solving(ask: Ask, run: Run, *, keep: bool = False, lean: bool | None =
     elif is_counted(run.folder):
         return
     memory = run.most_memory
-    takes = expected(ask.space, ask.objectives, run.most_threads, memory, down_to=ask.down_to, keep=keep)
+    takes = expected(
+        ask.space, ask.objectives, run.most_threads, memory, down_to=ask.down_to, keep=keep.whole
+    )
     estimates.check(ask.game, takes, memory=memory, folder=run.folder, anyway=run.anyway)
     if ask.space != "all" and not run.anyway:
         check_memory(ask.game, ask.objectives, memory, lean if run.cluster is None else False)
 
 
-def _solve_all(ask: Ask, run: Run, *, keep: bool) -> Solution:
+def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     """Solve all boards within the limits, one objective after the other."""
     from tilebase.dense.index import PerfectIndex  # the other engine is loaded if it is asked
     from tilebase.dense.passes import DensePass
 
     game, path = ask.game, run.folder
-    if keep:
+    if keep.whole:
         _check_closed(game)
     index = PerfectIndex(game)
     layers: list[tuple[LayerSummary, ...]] = []
@@ -296,8 +297,8 @@ def _solve_all(ask: Ask, run: Run, *, keep: bool) -> Solution:
         for one in ask.objectives:
             with DensePass(
                 path / places.values_folder(one.label), game, one, memory=run.memory, threads=run.threads,
-                keep=keep, progress=run.progress, index=index, down_to=ask.down_to,
-                lowest=lowest if keep else None, cluster=run.cluster,
+                keep=keep.whole, progress=run.progress, index=index, down_to=ask.down_to,
+                lowest=lowest if keep.whole else None, cluster=run.cluster,
             ) as dense:  # fmt: skip
                 found = dense.run()
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= ask.least))
@@ -308,7 +309,7 @@ def _solve_all(ask: Ask, run: Run, *, keep: bool) -> Solution:
                 values.append(rounding.start(dense.start()))
                 by_board.append(_values_after(rounding, dense.starts.__getitem__))
         start = StartValues(ask.objectives, values) if values else StartValues((), ())
-        if keep and values:
+        if keep.whole and values:
             sizes = {layer.sum: layer.positions for layer in layers[0]}
             counts = {"boards": sum(sizes.values())}
             write_manifest(path, before, game, counts, ask.objectives, start, files, "all")
