@@ -12,7 +12,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
@@ -36,9 +36,6 @@ from tilebase.sparse.backward import BackwardPass, check_memory, uses_slides
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
-
-if TYPE_CHECKING:
-    pass
 
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
