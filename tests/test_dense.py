@@ -545,7 +545,7 @@ WIDE = Game(
 
 def chosen(game: Game, path: Path, space: str = "auto", *, keep: bool = False) -> str:
     ask = Ask(game, (Objective("lower", "uint32"),), space)
-    return choose_space(ask, Run(path, memory=8 << 30, threads=1), keep=keep)
+    return choose_space(ask, Run(folder=path, memory=8 << 30, threads=1), keep=keep)
 
 
 def test_the_space_is_chosen_by_estimate(tmp_path, caplog):

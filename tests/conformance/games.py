@@ -75,6 +75,7 @@ GAMES = (
     Game("4x4", 8, walls=[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 13]),  # free cells far from each other
     Game("3x4", 8, masks="..../..xx/.xxx", start="after 0,0,2,0/2,0,x,x/0,x,x,x", horizon=22),
     Game("3x4", 8, masks="..../..xx/xxxx|..../.x.x/xxxx", start="after 2,0,0,0/0,2,x,x/x,x,x,x"),
+    Game("2x2", 16, masks=".x/..", unmergeable=[1], largest=4),  # the goal is out of reach
     Game("2x2", goal_sum=26, four=0),
     Game("2x3", horizon=20),
     Game("2x3", 16, horizon=14, four=1, start="empty"),

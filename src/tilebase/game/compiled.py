@@ -73,9 +73,9 @@ class CompiledGame:
 
     @property
     def _top(self) -> int:
-        """The largest exponent that a merge may make."""
-        goal = None if self._made_goal else self.game.goal_exponent
-        return max(self.game.tops) if goal is None else goal
+        """The largest exponent that a merge may make: the goal, too, unless it is flagged or out of reach."""
+        top, goal = max(self.game.tops), self.game.goal_exponent
+        return top + 1 if goal == top + 1 and not self._made_goal else top
 
     @property
     def _limited(self) -> bool:
