@@ -6,8 +6,10 @@ and lists of numbers must be understood or refused with an error of tilebase.
 
 from __future__ import annotations
 
+import atexit
 import math
 import random
+import shutil
 import signal
 import tempfile
 import traceback
@@ -317,6 +319,7 @@ def _perfect(number: int) -> PerfectIndex:
 def _table(number: int) -> Table:
     """A table that stays to the end of the process."""
     folder = Path(tempfile.mkdtemp(prefix="attack-calls-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     solve(Game("2x2", 16), "win,lower,upper", table=folder, space=("reachable", "all")[number], threads=1)
     return open_table(folder)
 
