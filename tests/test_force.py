@@ -24,7 +24,8 @@ from tilebase.cli import main
 from tilebase.dense.index import PerfectIndex
 from tilebase.errors import CorruptError, GameError, ResourceError, StorageError, UsageError
 from tilebase.game.game import Game
-from tilebase.game.notation import parse_shape, split_cells
+from tilebase.game.grid import parse_shape
+from tilebase.game.notation import split_cells
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, symmetries
 from tilebase.questions import borders

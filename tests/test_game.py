@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from strategies import GAMES, games_and_boards
 from tilebase.errors import BoardError, GameError, UsageError
 from tilebase.game.game import Cells, Game, merge_line
-from tilebase.game.notation import exponent_of, parse_shape
+from tilebase.game.grid import parse_shape
+from tilebase.game.notation import exponent_of
 
 REAL = Game("4x4", 2048)
 

@@ -27,7 +27,7 @@ from tilebase.errors import (
 )
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.game.symmetry import box_symmetries, canonical
+from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import sort_key
 from tilebase.tables.large_tiles import LargeTiles, read_tiles
 from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_after, probe_any
@@ -76,7 +76,7 @@ def some_states(game: Game, rng: random.Random, most: int = 60) -> list[Cells]:
 @pytest.mark.parametrize("game", GAMES, ids=str)
 def test_a_real_board_is_worth_what_its_board_with_x_is(game: Game, solved: Callable[..., Path]) -> None:
     rng = random.Random(str(game))
-    images = [p for p in sorted(box_symmetries(game.shape)) if {p[c] for c in game.walls} == set(game.walls)]
+    images = [p for p in sorted(game.grid.symmetries) if {p[c] for c in game.walls} == set(game.walls)]
     with open_table(solved(game, objectives(game))) as table:
         for state in some_states(game, rng):
             tiles = realise(game, state, rng.choice(images), rng)
@@ -319,7 +319,7 @@ def test_matching_loads_neither_numpy_nor_numba() -> None:
 def test_a_real_board_takes_at_most_four_times_an_ordinary_probe(solved: Callable[..., Path]) -> None:
     rng = random.Random(3)
     states = [BIG.format(state) for state in some_states(BIG, rng, 100)]
-    reals = [rows(BIG, realise(BIG, BIG.parse(text), rng.choice(sorted(box_symmetries(BIG.shape))), rng))
+    reals = [rows(BIG, realise(BIG, BIG.parse(text), rng.choice(sorted(BIG.grid.symmetries)), rng))
              for text in states]  # fmt: skip
 
     def seconds(ask: Callable[[str], object], boards: list[str]) -> float:
@@ -507,7 +507,7 @@ def test_boards_after_a_slide(
     with open_table(table) as opened:
         for after in rng.sample(sorted(exact), 40):
             assert agrees(opened.probe_after(Board(BIG, after)), exact[after])
-            for source in rng.sample(sorted(box_symmetries(BIG.shape)), 3):
+            for source in rng.sample(sorted(BIG.grid.symmetries), 3):
                 text = rows(BIG, realise(BIG, after, source, rng))
                 assert agrees(probe_after(opened, text).value, exact[after])
         with pytest.raises(MissingBoardError, match="no play of"):
@@ -545,7 +545,7 @@ def test_canonical_boards_agree() -> None:
     reader = LargeTiles(SEVERAL)
     for state in some_states(SEVERAL, rng, 30):
         found = set()
-        for source in sorted(box_symmetries(SEVERAL.shape)):
+        for source in sorted(SEVERAL.grid.symmetries):
             tiles = read_tiles(SEVERAL, rows(SEVERAL, realise(SEVERAL, state, source, random.Random(1))))
             found.add(frozenset(canonical(SEVERAL, one.cells) for one in reader.readings(tiles or ())))
         assert len(found) == 1

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from strategies import GAMES, games_and_boards
 from tilebase.game.game import Cells, Game
+from tilebase.game.grid import grid_of
 from tilebase.game.symmetry import canonical, images, orbit_size, symmetries
 
 
@@ -36,6 +37,25 @@ from tilebase.game.symmetry import canonical, images, orbit_size, symmetries
 )
 def test_order_of_the_group(game: Game, order: int) -> None:
     assert len(symmetries(game)) == order
+
+
+@pytest.mark.parametrize(
+    ("shape", "pairs", "order"),
+    [((1, 1), 0, 1), ((1, 3), 2, 2), ((2, 3), 7, 4), ((3, 3), 12, 8), ((2, 2, 2), 12, 48), ((1, 2, 3), 7, 4)],
+)
+def test_a_grid(shape: tuple[int, ...], pairs: int, order: int) -> None:
+    grid = grid_of(shape)
+    own = tuple(range(grid.cells))
+    assert len(set(grid.neighbours)) == len(grid.neighbours) == pairs
+    assert grid.symmetries[0] == own
+    assert len(set(grid.symmetries)) == len(grid.symmetries) == order
+    for image in grid.symmetries:  # neighbours stay neighbours
+        assert {tuple(sorted((image[a], image[b]))) for a, b in grid.neighbours} == set(grid.neighbours)
+    for direction, lines in grid.lines.items():
+        assert sorted(cell for line in lines for cell in line) == list(own), direction
+    planes = grid.planes([str(cell) for cell in own])
+    assert [word for plane in planes for word in plane] == [str(cell) for cell in own]
+    assert len(planes) == (shape[0] if len(shape) == 3 else 1)
 
 
 @pytest.mark.parametrize("game", GAMES, ids=str)

@@ -264,7 +264,7 @@ def by_diagrams(game: Game, _: Bench, *, strategy: str) -> dict[Objective, Found
 
 def has_short_lines(game: Game) -> bool:
     """A goal, and lines whose contents fit into a table."""
-    longest, values = max(map(len, game.all_lines)), max(game.tops) + 1 + bool(game.unmergeable)
+    longest, values = max(map(len, game.grid.all_lines)), max(game.tops) + 1 + bool(game.unmergeable)
     return game.can_win and is_small(game) and values**longest <= MOST_CONTENTS
 
 

@@ -286,7 +286,7 @@ class Sets(ABC):
 
 def check_lines(game: Game, values: int) -> None:
     """Raise `ResourceError` if a line can hold too much for a table of its slides."""
-    longest = max((len(line) for line in game.all_lines), default=1)
+    longest = max((len(line) for line in game.grid.all_lines), default=1)
     if values**longest > MOST_CONTENTS:
         raise ResourceError(
             f"diagrams need a table of all contents of a line, and {longest} cells with {values} values have "

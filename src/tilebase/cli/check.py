@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from tilebase.cli.options import QuietOption
 from tilebase.cli.output import signature
 from tilebase.cli.progress import share_progress
 from tilebase.errors import CorruptError, StorageError
+from tilebase.game.grid import by_rows
 
 
 def check(
@@ -66,7 +66,7 @@ def _board(header: dict[str, Any]) -> str:
         text += f" with {header['x']} movable tiles x that never merge"
     if header.get("masks"):
         width = int(header["shape"].rpartition("x")[2])
-        masks = " or ".join(_rows(mask, width, "") for mask in header["masks"])
+        masks = " or ".join(by_rows(mask, width, "") for mask in header["masks"])
         which = "the mask" if len(header["masks"]) == 1 else "one of the masks"
         text += f", which cover {which} {masks} after each slide"
     return text
@@ -89,13 +89,8 @@ def _wins(header: dict[str, Any]) -> str:
     goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
     ways = [f"{name} {value}" for name, value in goals.items() if value is not None]
     width = int(header["shape"].rpartition("x")[2])
-    ways += [f"the pattern {_rows([*map(_tile, word)], width, ',')}" for word in header.get("patterns", [])]
+    ways += [f"the pattern {by_rows([*map(_tile, word)], width)}" for word in header.get("patterns", [])]
     return " or ".join(ways)
-
-
-def _rows(signs: Sequence[str], width: int, between: str) -> str:
-    """Signs of cells by rows, apart by slashes."""
-    return "/".join(between.join(signs[at : at + width]) for at in range(0, len(signs), width))
 
 
 def _tile(sign: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from cyclopts import CycloptsError, MissingArgumentError, UnusedCliTokensError
 
 from tilebase.errors import UsageError
-from tilebase.game.notation import parse_shape
+from tilebase.game.grid import parse_shape
 
 
 def usage_sentence(error: CycloptsError) -> str:

@@ -106,8 +106,8 @@ def _mask_bits(mask: Cells, cells: Cells) -> int:
 def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
     """The lines of a slide within some cells, as their positions among these."""
     local = {cell: position for position, cell in enumerate(cells)}
-    lines = [[local[cell] for cell in line] for line in game.lines[direction] if line[0] in local]
-    return np.array(lines, dtype=np.int64).reshape(-1, len(game.lines[direction][0]))
+    lines = [[local[cell] for cell in line] for line in game.grid.lines[direction] if line[0] in local]
+    return np.array(lines, dtype=np.int64).reshape(-1, len(game.grid.lines[direction][0]))
 
 
 def _weights(first: Part, second: Part) -> Array:

@@ -2,7 +2,8 @@
 
 Modules, those that the others import first:
 
-    notation    how shapes, tiles, probabilities and boards are written
+    grid        the cells of a board: lines, neighbours, symmetries, rows as text
+    notation    how tiles, probabilities and boards are written
     checks      what is refused when a game is made
     patterns    tiles on cells that win
     masks       the cells on which large tiles must stand after each slide

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from operator import index
@@ -151,11 +152,7 @@ class Board:
     def unicode(self) -> str:
         """A picture in box-drawing characters; the planes of a box are drawn one below the other."""
         words = [self._label(cell) for cell in range(self.game.cells)]
-        rows, columns = self.game.shape[-2:]
-        size = rows * columns
-        width = max(3, *map(len, words))
-        planes = [words[i : i + size] for i in range(0, len(words), size)]
-        return "\n".join(draw(plane, columns, width) for plane in planes)
+        return draw(self.game, words)
 
     def svg(self, size: float = 240) -> str:
         """A standalone SVG picture whose longer side has `size` pixels; planes are side by side.
@@ -255,8 +252,14 @@ def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
 # -- pictures ------------------------------------------------------------------------------------
 
 
-def draw(words: list[str], columns: int, width: int) -> str:
-    """A plane of words in box-drawing characters."""
+def draw(game: Game, words: Sequence[str]) -> str:
+    """A word on each cell in box-drawing characters; the planes of a box are drawn one below the other."""
+    width = max(3, *map(len, words))
+    return "\n".join(_drawn(plane, game.shape[-1], width) for plane in game.grid.planes(words))
+
+
+def _drawn(words: Sequence[str], columns: int, width: int) -> str:
+    """A plane of words."""
     rows = [words[i : i + columns] for i in range(0, len(words), columns)]
     lines = ["│" + "│".join(f" {word:>{width}} " for word in row) + "│" for row in rows]
     bar = ["─" * (width + 2)] * columns

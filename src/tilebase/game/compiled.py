@@ -141,7 +141,7 @@ class CompiledGame:
 
     def _axes(self) -> Axes:
         game = self.game
-        lines = [game.lines[direction] for direction in game.directions[::2]]
+        lines = [game.grid.lines[direction] for direction in game.directions[::2]]
         orders = [tuple(itertools.chain.from_iterable(axis)) for axis in lines]
         inverses = [tuple(sorted(range(game.cells), key=order.__getitem__)) for order in orders]
         permuted = [order != tuple(range(game.cells)) for order in orders]

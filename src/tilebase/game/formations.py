@@ -39,6 +39,7 @@ from typing import Any
 
 from tilebase.errors import GameError, StorageError
 from tilebase.game.game import Game
+from tilebase.game.grid import by_rows
 from tilebase.game.notation import count_of, integer_of
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.runtime.documents import shown
@@ -157,7 +158,7 @@ class Formation:
             else "."
             for cell in range(self.shape[0] * self.shape[1])
         ]  # fmt: skip
-        return _by_rows(words, self.shape[1])
+        return by_rows(words, self.shape[1], "")
 
     # -- games -----------------------------------------------------------------------------------
 
@@ -277,7 +278,7 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
     def _pattern(self, tiles: list[int]) -> str:
         count = self.shape[0] * self.shape[1]
         return "|".join(
-            _by_rows(["*"] * cell + [str(tile)] + ["*"] * (count - cell - 1), self.shape[1], ",")
+            by_rows(["*"] * cell + [str(tile)] + ["*"] * (count - cell - 1), self.shape[1])
             for tile in tiles
             for cell in sorted(self._goals & self._playing_cells)
         )
@@ -501,7 +502,3 @@ def _cells(picture: str) -> list[int]:
 
 def _words(board: str) -> list[str]:
     return board.replace("/", ",").split(",")
-
-
-def _by_rows(words: list[str], width: int, between: str = "") -> str:
-    return "/".join(between.join(words[at : at + width]) for at in range(0, len(words), width))

@@ -37,16 +37,17 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from operator import index, le
-from typing import Any, TypeAlias
+from typing import Any
 
 from tilebase.errors import BoardError, GameError
 from tilebase.game import checks
+from tilebase.game.grid import Cells as Cells
+from tilebase.game.grid import Grid, grid_of, parse_shape
 from tilebase.game.masks import check_masks, parse_masks, picture
 from tilebase.game.notation import (
     count_of,
     exponent_of,
     integer_of,
-    parse_shape,
     split_cells,
     tile_text,
 )
@@ -54,10 +55,6 @@ from tilebase.game.patterns import Pattern as Pattern
 from tilebase.game.patterns import patterns_of
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 
-Cells: TypeAlias = tuple[int, ...]
-"""The exponents of a board in row-major order."""
-
-_AXIS_NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 UNBOUNDED = 64
 """Stands for the largest exponent where no rule bounds tiles; a packed key holds far less."""
 MOST_IDENTITY = 1 << 16
@@ -210,17 +207,19 @@ class Game:
     # -- derived ---------------------------------------------------------------------------
 
     @cached_property
+    def grid(self) -> Grid:
+        """The cells of its boards."""
+        return grid_of(self.shape)
+
+    @cached_property
     def shape_text(self) -> str:
         """The shape as it is written: ``4x4``."""
-        return "x".join(map(str, self.shape))
+        return str(self.grid)
 
     @cached_property
     def cells(self) -> int:
         """Number of cells, walls included."""
-        count = 1
-        for size in self.shape:
-            count *= size
-        return count
+        return self.grid.cells
 
     @cached_property
     def bits(self) -> int:
@@ -300,7 +299,7 @@ class Game:
         if self.goal_exponent is None:
             return False
         merging = self.goal_exponent - 1
-        return any(sum(self.tops[cell] >= merging for cell in line) >= 2 for line in self.all_lines)
+        return any(sum(self.tops[cell] >= merging for cell in line) >= 2 for line in self.grid.all_lines)
 
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -310,19 +309,15 @@ class Game:
     @property
     def limits_text(self) -> str:
         """The limits as text, rows apart; empty without limits."""
-        return "" if self.limits is None else self._by_rows([str(limit) for limit in self.limits])
+        return "" if self.limits is None else self.grid.rows([str(limit) for limit in self.limits])
 
     @property
     def masks_text(self) -> str:
         """The masks as pictures, ``|`` between them; empty without masks."""
         return "|".join(picture(self, mask) for mask in self.masks)
 
-    def _by_rows(self, words: Sequence[str]) -> str:
-        width = self.shape[-1]
-        return "/".join(",".join(words[i : i + width]) for i in range(0, len(words), width))
-
     def _pattern_text(self, pattern: Pattern) -> str:
-        return self._by_rows(["*" if exponent is None else self.word(exponent) for exponent in pattern])
+        return self.grid.rows(["*" if exponent is None else self.word(exponent) for exponent in pattern])
 
     @cached_property
     def tops(self) -> tuple[int, ...]:
@@ -400,35 +395,7 @@ class Game:
     @cached_property
     def directions(self) -> tuple[str, ...]:
         """Names of the slides: left, right, up, down, and front, back in a box."""
-        return tuple(name for pair in _AXIS_NAMES[: len(self.shape)] for name in pair)
-
-    @cached_property
-    def lines(self) -> dict[str, tuple[Cells, ...]]:
-        """For each direction the lines, each a tuple of cells from the end that tiles move to."""
-        result = {}
-        for back, (towards_first, towards_last) in enumerate(_AXIS_NAMES[: len(self.shape)]):
-            axis = len(self.shape) - 1 - back
-            lines = self._lines_along(axis)
-            result[towards_first] = lines
-            result[towards_last] = tuple(line[::-1] for line in lines)
-        return result
-
-    @cached_property
-    def all_lines(self) -> tuple[Cells, ...]:
-        """Every line once, each a tuple of cells in ascending order."""
-        return tuple(line for direction in self.directions[::2] for line in self.lines[direction])
-
-    @cached_property
-    def neighbours(self) -> tuple[tuple[int, int], ...]:
-        """Each pair of neighbouring cells once, line by line, the lower index first."""
-        return tuple(pair for line in self.all_lines for pair in itertools.pairwise(line))
-
-    def _lines_along(self, axis: int) -> tuple[Cells, ...]:
-        stride = 1
-        for size in self.shape[axis + 1 :]:
-            stride *= size
-        firsts = [c for c in range(self.cells) if (c // stride) % self.shape[axis] == 0]
-        return tuple(tuple(first + stride * k for k in range(self.shape[axis])) for first in firsts)
+        return self.grid.directions
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -634,7 +601,7 @@ class Game:
 
     def format(self, cells: Sequence[int]) -> str:
         """A board as text that `parse` reads: ``2,4/0,8``; a slash also separates the planes of a box."""
-        return self._by_rows(
+        return self.grid.rows(
             ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
         )
 
@@ -696,7 +663,7 @@ class Game:
         """The lines of each direction, cut at obstacles: tiles slide within a segment."""
         return {
             direction: tuple(segment for line in lines for segment in self._cut(line))
-            for direction, lines in self.lines.items()
+            for direction, lines in self.grid.lines.items()
         }
 
     def _cut(self, line: Cells) -> Iterable[Cells]:

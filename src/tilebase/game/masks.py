@@ -78,8 +78,7 @@ def check_masks(game: Game) -> None:
 def picture(game: Game, mask: Sequence[int]) -> str:
     """A mask as text that `parse_masks` reads."""
     words = ["x" if cell in mask else "." for cell in range(game.cells)]
-    width = game.shape[-1]
-    return "/".join("".join(words[at : at + width]) for at in range(0, game.cells, width))
+    return game.grid.rows(words, "")
 
 
 def x_patterns(game: Game, cells: Sequence[int]) -> list[frozenset[int]]:

@@ -1,36 +1,14 @@
-"""How shapes, tiles, probabilities and boards are written and read, and the messages about wrong ones."""
+"""How tiles, probabilities and boards are written and read, and the messages about wrong ones."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from operator import index
 from typing import Any
 
 from tilebase.errors import GameError
-
-
-def parse_shape(text: str | Sequence[int]) -> tuple[int, ...]:
-    """``"3x4"`` or ``(3, 4)`` as a tuple: two or three dimensions, each at least 1.
-
-    Raises `GameError` on anything else.
-    """
-    if isinstance(text, str):
-        if not re.fullmatch(r"\d{1,3}(x\d{1,3}){1,2}", text.strip().lower()):
-            raise GameError(
-                f"{text!r} is not a shape: write rows x columns, as in 4x4, or three sizes, as in 2x2x3"
-            )
-        sizes = tuple(int(part) for part in text.strip().lower().split("x"))
-    else:
-        try:
-            sizes = tuple(map(index, text))
-        except TypeError as error:
-            raise GameError(f"{text!r} is not a shape: write 4x4, or give the sizes as integers") from error
-    if len(sizes) not in (2, 3) or min(sizes) < 1:
-        raise GameError(f"{'x'.join(map(str, sizes))} is not a shape: two or three sizes, each at least 1")
-    return sizes
 
 
 def exponent_of(tile: int, what: str = "tile") -> int:

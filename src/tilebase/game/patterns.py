@@ -47,7 +47,7 @@ def _pairs(game: Game) -> tuple[Pattern, ...]:
     paired = _merging_exponent(game, 4)
     return tuple(
         tuple(paired if cell in pair else None for cell in range(game.cells))
-        for pair in game.neighbours
+        for pair in game.grid.neighbours
         if all(game.tops[cell] >= paired for cell in pair)
     )
 

@@ -206,9 +206,7 @@ def parse_record(game: Game, text: str) -> Record:
 
 def text_of(game: Game, tiles: Sequence[int]) -> str:
     """A written board as text: ``2,x/0,8``."""
-    words = [_word(game, cell, e) for cell, e in enumerate(tiles)]
-    width = game.shape[-1]
-    return "/".join(",".join(words[at : at + width]) for at in range(0, len(words), width))
+    return game.grid.rows([_word(game, cell, e) for cell, e in enumerate(tiles)])
 
 
 def slide_tiles(game: Game, tiles: Cells, direction: str) -> Cells:

@@ -8,7 +8,6 @@ an orbit is the one with the least packed key.  It is also the least tuple of ex
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from operator import itemgetter
@@ -18,10 +17,8 @@ from tilebase.game.game import Cells, Game
 
 @lru_cache(maxsize=256)
 def symmetries(game: Game) -> tuple[Cells, ...]:
-    """The symmetry group of a game, the identity first; each symmetry is a tuple of source cells."""
-    found = {p for p in box_symmetries(game.shape) if _keeps(game, p)}
-    identity = tuple(range(game.cells))
-    return (identity, *sorted(found - {identity}))
+    """The symmetry group of a game, ascending, so the identity first; each is a tuple of source cells."""
+    return tuple(sorted(p for p in game.grid.symmetries if _keeps(game, p)))
 
 
 def start_symmetries(game: Game) -> tuple[Cells, ...]:
@@ -51,30 +48,6 @@ def _keeps(game: Game, permutation: Cells) -> bool:
         and (source in fixed) == (cell in fixed)
         for cell, source in enumerate(permutation)
     )
-
-
-def box_symmetries(shape: tuple[int, ...]) -> set[Cells]:
-    """All rotations and mirror images of a shape, whatever the rules of a game are."""
-    axes = range(len(shape))
-    coordinates = list(itertools.product(*(range(size) for size in shape)))
-    index = {coordinate: cell for cell, coordinate in enumerate(coordinates)}
-    found = set()
-    for order in itertools.permutations(axes):
-        if any(shape[order[axis]] != shape[axis] for axis in axes):
-            continue
-        for flips in itertools.product((False, True), repeat=len(shape)):
-            found.add(
-                tuple(
-                    index[
-                        tuple(
-                            shape[axis] - 1 - source[order[axis]] if flips[axis] else source[order[axis]]
-                            for axis in axes
-                        )
-                    ]
-                    for source in coordinates
-                )
-            )
-    return found
 
 
 @lru_cache(maxsize=256)

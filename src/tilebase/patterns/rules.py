@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 from tilebase.errors import UsageError
+from tilebase.game.grid import Grid, grid_of
 
 Position = tuple[int, ...]
 DIRECTIONS = ("U", "D", "L", "R")
@@ -71,6 +71,11 @@ class Rules:
         if self.convention not in (None, *CONVENTIONS):
             raise UsageError(f"convention {self.convention!r} does not exist: choose rows or columns")
 
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells of the board."""
+        return grid_of((self.rows, self.columns))
+
     @property
     def cells(self) -> int:
         """How many cells the board has."""
@@ -84,11 +89,8 @@ class Rules:
     @cached_property
     def lines(self) -> dict[str, tuple[Position, ...]]:
         """For each direction, the cells of each line, beginning where the tiles slide to."""
-        rows = [tuple(range(at, at + self.columns)) for at in range(0, self.cells, self.columns)]
-        columns = list(zip(*rows, strict=True))
-        forward = {"U": columns, "D": [line[::-1] for line in columns]}
-        forward |= {"L": rows, "R": [line[::-1] for line in rows]}
-        return {direction: tuple(lines) for direction, lines in forward.items()}
+        lines = self.grid.lines
+        return {"U": lines["up"], "D": lines["down"], "L": lines["left"], "R": lines["right"]}
 
     # -- moves ---------------------------------------------------------------------------------------
 
@@ -132,20 +134,9 @@ class Rules:
     def symmetries(self) -> tuple[Position, ...]:
         """The symmetries of the game as permutations of the cells, the identity first.
 
-        A square board has 8, another one 4, with doubles on a board of one row or column; a deterministic
-        game has none but the identity.
+        A deterministic game has none but the identity.
         """
-        own = tuple(range(self.cells))
-        if self.convention is not None:
-            return (own,)
-        columns = self.columns
-        turned = tuple(self.cells - 1 - cell for cell in own)
-        flipped = tuple((self.rows - 1 - cell // columns) * columns + cell % columns for cell in own)
-        found = [own, turned, flipped, tuple(flipped[cell] for cell in turned)]
-        if self.rows == columns:
-            mirrored = tuple((cell % columns) * columns + cell // columns for cell in own)
-            found += [tuple(mirrored[cell] for cell in permutation) for permutation in found]
-        return tuple(found)
+        return (tuple(range(self.cells)),) if self.convention is not None else self.grid.symmetries
 
     def canonical(self, position: Position) -> Position:
         """The smallest of the images of a position."""
@@ -153,20 +144,18 @@ class Rules:
 
     def is_stuck(self, position: Position) -> bool:
         """Whether no slide moves anything: the board is full and no neighbours are equal."""
-        if 0 in position:
-            return False
-        lines = self.lines["L"] + self.lines["U"]
-        return not any(position[one] == position[other] for line in lines for one, other in pairwise(line))
+        return 0 not in position and not any(
+            position[one] == position[other] for one, other in self.grid.neighbours
+        )
 
     # -- words ---------------------------------------------------------------------------------------
 
     def text(self, position: Position) -> str:
         """A position as tiles, rows joined by a stroke: ``2,4/4,2``."""
-        rows = [position[at : at + self.columns] for at in range(0, self.cells, self.columns)]
-        return "/".join(",".join(str(1 << value if value else 0) for value in row) for row in rows)
+        return self.grid.rows([str(1 << value if value else 0) for value in position])
 
     def __str__(self) -> str:
-        return f"{self.rows}x{self.columns}"
+        return str(self.grid)
 
 
 def parse_rules(

@@ -33,7 +33,7 @@ from tilebase.dense.tables import check_index
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import parse_shape
+from tilebase.game.grid import parse_shape
 from tilebase.game.spawns import law_of
 from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries

@@ -187,7 +187,7 @@ def least_limits(game: Game) -> Limits:
     The tiles are those of the pattern, or two neighbouring tiles of goal // 2, as near as possible to the
     first corner.  From the smallest of them, the limits are divided by 2 from cell to cell, down to 4.
     """
-    free = [pair for pair in game.neighbours if _without_tiles(game).isdisjoint(pair)]
+    free = [pair for pair in game.grid.neighbours if _without_tiles(game).isdisjoint(pair)]
     if game.pattern in (None, "pair"):
         tiles = dict.fromkeys(free[0] if free else (), (game.goal or 16) // 2)
     else:

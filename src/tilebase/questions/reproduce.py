@@ -32,7 +32,7 @@ from tilebase.dense.plan import seconds_here
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
-from tilebase.game.notation import parse_shape
+from tilebase.game.grid import parse_shape
 from tilebase.objectives.objective import Objective
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
 from tilebase.patterns.moves import replay

@@ -402,7 +402,7 @@ class Search:
 def _neighbours(game: Game) -> Array:
     """Distances in bits between neighbouring cells, and the lowest bits of the later cell of each pair."""
     found: dict[int, int] = {}
-    for cell, other in game.neighbours:
+    for cell, other in game.grid.neighbours:
         low_bit = 1 << game.bits * (game.cells - 1 - other)
         found[game.bits * (other - cell)] = found.get(game.bits * (other - cell), 0) | low_bit
     return np.array(sorted(found.items()), dtype=np.uint64).reshape(-1, 2)

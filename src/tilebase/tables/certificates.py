@@ -15,6 +15,7 @@ from tilebase import check
 from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, StorageError
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
+from tilebase.game.grid import by_rows
 from tilebase.game.spawns import law_of
 
 MOST_BOARDS = 5_000_000
@@ -183,7 +184,7 @@ def _game(header: dict[str, Any]) -> Game:
     return Game(
         header["shape"], header["goal"], four=law_of(",".join(map(str, header["drops"]))),
         start=start if begun else "empty", limits=header["limits"], goal_sum=header.get("goal_sum"),
-        unmergeable=held, masks="|".join(_picture(shape, mask) for mask in header.get("masks", [])),
+        unmergeable=held, masks="|".join(by_rows(mask, shape[-1], "") for mask in header.get("masks", [])),
         pattern="|".join(_by_rows(shape, word) for word in header.get("patterns", [])) or None,
         horizon=header.get("horizon"),
     )  # fmt: skip
@@ -192,11 +193,7 @@ def _game(header: dict[str, Any]) -> Game:
 def _by_rows(shape: Sequence[int], word: str) -> str:
     """A board or a pattern of a certificate as text: ``2,x/0,*``."""
     tiles = [sign if sign in "*x" else str(1 << int(sign, 36)) if sign != "0" else "0" for sign in word]
-    return "/".join(",".join(tiles[at : at + shape[-1]]) for at in range(0, len(tiles), shape[-1]))
-
-
-def _picture(shape: Sequence[int], mask: str) -> str:
-    return "/".join(mask[at : at + shape[-1]] for at in range(0, len(mask), shape[-1]))
+    return by_rows(tiles, shape[-1])
 
 
 def _to_check(game: Game, cells: Sequence[int]) -> Cells:

@@ -31,7 +31,7 @@ from typing import Any
 from tilebase.errors import BoardError, GameError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import count_of, exponent_of, split_cells, tile_text
-from tilebase.game.symmetry import box_symmetries, permuter, symmetries
+from tilebase.game.symmetry import permuter, symmetries
 
 X_NUMBER = -1
 """What stands for x in a list of tiles."""
@@ -244,9 +244,9 @@ def _orientations(game: Game) -> tuple[Orientation, ...]:
 def _directions(game: Game, sources: Cells) -> dict[str, str]:
     """For each direction of the image, the direction on the given board."""
     found = {}
-    for direction, lines in game.lines.items():
+    for direction, lines in game.grid.lines.items():
         line = tuple(sources[cell] for cell in lines[0])
-        found[direction] = next(name for name, there in game.lines.items() if line in there)
+        found[direction] = next(name for name, there in game.grid.lines.items() if line in there)
     return found
 
 
@@ -254,7 +254,7 @@ def _images(game: Game) -> list[tuple[str, Cells]]:
     """All images of the shape: what makes them of the given board, in words, and their cells there."""
     cells = tuple(range(game.cells))
     if len(game.shape) != 2:
-        others = sorted(box_symmetries(game.shape) - {cells})
+        others = sorted(game.grid.symmetries[1:])
         return [("as given", cells)] + [
             (f"with its cells in the order {' '.join(map(str, p))}", p) for p in others
         ]
@@ -280,7 +280,7 @@ def _images(game: Game) -> list[tuple[str, Cells]]:
         for name, source in sources
         if rows == columns or not ("90" in name or "diagonal" in name)
     ]
-    assert {image for _, image in found} == box_symmetries(game.shape)
+    assert {image for _, image in found} == set(game.grid.symmetries)
     return found
 
 

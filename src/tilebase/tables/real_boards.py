@@ -46,16 +46,12 @@ class RealBoard:
     @property
     def text(self) -> str:
         """The board as ``2,4/0,8``."""
-        words, width = self._words("0"), self.game.shape[-1]
-        return "/".join(",".join(words[at : at + width]) for at in range(0, len(words), width))
+        return self.game.grid.rows(self._words("0"))
 
     def unicode(self) -> str:
         """A picture in box-drawing characters, as `Board.unicode` draws it."""
         words = self._words("")
-        rows, columns = self.game.shape[-2:]
-        width = max(3, *map(len, words))
-        planes = [words[at : at + rows * columns] for at in range(0, len(words), rows * columns)]
-        return "\n".join(draw(plane, columns, width) for plane in planes)
+        return draw(self.game, words)
 
     def _words(self, empty: str) -> list[str]:
         walls = self.game.walls

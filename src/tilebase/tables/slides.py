@@ -29,7 +29,7 @@ class Slider:
     def _plan(self, direction: str) -> tuple[Any, ...]:
         """Direction, gather, (begin, end, cached lines, function that slides one) of each line, scatter."""
         game = self.game
-        lines = game.lines[direction]
+        lines = game.grid.lines[direction]
         order = [cell for line in lines for cell in line]
         inverse = sorted(range(game.cells), key=order.__getitem__)
         shared: dict[Cells, Cells] = {}

@@ -356,12 +356,12 @@ def _rules(game: Game) -> dict[str, Any]:
 
 def _directions(game: Game, permutation: Cells) -> list[int]:
     """``[d]``: the direction on a board that is direction d on its image."""
-    lines = {line: k for k, name in enumerate(game.directions) for line in game.lines[name] if len(line) > 1}
-    found = []
-    for k, name in enumerate(game.directions):
-        images = [tuple(permutation[cell] for cell in line) for line in game.lines[name] if len(line) > 1]
-        found.append(lines[images[0]] if images else k)
-    return found
+    longer = [[line for line in game.grid.lines[name] if len(line) > 1] for name in game.directions]
+    direction = {line: k for k, lines in enumerate(longer) for line in lines}
+    return [
+        direction[tuple(permutation[cell] for cell in lines[0])] if lines else k
+        for k, lines in enumerate(longer)
+    ]
 
 
 def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
