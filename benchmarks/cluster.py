@@ -5,8 +5,8 @@
 
 Goals: 5 ms for a piece, so that 100,000 pieces take five minutes where a core is free for the scheduler, and
 20 MiB by which the scheduler grows after the first thousand.  Then 4x4 to 32 is counted up to sum 74: the
-ratio of the CPU seconds with two local workers to those of two threads is the constant `COUNT` of
-`counting.scale`.  A bound of 3x4 over all 207 million boards gives `SHARED_SECONDS` of `dense.scale`:
+ratio of the CPU seconds with two local workers to those of two threads gives `shared_count` of
+`costs.rates`.  A bound of 3x4 over all 207 million boards gives `shared_boards`:
 the CPU seconds per board that its pieces take more than a pass in memory, with one thread of this process.
 The start of the workers is not counted.
 """

@@ -7,7 +7,7 @@
 
 Each table is solved by `tilebase solve`, on one thread, with the default objective (float64); small ones are
 solved twice, since the first run may compile kernels.  The lines are those of
-src/tilebase/counting/formation_sizes.tsv, from which `tilebase formations` says what solving takes.  The
+src/tilebase/costs/formations.tsv, from which `tilebase formations` says what solving takes.  The
 number of positions is exact.  CPU seconds depend on the machine.
 """
 

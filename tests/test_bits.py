@@ -17,7 +17,9 @@ from tilebase import force, list_runs, remove_runs
 from tilebase._kernels import bits as kernels
 from tilebase._kernels.jit import kernel
 from tilebase.cli import main
-from tilebase.counting import estimates
+from tilebase.costs import forcing as costs
+from tilebase.costs.machines import rate_of
+from tilebase.costs.rates import rates
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
 from tilebase.dense.executors import bits
@@ -28,7 +30,6 @@ from tilebase.dense.plan import Plan
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
-from tilebase.questions import force as forcing
 from tilebase.runtime.resources import OVERHEAD
 
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
@@ -166,7 +167,7 @@ def test_bits_are_taken_where_they_fit(monkeypatch):
     values = Plan.of(index, guaranteed, 1 << 40, 2, bits=False)
     assert values.words is None
     assert 5 * (values.whole_bytes - values.table_bytes) > 6 * (plan.whole_bytes - plan.table_bytes)
-    assert values.rate < plan.rate
+    assert rate_of(values) < rate_of(plan)
     assert Plan.of(index, guaranteed, plan.whole_bytes, 2).words == plan.words
     assert Plan.of(index, guaranteed, plan.whole_bytes - 1, 2).batched
     assert Plan.of(index, Objective("lower"), 1 << 40, 2).words is None
@@ -230,13 +231,13 @@ def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
 def test_a_pass_has_to_be_worth_it():
     """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
     large = Game("2x6", 128, start="empty")
-    patience = forcing.patience_for(large, 8 << 30, 2)
-    assert patience == pytest.approx(0.1 * 7**12 / (2 * estimates.BITS_RATE))
-    assert forcing.patience_for(large, 8 << 30, 2, seconds=21 * patience) == patience
-    assert forcing.patience_for(large, 8 << 30, 2, seconds=19 * patience) == math.inf
-    assert forcing.patience_for(large, OVERHEAD, 2) == math.inf
-    assert forcing.patience_for(Game("3x3", 32, start="empty"), 8 << 30, 2) < math.inf
-    assert forcing.patience_for(Game("2x4", 32, start="empty"), 8 << 30, 2) == math.inf
+    patience = costs.patience_for(large, 8 << 30, 2)
+    assert patience == pytest.approx(0.1 * 7**12 / (2 * rates().bits))
+    assert costs.patience_for(large, 8 << 30, 2, seconds=21 * patience) == patience
+    assert costs.patience_for(large, 8 << 30, 2, seconds=19 * patience) == math.inf
+    assert costs.patience_for(large, OVERHEAD, 2) == math.inf
+    assert costs.patience_for(Game("3x3", 32, start="empty"), 8 << 30, 2) < math.inf
+    assert costs.patience_for(Game("2x4", 32, start="empty"), 8 << 30, 2) == math.inf
     pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
     many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
-    assert forcing.patience_for(large.changed(pattern=many), 8 << 30, 2) == math.inf
+    assert costs.patience_for(large.changed(pattern=many), 8 << 30, 2) == math.inf

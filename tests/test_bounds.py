@@ -15,9 +15,9 @@ import pytest
 import cached_oracle as oracle
 from tilebase import prove, solve
 from tilebase.cli import main
+from tilebase.costs.machines import Machine, estimate, rows
 from tilebase.dense.executors.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.plan import Machine, estimate, rows
 from tilebase.dense.tables import DenseLayer
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game

@@ -38,7 +38,7 @@ from tilebase.cluster.executors import Executor, ThreadExecutor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.pieces import IdleJob, Piece, written
 from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
-from tilebase.counting import scale
+from tilebase.costs import cores
 from tilebase.errors import ClusterError, CorruptError, ResourceError, StorageError
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.formations import formation
@@ -685,12 +685,12 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
 # -- the model -----------------------------------------------------------------------------------
 
 
-def counted_layers(game: Game) -> dict[int, scale.Layer]:
+def counted_layers(game: Game) -> dict[int, cores.Layer]:
     """The layers of a game as they are."""
     found = count(game)
     index = Layouts(game)
     sizes = zip(found.sums, found.states.sum(axis=1), found.afterstates.sum(axis=1), strict=True)
-    return {int(s): scale.Layer(index.at(int(s)).layer.size, int(m), int(n)) for s, m, n in sizes}
+    return {int(s): cores.Layer(index.at(int(s)).layer.size, int(m), int(n)) for s, m, n in sizes}
 
 
 @pytest.mark.parametrize(
@@ -701,14 +701,13 @@ def test_the_model_knows_the_bytes_that_workers_exchange(
     tmp_path: Path, threads: ThreadExecutor, monkeypatch: pytest.MonkeyPatch, game: Game
 ) -> None:
     """Predicted and measured within 25 %; times are compared by docs/scale.md."""
-    for module in (shared_forward, scale):
-        monkeypatch.setattr(module, "SHARED_RANKS", 1)
-    monkeypatch.setattr(scale, "LEAST_RANKS", 1)
+    monkeypatch.setattr(shared_forward, "SHARED_RANKS", 1)
+    monkeypatch.setattr(shared_forward, "LEAST_RANKS", 1)
     costs: list[Work] = []
     count(game, folder=tmp_path, cluster=threads, work=costs.append)
     layers = counted_layers(game)
-    own = scale.counting(layers, 1)
-    moved = scale.counting(layers, 2).written - own.written
+    own = cores.counting(layers, 1)
+    moved = cores.counting(layers, 2).written - own.written
     assert moved == pytest.approx(costs[0].bytes_spilled, rel=0.25)
     assert own.written == pytest.approx(costs[0].bytes_written, rel=0.6)  # small files are mostly index
 

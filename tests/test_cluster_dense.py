@@ -25,7 +25,9 @@ from stored import contents
 from tilebase.cli import main
 from tilebase.cluster.executors import ThreadExecutor
 from tilebase.cluster.opening import attached
-from tilebase.dense import scale, shared
+from tilebase.costs import batches
+from tilebase.costs.cores import MACHINE_CORES
+from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.pieces import Cut
@@ -292,7 +294,7 @@ def test_the_model_knows_the_bytes_that_workers_move(
     monkeypatch.setattr(shared, "SHARED_BOARDS", int(0.8 * max(index.sizes().values())))
     monkeypatch.setattr(shared, "PIECES", 1)
     workers = ThreadExecutor(32, 4 << 30)
-    workers.threads_each = scale.MACHINE_CORES
+    workers.threads_each = MACHINE_CORES
     for executor, cores, memory in ((workers, 32, 4 << 30), (None, 2, small_memory(game, objective))):
         with (
             attached(executor, tmp_path),
@@ -301,7 +303,7 @@ def test_the_model_knows_the_bytes_that_workers_move(
             ) as dense,
         ):
             dense.run()
-        predicted = scale.passing(index, one, cores, memory=memory)
+        predicted = batches.passing(index, one, cores, memory=memory)
         assert predicted.read == pytest.approx(dense.work.read, rel=0.25)
         assert predicted.written == pytest.approx(dense.work.written, rel=0.25)
     workers.close()

@@ -17,7 +17,8 @@ from judging import check
 from stored import all_values
 from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
-from tilebase.counting import estimates
+from tilebase.costs import boards
+from tilebase.costs import reachable as costs
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.dense import passes as dense
 from tilebase.dense import stores
@@ -576,10 +577,10 @@ def test_a_run_keeps_its_space(tmp_path):
 def test_estimates_of_games_with_masks():
     """As measured: 98,403,070 afterstates of L3 to 256, solved in 23 s; all boards in 15 s."""
     objectives = (Objective("lower", "uint32"),)
-    reachable = estimates.solving(L3, objectives, 1, table=False)
-    every = estimates.passing("", L3, objectives, 1, 8 << 30)
+    reachable = costs.solving(L3, objectives, 1, table=False)
+    every = boards.passing("", L3, objectives, 1, 8 << 30)
     assert every.bound == 693_815_207
-    afterstates = estimates.AFTERSTATES * reachable.positions
-    assert 98_403_070 / estimates.SPREAD < afterstates < 98_403_070 * estimates.SPREAD
-    assert 23 / estimates.SPREAD < reachable.seconds < 23 * estimates.SPREAD
+    afterstates = costs.AFTERSTATES * reachable.positions
+    assert 98_403_070 / costs.SPREAD < afterstates < 98_403_070 * costs.SPREAD
+    assert 23 / costs.SPREAD < reachable.seconds < 23 * costs.SPREAD
     assert 10 < every.seconds < 20

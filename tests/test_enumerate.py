@@ -161,7 +161,7 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
 
 def test_too_little_memory_is_said_before_anything_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
-    for module in ("runtime.resources", "counting.estimates", "sparse.forward"):
+    for module in ("runtime.resources", "costs.reachable", "sparse.forward"):
         monkeypatch.setattr(f"tilebase.{module}.OVERHEAD", 0)
     with pytest.raises(ResourceError, match="needs at least"):
         count(Game("3x4", 16), folder=tmp_path / "run", memory=1 << 20)

@@ -265,7 +265,7 @@ def test_a_pass_that_does_not_fit_leaves_the_search_alone(monkeypatch):
     def refuse(*_: object) -> PerfectIndex:
         raise ResourceError("too large")
 
-    monkeypatch.setattr(forcing, "PerfectIndex", refuse)
+    monkeypatch.setattr("tilebase.costs.forcing.PerfectIndex", refuse)
     found = force(game, memory=MEMORY)
     assert (found.forced, found.engine) == (False, "search")
     monkeypatch.undo()

@@ -43,6 +43,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("dense", "sparse"),
     ("search",),
     ("bdd",),
+    ("costs",),
     ("tables",),
     ("small", "patterns"),
     ("questions",),

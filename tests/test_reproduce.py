@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tilebase.cli import main
-from tilebase.counting.estimates import duration
+from tilebase.costs.estimate import duration
+from tilebase.costs.machines import estimate, machines
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.plan import estimate, machines
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective

@@ -17,7 +17,7 @@ import pytest
 
 from tilebase import Use, count, force_starts, forced_table, largest_forced, prove, solve, symbolic
 from tilebase.cli import main, output
-from tilebase.counting import estimates
+from tilebase.costs import boards, estimate, reachable
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import Plan
 from tilebase.errors import ResourceError, UsageError
@@ -115,7 +115,7 @@ def test_calls_are_as_safe_as_commands(ask, tmp_path):
 
 @pytest.mark.parametrize("ask", [count, solve, partial(solve, space="all"), prove])
 def test_anyway_begins_it(ask, tmp_path, monkeypatch):
-    monkeypatch.setattr(estimates, "WEEK", 0.0)
+    monkeypatch.setattr(estimate, "WEEK", 0.0)
     game = Game("2x2", 32)
     with pytest.raises(ResourceError, match="anyway=True"):
         ask(game, folder=tmp_path)
@@ -128,7 +128,7 @@ def test_anyway_begins_it(ask, tmp_path, monkeypatch):
 def test_what_was_counted_is_not_refused(tmp_path, monkeypatch):
     game = Game("2x2", 32)
     count(game, folder=tmp_path / "counted", keep="afterstates")
-    monkeypatch.setattr(estimates, "WEEK", 0.0)
+    monkeypatch.setattr(estimate, "WEEK", 0.0)
     assert count(game, folder=tmp_path / "counted", keep="afterstates").total("live") == 57
 
 
@@ -158,7 +158,7 @@ def test_estimates_hold_for_published_counts():
     facts = published()
     assert len(facts) == 2
     for game, live in facts:
-        found = estimates.counting(game, 2)
+        found = reachable.counting(game, 2)
         assert found.positions / found.spread < live < found.positions * found.spread
         assert live < found.bound
 
@@ -177,22 +177,22 @@ def test_estimates_hold_for_published_counts():
     ids=str,
 )
 def test_estimates_hold_for_counts(game):
-    found, counts = estimates.counting(game, 2), count(game)
+    found, counts = reachable.counting(game, 2), count(game)
     assert found.positions / found.spread < counts.total("states") < found.positions * found.spread
-    solving = estimates.solving(game, WIN, 2, table=False)
+    solving = reachable.solving(game, WIN, 2, table=False)
     assert found.seconds < solving.seconds
-    part = estimates.counting(game, 2, up_to=40)
+    part = reachable.counting(game, 2, up_to=40)
     assert part.bound < found.bound
 
 
 def test_a_pass_over_all_boards_is_known_exactly():
     game = Game("3x4", 512, limits="256,128,16,16/64,64,32,16/16,16,16,16", pattern="lemma1")
     bound = [Objective("lower", "uint32")]
-    found = estimates.passing("solving", game, bound, 2, 8 << 30)
+    found = boards.passing("solving", game, bound, 2, 8 << 30)
     assert found.bound == 1_653_750_000
     assert found.seconds == pytest.approx(23.6, rel=0.01)  # as bound --plan says
     assert found.disk == 0
-    assert estimates.passing("solving", game, bound, 2, 1 << 29).disk > 0
+    assert boards.passing("solving", game, bound, 2, 1 << 29).disk > 0
     assert found.sentence.startswith("solving 3x4, to 512")
 
 
@@ -208,11 +208,11 @@ def test_a_pass_over_all_boards_is_known_exactly():
     ],
 )
 def test_durations(seconds, words):
-    assert estimates.duration(seconds) == words
+    assert estimate.duration(seconds) == words
 
 
 def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, folder):
-    monkeypatch.setattr(estimates, "WORTH_TELLING", 0.0)
+    monkeypatch.setattr(estimate, "WORTH_TELLING", 0.0)
     assert main(["count", "2x2", "32"]) == 0
     assert "expected: counting 2x2, to 32: about 24 states" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
@@ -396,7 +396,7 @@ def test_sizes_of_layers_are_known_before(tmp_path):
 
 def no_overhead(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let small games be short of memory."""
-    for module in ("runtime.resources", "counting.estimates", "sparse.forward", "sparse.backward"):
+    for module in ("runtime.resources", "costs.reachable", "sparse.forward", "sparse.backward"):
         monkeypatch.setattr(f"tilebase.{module}.OVERHEAD", 0)
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from tilebase._version import __version__ as __version__
     from tilebase.check import RefusedError as RefusedError
     from tilebase.check import check_certificate as check_certificate
+    from tilebase.costs.formations import TableSize as TableSize
+    from tilebase.costs.formations import size_of_table as size_of_table
+    from tilebase.costs.formations import tables_that_fit as tables_that_fit
     from tilebase.counting.combinatorics import BoundResult as BoundResult
     from tilebase.counting.combinatorics import bound as bound
     from tilebase.counting.counts import CountResult as CountResult
-    from tilebase.counting.formation_sizes import TableSize as TableSize
-    from tilebase.counting.formation_sizes import size_of_table as size_of_table
-    from tilebase.counting.formation_sizes import tables_that_fit as tables_that_fit
     from tilebase.dense.index import PerfectIndex as PerfectIndex
     from tilebase.errors import BoardError as BoardError
     from tilebase.errors import ChildError as ChildError
@@ -161,7 +161,7 @@ _HOMES = {
         "bound",
     ),
     "counting.counts": ("CountResult",),
-    "counting.formation_sizes": (
+    "costs.formations": (
         "TableSize",
         "size_of_table",
         "tables_that_fit",

@@ -80,9 +80,9 @@ def count(
     if keep not in ("counts", "afterstates", "states"):
         raise UsageError(f"keep {keep!r} does not exist: choose one of counts, afterstates, states")
     if plan:
-        from tilebase.counting import scale
+        from tilebase.costs.rows import counting
 
-        rows = scale.plan(question, up_to=up_to)
+        rows = counting(question, up_to=up_to)
         write_rows(rows, rows, chosen, output, game=question)
         return 0
     if work is None and keep != "counts":

@@ -101,11 +101,11 @@ def decide(
     if certificate is not None and output is not None and certificate.absolute() == output.absolute():
         raise UsageError(f"{output} cannot be both the certificate and the answer: name two files")
     if plan:
-        from tilebase.dense import scale
+        from tilebase.costs.rows import solving
 
         if engine not in ("dense", "reachable"):
             raise UsageError("--plan is for the passes: choose the engine dense or reachable")
-        rows = scale.plan(question, [Objective("guaranteed")], "all" if engine == "dense" else engine)
+        rows = solving(question, [Objective("guaranteed")], "all" if engine == "dense" else engine)
         write_rows(rows, rows, chosen, output, game=question)
         return 0
     seconds = parse_budget(budget)

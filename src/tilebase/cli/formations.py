@@ -16,7 +16,7 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.runtime.resources import check_threads
 
 if TYPE_CHECKING:
-    from tilebase.counting.formation_sizes import TableSize
+    from tilebase.costs.formations import TableSize
 
 GOALS = (128, 256, 512, 1024, 2048, 4096)
 """The goals of the list."""
@@ -88,7 +88,7 @@ def formations(
 
 
 def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
-    from tilebase.counting.formation_sizes import size_of_table, sizes_of
+    from tilebase.costs.formations import size_of_table, sizes_of
 
     if goal is None:
         return [size for one in listed for size in sizes_of(one)]
@@ -101,7 +101,7 @@ def _sizes(listed: Sequence[Formation], goal: int | None) -> list[TableSize]:
 
 
 def _fitting(fit: tuple[str, str, str], threads: int) -> list[TableSize]:
-    from tilebase.counting.formation_sizes import tables_that_fit
+    from tilebase.costs.formations import tables_that_fit
 
     memory, disk, seconds = parse_bytes(fit[0]), parse_bytes(fit[1]), parse_seconds(fit[2])
     assert memory is not None

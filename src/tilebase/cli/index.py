@@ -50,8 +50,8 @@ def sizes(
 
     tilebase index 4x4 256 --layers
     """
+    from tilebase.costs.machines import layers_in_memory
     from tilebase.counting.combinatorics import boards_by_sum
-    from tilebase.dense.plan import layers_in_memory
 
     question = make_game(shape, goal, game)
     chosen = choose_format(form, output)

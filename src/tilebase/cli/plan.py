@@ -46,9 +46,9 @@ def plan(
     if len(objectives) > 1:
         raise UsageError(f"a plan is for one objective: choose one of {objective}")
     objectives[0].check(question)
-    from tilebase.dense import plan as plans
+    from tilebase.costs import machines
 
     with showing_notes():
-        rows = plans.rows(question, objectives[0], parse_bytes(memory), threads)
+        rows = machines.rows(question, objectives[0], parse_bytes(memory), threads)
     write_rows(rows, rows, chosen, output, game=question)
     return 0

@@ -74,10 +74,10 @@ def prove(
     """
     question = make_game(shape, goal, game)
     if plan:
-        from tilebase.dense import scale
+        from tilebase.costs.rows import solving
 
         chosen = space or ("reachable" if question.limits is None else "all")
-        rows = scale.plan(question, [Objective(direction, dtype)], chosen, summaries=False)
+        rows = solving(question, [Objective(direction, dtype)], chosen, summaries=False)
         write_rows(rows, rows, "table", None, game=question)
         return 0
     label = Objective(direction, dtype).label

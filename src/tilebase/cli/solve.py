@@ -109,9 +109,9 @@ def solve(
     objectives = parse_objectives(objective, discount)
     within = space or ("auto" if question.masks else "reachable")
     if plan:
-        from tilebase.dense import scale
+        from tilebase.costs.rows import solving
 
-        rows = scale.plan(question, objectives, within, keep=table is not None)
+        rows = solving(question, objectives, within, keep=table is not None)
         write_rows(rows, rows, chosen, save, game=question)
         return 0
     name = "-".join([question.shape_text, question.digest, within, *(one.label for one in objectives)])

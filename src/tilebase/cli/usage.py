@@ -50,7 +50,7 @@ def goal_hint(shape: str) -> str:
 
 def _easy_goal(shape: str) -> int:
     """The largest goal that can be solved in minutes."""
-    from tilebase.counting.estimates import solving
+    from tilebase.costs.reachable import solving
     from tilebase.game.game import Game
     from tilebase.objectives.objective import Objective
 

@@ -11,7 +11,6 @@ Modules, those that the others import first:
     plan         what a pass will take
     workspace    the layers of a pass while it runs, in memory or in files
     shared       the same with workers for the large layers
-    scale        what a pass takes on many cores
     values       what is kept of afterstates: summaries and value files
     checkpoints  the journal of a pass, and the states from which it goes on
     passes       the pass itself

@@ -1,13 +1,10 @@
-"""The plan of a dense pass: its batches, its time and memory, and its time on other machines.
+"""The plan of a dense pass: its batches, its memory, and what it reads and writes.
 
-The rates of processors are measured (docs/performance.md), that of the GPU is an estimate from its memory's
-bandwidth, and the plan says which is which.  Disks are charged with eight times the size of the
-layers where these do not fit into memory (`dense.passes`).
+Disks are charged with eight times the size of the layers where these do not fit into memory (`dense.passes`).
 """
 
 from __future__ import annotations
 
-import math
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,17 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from tilebase.counting.combinatorics import boards_by_sum, layers_together
-from tilebase.counting.estimates import BITS_RATE, DISK_RATE, LOG, THREAD_RATE, duration
+from tilebase.counting.combinatorics import layers_together
 from tilebase.dense import tables as layers
 from tilebase.dense.executors.bits import LAYERS, Words
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.pieces import Cut
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.resources import OVERHEAD, available_memory, check_threads
+from tilebase.runtime.resources import OVERHEAD
 
 CUT_BLOCKS = 1 << 25
 """Most blocks that are checked one by one before a pass begins."""
@@ -35,8 +30,6 @@ WORTH_BITS = 0.5
 """The most bytes per board for which bits are used; rows of bits have gaps if few half boards share a sum.
 
 If no layer has 2^20 boards, bits are always used."""
-GPU_BYTES = 300.0
-"""Bytes of the device's memory that are moved per board: tables, about ten values, in sectors of 32 bytes."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +99,6 @@ class Plan:
     def base(self) -> int:
         """Bytes that are needed for batches of any size: tables, scratch buffers and the program."""
         return self.table_bytes + OVERHEAD
-
-    def seconds_on(self, machine: Machine) -> float:
-        """About how long the pass takes: the work, or what its disks read and write, if this is longer."""
-        work = self.boards / (machine.rate or self.rate * machine.threads)
-        return max(work, self.moved_bytes / machine.disk_rate)
 
     @property
     def layer_bytes(self) -> int:
@@ -201,11 +189,6 @@ class Plan:
             return None
         return cls(boards, largest, 8 * words.layer / largest, tables, whole, memory, False, 0, 0, words)
 
-    @property
-    def rate(self) -> float:
-        """Boards per second and thread."""
-        return THREAD_RATE if self.words is None else BITS_RATE
-
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """The batches of a layer.  Raises `ResourceError` if one does not fit."""
         boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes) // self.at_once
@@ -223,120 +206,3 @@ class Plan:
                 f"the layers of {index.game} need about {needed / 1e9:.1f} GB of disk, and {folder} has "
                 f"{have / 1e9:.1f} GB free: give lower limits, more memory, or another folder"
             )
-
-
-# -- machines -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A machine to estimate a pass for.
-
-    Attributes
-    ----------
-    name:
-        What it is.
-    memory:
-        Bytes for layers and tables.
-    threads:
-        Of the processors.
-    rate:
-        Boards per second of a device; None for processors, where the plan knows.
-    disk_rate:
-        Bytes per second from and to its disks.
-    measured:
-        Whether the rate was measured.
-    """
-
-    name: str
-    memory: int
-    threads: int
-    rate: float | None
-    disk_rate: float
-    measured: bool
-
-
-def machines(memory: int | None = None, threads: int | None = None) -> tuple[Machine, ...]:
-    """This machine, and one H200; `dense.scale` is for several machines.  Raises `UsageError`."""
-    threads = check_threads(threads)
-    here = available_memory() * 3 // 4 if memory is None else memory
-    return (
-        Machine(f"this machine, {threads} threads", here, threads, None, DISK_RATE, True),
-        Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
-    )
-
-
-NO_FIT = "does not fit"
-
-
-def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
-    """What a machine would need: a row of a table."""
-    row: dict[str, Any] = {"machine": machine.name}
-    try:
-        plan = Plan.of(index, objective, machine.memory, machine.threads, bits=machine.rate is None)
-    except ResourceError as error:
-        return row | {"memory": "", "disk": "", "moved": "", "time": f"{NO_FIT}: {error}"}
-    return row | {
-        "memory": byte_text(min(plan.whole_bytes, machine.memory)),
-        "disk": byte_text(plan.disk_bytes),
-        "moved": byte_text(plan.moved_bytes),
-        "time": duration(plan.seconds_on(machine), 3) + ("" if machine.measured else " (estimated rate)"),
-    }
-
-
-def seconds_here(game: Game, objective: Objective) -> float:
-    """About how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
-    machine = machines()[0]
-    try:
-        plan = Plan.outline(PerfectIndex(game), objective, machine.memory, machine.threads)
-    except ResourceError:
-        return math.inf
-    return plan.seconds_on(machine)
-
-
-def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
-    """For each objective, `Plan.layer_bytes`.
-
-    Where there are too many boards for a pass, it is what they would take: one bit for a Boolean value.
-    """
-    try:
-        index = PerfectIndex(game)
-    except ResourceError:
-        together = max(layers_together(boards_by_sum(game)).values())
-        return [int(one.value_bytes * together) for one in objectives]
-    return [Plan.outline(index, one, NO_BOUND, 1).layer_bytes for one in objectives]
-
-
-def rows(
-    game: Game, objective: Objective, memory: int | None = None, threads: int | None = None
-) -> list[dict[str, Any]]:
-    """The plan for each machine; `memory` and `threads` are those of this one.
-
-    Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
-    Where it does not fit, the log says which questions need none.
-    """
-    ours = machines(memory, threads)
-    try:
-        index = PerfectIndex(game)
-    except ResourceError as error:
-        LOG.info("such a pass cannot be done on any machine: %s", error)
-        return [_without_index(game, objective, machine) for machine in ours]
-    found = [estimate(index, objective, machine) for machine in ours]
-    if any(row["time"].startswith(NO_FIT) for row in found):
-        LOG.info(
-            "what play reaches needs no such pass: tilebase count --plan and solve --plan say what it takes"
-        )
-    return found
-
-
-def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
-    sizes = boards_by_sum(game)
-    together = objective.value_bytes * max(layers_together(sizes).values())
-    rate = machine.rate or THREAD_RATE * machine.threads
-    return {
-        "machine": machine.name,
-        "memory": f"{byte_text(together)}, or batches",
-        "disk": byte_text(together),
-        "moved": byte_text(8 * objective.value_bytes * sum(sizes.values())),
-        "time": f"{duration(sum(sizes.values()) / rate, 3)}, if it could be done",
-    }

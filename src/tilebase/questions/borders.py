@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.counting.estimates import refuse_endless
+from tilebase.costs.estimate import refuse_endless
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries

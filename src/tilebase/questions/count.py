@@ -9,7 +9,8 @@ from typing import Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
-from tilebase.counting import estimates
+from tilebase.costs import estimate
+from tilebase.costs.reachable import counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Question, RunFolder, delete_run, is_counted
@@ -88,8 +89,8 @@ def count(
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     with run_in(folder, cluster=cluster, **use) as run:
         if not is_counted(run.folder):
-            takes = partial(estimates.counting, threads=run.most_threads, up_to=up_to, keep=keep)
-            estimates.check(game, takes, memory=run.memory, folder=run.folder, anyway=run.anyway)
+            takes = partial(counting, threads=run.most_threads, up_to=up_to, keep=keep)
+            estimate.check(game, takes, memory=run.memory, folder=run.folder, anyway=run.anyway)
         with (
             RunFolder(run.folder, Question(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),

@@ -25,19 +25,16 @@ from typing import Any, Unpack
 
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
+from tilebase.costs.estimate import WEEK, refuse_endless
+from tilebase.costs.forcing import patience_for, search_seconds
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.estimates import WEEK, refuse_endless
-from tilebase.dense.index import PerfectIndex
-from tilebase.dense.plan import Plan
-from tilebase.dense.tables import check_index
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.spawns import law_of
 from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
-from tilebase.game.symmetry import canonical, canonical_starts, orbit_size, symmetries
-from tilebase.objectives.objective import Objective
+from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
 from tilebase.questions.running import Allowance, Use
 from tilebase.questions.solve import solve
@@ -116,25 +113,6 @@ class Forced:
 
 FIRST_PATIENCE = 1.0
 """Seconds of search before a dense pass is considered."""
-FEWEST_BOARDS = 1 << 20
-"""Least boards for a dense pass; with fewer, a search that takes long is still being compiled."""
-
-
-def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:
-    """Seconds of search before a dense pass is tried instead: 1/10 of the estimated time of the pass.
-
-    Infinite if the layers or tables of the pass do not fit into memory, or it would take too long.
-    """
-    if sum(boards_by_sum(game).values()) < FEWEST_BOARDS:
-        return math.inf
-    try:
-        index = PerfectIndex(game)
-        check_index(index)
-        plan = Plan.outline(index, Objective("guaranteed"), memory, threads)
-    except (ResourceError, UsageError):
-        return math.inf
-    takes = plan.boards / (plan.rate * threads)
-    return math.inf if plan.batched or 2 * takes > seconds else 0.1 * takes
 
 
 def force(
@@ -494,13 +472,9 @@ def forced_table(
         yield largest_forced(shape, spawns=spawns, seconds=left, **use)
 
 
-SEARCH_RATE = 5.5e5
-"""Afterstates that a thread opens per second."""
-
-
 def _time_limit(game: Game, seconds: float, threads: int) -> tuple[float, bool]:
     """The seconds of a search, and whether it is only tried, since it may never end and has no limit."""
-    endless = math.isinf(seconds) and search_estimate(game) / (SEARCH_RATE * threads) > WEEK
+    endless = math.isinf(seconds) and search_seconds(game, threads) > WEEK
     return (TRIED, True) if endless else (seconds, False)
 
 
@@ -510,12 +484,3 @@ def _endless(game: Game) -> str:
 
 TRIED = 5.0
 """Seconds for a search that may never end and was asked without a time limit: some are decided at once."""
-
-
-def search_estimate(game: Game) -> int:
-    """How many afterstates a search probably opens: a rough estimate from measurements (docs/force.md)."""
-    return int(SEARCHED_SHARE * sum(boards_by_sum(game).values()) / len(symmetries(game)))
-
-
-SEARCHED_SHARE = 0.02
-"""The share of the boards up to symmetry that a search opens; measured: 0.08 on 3x3, 0.015 on 3x4."""

@@ -25,7 +25,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from tilebase._kernels.dense import KeepLargest, TakeLargest, least_where
-from tilebase.counting.estimates import check, passing
+from tilebase.costs.boards import passing
+from tilebase.costs.estimate import check
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.tables import DenseLayer, Law, free_cells, kernel_part, masks, tasks

@@ -26,8 +26,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tilebase.costs.estimate import duration, number_in_words
+from tilebase.costs.reachable import SPREAD
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.estimates import SPREAD, duration, number_in_words
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.reachable import Reachable
 from tilebase.files.solved import StoredValues

@@ -25,10 +25,11 @@ from typing import Any
 
 from tilebase.bdd.library import NODE_BYTES
 from tilebase.bdd.strategies import Line
+from tilebase.costs.forcing import forcing_seconds
+from tilebase.costs.machines import seconds_here
+from tilebase.costs.reachable import counting
 from tilebase.counting.combinatorics import boards_by_sum, bound
 from tilebase.counting.counts import CountResult
-from tilebase.counting.estimates import counting
-from tilebase.dense.plan import seconds_here
 from tilebase.errors import UsageError
 from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
@@ -40,12 +41,11 @@ from tilebase.patterns.rules import Rules
 from tilebase.patterns.shortest import built_game, drops_of
 from tilebase.patterns.tallies import count_sequences
 from tilebase.questions.count import count
-from tilebase.questions.force import SEARCH_RATE, Forced, force, largest_forced, search_estimate
+from tilebase.questions.force import Forced, force, largest_forced
 from tilebase.questions.prove import prove
 from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, symbolic
-from tilebase.runtime.resources import check_resources
 from tilebase.small import oracle
 from tilebase.tables.slides import Slider
 
@@ -181,24 +181,6 @@ def _largest_class(cells: int, codes: int) -> int:
     for code in range(codes):
         ways //= math.factorial(each + (code < more))
     return ways
-
-
-def forcing_seconds(game: Game) -> float:
-    """A rough estimate of the seconds to decide whether a goal is forced: by search, or by a pass after it.
-
-    A search that opens more afterstates than fit into memory forgets them, and takes longer than can be said.
-    """
-    memory, threads = check_resources(None, None)
-    opened = search_estimate(game)
-    search = opened / (SEARCH_RATE * threads)
-    if search < 1:
-        return search + 0.1
-    in_memory = opened * OPENED_BYTES <= memory
-    return min(search if in_memory else math.inf, 1.1 * seconds_here(game, Objective("guaranteed"))) + 0.1
-
-
-OPENED_BYTES = 16
-"""Bytes of the table of a search for each afterstate that it opens."""
 
 
 def _claim_forced(fact: Fact, counts: _Counts) -> Claim | None:

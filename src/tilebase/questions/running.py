@@ -97,7 +97,7 @@ class Use(TypedDict, total=False):
     threads:
         None: one for each processor this process may use.
     anyway:
-        Begin even if the estimate (`counting.estimates`) says that it takes more than a week, or more memory
+        Begin even if the estimate (`costs`) says that it takes more than a week, or more memory
         or disk than there is.  The time of a search cannot be estimated.
     progress:
         Called with a `Progress` several times a second.

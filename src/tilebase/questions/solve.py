@@ -16,7 +16,8 @@ from typing import Any, Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
-from tilebase.counting import estimates
+from tilebase.costs import estimate
+from tilebase.costs.reachable import check_memory, counting
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.manifest import Manifest, file_name
@@ -32,7 +33,7 @@ from tilebase.objectives.values import Number, Value
 from tilebase.questions.running import NOTHING, Ask, Keep, Run, Use, run_in
 from tilebase.questions.spaces import choose_space, expected
 from tilebase.runtime.storage import sync_files, write_whole
-from tilebase.sparse.backward import BackwardPass, check_memory, uses_slides
+from tilebase.sparse.backward import BackwardPass, uses_slides
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
@@ -224,7 +225,7 @@ def _records_slides(ask: Ask, run: Run) -> bool:
     """Whether recorded slides probably pay: memory that is used for the first time costs time, too."""
     if run.cluster is not None or not uses_slides(ask.game, ask.objectives):
         return False
-    return SLIDE_BYTES * estimates.counting(ask.game, 1).positions <= RECORDED * run.memory
+    return SLIDE_BYTES * counting(ask.game, 1).positions <= RECORDED * run.memory
 
 
 def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:
@@ -269,7 +270,7 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
     takes = expected(
         ask.space, ask.objectives, run.most_threads, memory, down_to=ask.down_to, keep=keep.whole
     )
-    estimates.check(ask.game, takes, memory=memory, folder=run.folder, anyway=run.anyway)
+    estimate.check(ask.game, takes, memory=memory, folder=run.folder, anyway=run.anyway)
     if ask.space != "all" and not run.anyway:
         check_memory(ask.game, ask.objectives, memory, lean if run.cluster is None else False)
 

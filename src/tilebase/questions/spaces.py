@@ -2,7 +2,7 @@
 
 The value of the start is the same.  To solve the reachable boards (`sparse`), they are counted first, and
 their keys are stored.  A pass over all boards (`dense`) does neither and takes about a tenth of the time per
-board, but there are more boards.  Which of the two takes less time is estimated (`counting.estimates`).
+board, but there are more boards.  Which of the two takes less time is estimated (`costs`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from tilebase.counting import estimates
-from tilebase.counting.estimates import Estimate, duration
+from tilebase.costs.boards import passing
+from tilebase.costs.estimate import Estimate, duration
+from tilebase.costs.reachable import solving
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
 from tilebase.files.run import Question
@@ -37,10 +38,10 @@ def expected(
     """The estimate for solving a game on the boards of a space; `keep` says that a table is written."""
     if space == "all":
         return partial(
-            estimates.passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
+            passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
             down_to=down_to, keep=keep,
         )  # fmt: skip
-    return partial(estimates.solving, objectives=objectives, threads=threads, down_to=down_to, table=keep)
+    return partial(solving, objectives=objectives, threads=threads, down_to=down_to, table=keep)
 
 
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:

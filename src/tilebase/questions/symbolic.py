@@ -20,8 +20,8 @@ from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.process import Task, run_task
 from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
+from tilebase.costs.estimate import refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.estimates import refuse_endless
 from tilebase.dense.index import cell_codes
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Question, RunFolder

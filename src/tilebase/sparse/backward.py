@@ -32,8 +32,6 @@ from tilebase._kernels import backward
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides
 from tilebase._kernels.packed import packed
 from tilebase.cluster.executors import Executor
-from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.estimates import SPREAD, afterstates
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import (
     CHUNK_KEYS,
@@ -52,7 +50,6 @@ from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, summarise
-from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Piece
 from tilebase.runtime.progress import Pace, Progress
@@ -595,32 +592,6 @@ def spans_of(keys: StoredBoards, threads: int) -> list[range]:
             spans.append(range(begin, chunk + 1))
             begin = chunk + 1
     return spans
-
-
-def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean: bool | None) -> None:
-    """Raise `ResourceError`, before any layer is counted, if solving probably does not fit into memory.
-
-    The number of ranks of a layer is known exactly, the number of its afterstates is estimated.
-    """
-    sizes = boards_by_sum(game)
-    largest = max(sizes, key=lambda total: sizes[total])
-    above = 1 if lean is not False else 3
-    each = above * sum(one.value_bytes for one in objectives)
-    if lean is not False:  # accumulators, and the number of spawns
-        each += 8 * len(objectives) + 1
-    more = each * afterstates(game, largest)
-    if OVERHEAD + above * sizes[largest] // 6 + more * SPREAD < memory:
-        return  # before the sizes of layers are computed, which takes a while
-    layouts = Layouts(game)
-    layouts.index_at(max(sizes))
-    fixed = OVERHEAD + layouts.nbytes + above * directory_bytes(layouts.at(largest).layer.size)
-    if fixed + more > memory:
-        raise ResourceError(
-            f"solving {game} is expected to need {byte_text(fixed + more)} of memory "
-            f"({byte_text(fixed + more * SPREAD)} is enough), and {byte_text(memory)} may be used: "
-            "give more memory, choose a smaller type of value, give limits on cells, or begin it all the "
-            "same with --anyway (in Python anyway=True)"
-        )
 
 
 def _enter(here: _Solved, keys: Array, first: int) -> Edge:

@@ -12,39 +12,35 @@ above that its batches read, a layer takes, in values,
 On one machine a single process does the pass with its threads.  It moves nothing if the layers fit into
 memory; else it needs no second reading of W.  The time of workers is the largest of
 
-    n / cores × (1 / rate + `SHARED_SECONDS`)      computing
+    n / cores × (1 / rate + `shared_boards`)      computing
     the same for the largest batch of a step, by the threads that do one batch
-    bytes / (machines × `DISK_RATE`)               reading and writing
+    bytes / (machines × `disk`)               reading and writing
 
-plus `PIECE` for each piece and `STEP` for each step.  Layers of fewer than `SHARED_BOARDS` boards take the
-time of one machine.
+plus `piece` for each piece and `step` for each step, with the rates of `costs.rates`.  Layers of fewer than
+`SHARED_BOARDS` boards take the time of one machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from tilebase.counting import scale as counting_scale
-from tilebase.counting.estimates import BITS_RATE, DISK_RATE, VALUE_SHARE, values_rate
-from tilebase.counting.scale import CORES, MACHINE_CORES, PIECE, STEP, Scale
+from tilebase.costs.cores import MACHINE_CORES, Scale
+from tilebase.costs.rates import rates
+from tilebase.costs.reachable import stored_bytes
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.pieces import Blocks, Cut, Step
 from tilebase.dense.plan import NO_BOUND, Plan
-from tilebase.dense.tables import check_index, discounts_states
-from tilebase.errors import ResourceError, UsageError
+from tilebase.dense.tables import discounts_states
+from tilebase.errors import ResourceError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 
 MACHINE_MEMORY = 64 << 30
 """Bytes of memory of a machine; where this is too little, so many times twice as much as is enough."""
-SHARED_SECONDS = 2.5e-8
-"""CPU seconds per board to read and write ranges of files and for checksums; measured with one thread."""
 SAMPLES = 12
 """So many layers are cut; a layer between two of them reads per board what lies between."""
 FILES = 5
@@ -111,7 +107,8 @@ def passing(
     large = {total: size for total, size in sizes.items() if size >= shared.SHARED_BOARDS}
     for total in _sample(sorted(large)):
         cuts[total] = _Cuts.of(shared.cut_for(plan, index, total, slots), sizes[total])
-    rate = values_rate(index.game)
+    here = rates()
+    rate = here.values(len(index.game.masks))
     value, again = plan.value_bytes, _again(index.game, objective)
     seconds = read = written = 0.0
     files = FILES
@@ -120,21 +117,21 @@ def passing(
         if total not in large:
             read += value * size * (above + 3 + again)
             written += value * size * (3 + again)
-            seconds += size / (rate * (threads if size > 1 << 20 else 1)) + FILES * STEP / 10
+            seconds += size / (rate * (threads if size > 1 << 20 else 1)) + FILES * here.step / 10
             continue
         found, ranges = _between(cuts, total), shared.range_count(size, cores)
         pieces = found.pieces + (1 + again + (keep or summaries)) * ranges
         here_read = value * size * (found.above + 3 + again + (keep or summaries))
         here_written = value * size * (3 + again)
-        work = size * (1 / rate + SHARED_SECONDS)
+        work = size * (1 / rate + here.shared_boards)
         tops, lefts = found.largest
         slowest = (shared.FOLD_SHARE * tops + shared.COLUMNS_SHARE * lefts) * work * plan.at_once / threads
-        moving = (here_read + here_written) / (machines * DISK_RATE)
-        seconds += max(work / cores, slowest, moving) + pieces * PIECE + 4 * STEP
+        moving = (here_read + here_written) / (machines * here.disk)
+        seconds += max(work / cores, slowest, moving) + pieces * here.piece + 4 * here.step
         read, written = read + here_read, written + here_written
         files = max(files, FILES + (ranges + 1 if keep else 0))
-    stored = VALUE_SHARE * objective.value_bytes * sum(sizes.values()) if keep else 0.0
-    moved = VALUE_SHARE * objective.value_bytes * sum(large.values()) if keep else 0.0  # chunks on their way
+    stored = stored_bytes([objective]) * sum(sizes.values()) if keep else 0.0
+    moved = stored_bytes([objective]) * sum(large.values()) if keep else 0.0  # chunks on their way
     held = max((found.held for found in cuts.values()), default=2.0 * max(sizes.values()))
     needed = plan.base + value * plan.at_once * held
     return Scale(cores, machines, seconds, needed, read + moved, written + moved + stored, files)
@@ -147,8 +144,9 @@ def _alone(index: PerfectIndex, objective: Objective, cores: int, keep: bool, me
     except ResourceError:  # the tables do not fit
         plan = Plan.outline(index, objective, NO_BOUND, cores, bits=not keep)
     sizes, boards = index.sizes(), sum(index.sizes().values())
-    rate = values_rate(index.game) if plan.words is None else BITS_RATE
-    stored = VALUE_SHARE * objective.value_bytes * boards if keep else 0.0
+    here = rates()
+    rate = here.values(len(index.game.masks)) if plan.words is None else here.bits
+    stored = stored_bytes([objective]) * boards if keep else 0.0
     if not plan.batched:
         return Scale(cores, 1, boards / (rate * cores), plan.whole_bytes, 0.0, stored, 1)
     plan = _fitting(index, plan)
@@ -156,7 +154,7 @@ def _alone(index: PerfectIndex, objective: Objective, cores: int, keep: bool, me
     value, again = plan.value_bytes, _again(index.game, objective)
     read = value * sum(size * (_between(cuts, s).above + 3 + again) for s, size in sizes.items())
     written = value * boards * (3 + again)
-    seconds = max(boards * (1 / rate + SHARED_SECONDS) / cores, (read + written) / DISK_RATE)
+    seconds = max(boards * (1 / rate + here.shared_boards) / cores, (read + written) / here.disk)
     return Scale(cores, 1, seconds, min(plan.whole_bytes, plan.memory), read, written + stored, FILES - 1)
 
 
@@ -191,37 +189,3 @@ def _sample(totals: Sequence[int]) -> Iterator[int]:
 def _between(cuts: dict[int, _Cuts], total: int) -> _Cuts:
     """What a layer takes that was cut, or the nearest one that was."""
     return cuts[min(cuts, key=lambda other: abs(other - total))]
-
-
-def plan(
-    game: Game, objectives: Sequence[Objective], space: str, *, keep: bool = False, summaries: bool = True
-) -> list[dict[str, Any]]:
-    """Rows for `CORES`: counting and solving the reachable boards, or a pass over all for each objective.
-
-    With ``"auto"`` the rows of both, unless a table is kept, which holds the reachable ones.
-
-    Raises `UsageError` or `ResourceError` if there cannot be such a pass.
-    """
-    if space not in ("reachable", "all", "auto"):
-        raise UsageError(f"space {space!r} does not exist: choose one of reachable, all, auto")
-    for one in objectives:
-        one.check(game)
-    if space == "all":
-        return _passes(game, objectives, "", keep=keep, summaries=summaries)
-    rows = counting_scale.plan(game, objectives)
-    if space == "auto" and not keep:
-        with suppress(ResourceError, UsageError):  # then the reachable boards are solved
-            rows += _passes(game, objectives, "all boards, ", keep=keep, summaries=summaries)
-    return rows
-
-
-def _passes(
-    game: Game, objectives: Sequence[Objective], name: str, *, keep: bool, summaries: bool
-) -> list[dict[str, Any]]:
-    index = PerfectIndex(game)
-    check_index(index)
-    return [
-        {"step": name + one.label} | passing(index, one, cores, keep=keep, summaries=summaries).row()
-        for cores in CORES
-        for one in objectives
-    ]

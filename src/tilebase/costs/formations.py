@@ -1,7 +1,7 @@
 """How large the table of a formation is, and what solving it takes, before it begins.
 
 The number of boards is computed exactly.  The number of positions (boards after a slide that play reaches, up
-to symmetry, without won ones) is exact where a table was solved once: `formation_sizes.tsv` holds what
+to symmetry, without won ones) is exact where a table was solved once: `formations.tsv` holds what
 `benchmarks/formations.py` measured.  Otherwise it is estimated by the *share* of the boards that play
 reaches (positions times symmetries, divided by boards):
 
@@ -28,8 +28,8 @@ from functools import cache
 from importlib.resources import files
 from statistics import median
 
+from tilebase.costs.estimate import DAY, duration
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.counting.estimates import DAY, duration
 from tilebase.errors import GameError
 from tilebase.game.formations import Formation, formations
 from tilebase.game.game import Game
@@ -106,7 +106,7 @@ class TableSize:
 
 @dataclass(frozen=True)
 class Measured:
-    """One line of `formation_sizes.tsv`; time and disk are None if the positions were only counted."""
+    """One line of `formations.tsv`; time and disk are None if the positions were only counted."""
 
     formation: str
     goal: int
@@ -119,7 +119,7 @@ class Measured:
 @cache
 def measured() -> dict[tuple[str, int], Measured]:
     """All measured tables by formation and goal."""
-    text = files("tilebase.counting").joinpath("formation_sizes.tsv").read_text("utf-8")
+    text = files("tilebase.costs").joinpath("formations.tsv").read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
     found = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
     lines = [

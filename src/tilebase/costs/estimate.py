@@ -1,0 +1,197 @@
+"""Time, memory and disk of a query in words; queries that take too long are refused before they begin."""
+
+from __future__ import annotations
+
+import logging
+import math
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.formations import title_of
+from tilebase.game.game import Game
+from tilebase.objectives.numbers import byte_text
+
+LOG = logging.getLogger("tilebase")
+
+WEEK = 7 * 86400.0
+"""Seconds: a query that is expected to take longer on this machine is refused."""
+DAY = 86400.0
+"""Seconds: the most that a query takes that is proposed instead."""
+WORTH_BYTES = 1e8
+"""Bytes: a query that needs less disk is never refused for it."""
+WORTH_TELLING = 30.0
+"""Seconds: the estimates of shorter runs are not logged."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run is expected to take.
+
+    Attributes
+    ----------
+    task, game:
+        ``"counting"``, ``"solving"`` and so on, and the game.
+    bound:
+        An exact upper bound on the number of boards, up to symmetry if the engine works so.
+    positions, unit:
+        The expected number of positions, and what they are.
+    seconds, threads:
+        The expected time on this machine with so many threads.
+    memory:
+        Bytes without which the run is not possible.
+    disk:
+        Bytes expected on disk at the same time.
+    spread:
+        Positions, seconds and disk may be smaller or larger by this factor; 1 if they are known.
+    """
+
+    task: str
+    game: Game
+    bound: int
+    positions: float
+    unit: str
+    seconds: float
+    threads: int
+    memory: int
+    disk: float
+    spread: float = 1.0
+
+    @property
+    def size(self) -> str:
+        """The size in words."""
+        if self.spread == 1:
+            return f"{self.bound:,} {self.unit}"
+        low, high = (
+            number_in_words(self.positions / self.spread),
+            number_in_words(self.positions * self.spread),
+        )
+        return (
+            f"about {number_in_words(self.positions)} {self.unit} ({low} to {high}, at most {self.bound:,})"
+        )
+
+    @property
+    def time(self) -> str:
+        """The time in words."""
+        threads = f"{self.threads} thread{'s' * (self.threads > 1)}"
+        if self.spread == 1:
+            return f"about {duration(self.seconds)} with {threads}"
+        low, high = duration(self.seconds / self.spread), duration(self.seconds * self.spread)
+        return f"about {duration(self.seconds)} with {threads} ({low} to {high})"
+
+    @property
+    def sentence(self) -> str:
+        """Size, time and disk."""
+        disk = f", {byte_text(int(self.disk))} of disk" if self.disk >= 1e9 else ""
+        return f"{self.task} {title_of(self.game)}: {self.size}, {self.time}{disk}"
+
+
+def duration(seconds: float, digits: int = 2) -> str:
+    """A time in words with so many digits: ``28 minutes``, ``3.1 days`` or ``540 years``."""
+    units = (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0))
+    for unit, size in units:
+        if seconds >= 2 * size:
+            return f"{_rounded(seconds / size, digits)} {unit}"
+    return "a second" if 0.5 <= seconds < 1.5 and digits == 2 else f"{_rounded(seconds, digits)} seconds"
+
+
+def _rounded(number: float, digits: int = 2) -> str:
+    if number <= 0:
+        return "0"
+    after = digits - 1 - math.floor(math.log10(number))
+    text = f"{round(number, after):,.{max(after, 0)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def number_in_words(number: float) -> str:
+    """A number in words with two digits: ``570 trillion``."""
+    names = (("quadrillion", 1e15), ("trillion", 1e12), ("billion", 1e9), ("million", 1e6))
+    for name, size in names:
+        if number >= size:
+            return f"{_rounded(number / size)} {name}"
+    return _rounded(max(number, 1.0))
+
+
+# -- refusing -------------------------------------------------------------------------------------
+
+
+def check(
+    game: Game,
+    estimate: Callable[[Game], Estimate],
+    *,
+    memory: int,
+    folder: Path | str | None,
+    anyway: bool,
+) -> None:
+    """Raise `ResourceError` if a run cannot end within a week, or does not fit into memory or on the disk.
+
+    With `anyway` nothing is refused.  `estimate` is also called with smaller games, since the message
+    proposes one that can be solved.  The estimate of a run that begins is logged if the run takes
+    `WORTH_TELLING` seconds or more.
+    """
+    found = estimate(game)
+    path = Path(folder or tempfile.gettempdir())
+    wrong = None if anyway else _too_much(found, memory, path)
+    if wrong is not None:
+        ways = [
+            "lower limits on cells" if game.limits is not None else "limits on cells (--limits)",
+            "fewer cells",
+        ]
+        for other in map(estimate, _smaller_goals(game)):
+            if other.seconds <= DAY and _too_much(other, memory, path) is None:
+                ways.insert(
+                    0, f"a smaller goal ({title_of(other.game)} takes about {duration(other.seconds)})"
+                )
+                break
+        raise ResourceError(
+            f"{found.sentence}: {wrong}; ask for {', '.join(ways)}, or begin it all the same with --anyway "
+            "(in Python anyway=True)"
+        )
+    if found.seconds >= WORTH_TELLING:
+        LOG.info("expected: %s", found.sentence)
+
+
+def refuse_endless(question: str) -> NoReturn:
+    """Raise `ResourceError` for a question that may never end and was asked without a time limit."""
+    raise ResourceError(
+        f"nobody knows whether {question} ends: say how long it may take, as --budget 10min (seconds=600); "
+        "what is known by then is printed"
+    )
+
+
+def _too_much(estimate: Estimate, memory: int, folder: Path) -> str | None:
+    """Why a run is refused, in words; None if it is not."""
+    if estimate.seconds > WEEK:
+        return "more than a week"
+    if estimate.memory > memory:
+        have = byte_text(memory)
+        return f"that needs more than {byte_text(estimate.memory)} of memory, and {have} may be used"
+    free = _free(folder)
+    if free is not None and estimate.disk > max(free, WORTH_BYTES):
+        return f"{folder} has only {byte_text(free)} of disk left"
+    return None
+
+
+def _free(folder: Path) -> int | None:
+    """Bytes to which a folder can grow, its own files included; None if the system does not say."""
+    try:
+        there = next(path for path in [folder, *folder.absolute().parents] if path.exists())
+        held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+        return shutil.disk_usage(there).free + held
+    except (OSError, StopIteration):
+        return None
+
+
+def _smaller_goals(game: Game) -> Iterator[Game]:
+    """The games with smaller goals, in steps of a factor 2, as far as they exist."""
+    goal = game.goal or 4 << max(game.tops)
+    while goal > 16:
+        goal //= 2
+        try:
+            yield game.changed(goal=goal)
+        except UsageError:
+            continue

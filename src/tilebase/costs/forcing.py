@@ -1,0 +1,64 @@
+"""What deciding whether a goal is forced takes: by a search, and by a pass over all boards in its place."""
+
+from __future__ import annotations
+
+import math
+
+from tilebase.costs.machines import rate_of, seconds_here
+from tilebase.costs.rates import rates
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.plan import Plan
+from tilebase.dense.tables import check_index
+from tilebase.errors import ResourceError, UsageError
+from tilebase.game.game import Game
+from tilebase.game.symmetry import symmetries
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import check_resources
+
+SEARCHED_SHARE = 0.02
+"""The share of the boards up to symmetry that a search opens; measured: 0.08 on 3x3, 0.015 on 3x4."""
+OPENED_BYTES = 16
+"""Bytes of the table of a search for each afterstate that it opens."""
+FEWEST_BOARDS = 1 << 20
+"""Least boards for a dense pass; with fewer, a search that takes long is still being compiled."""
+
+
+def opened_afterstates(game: Game) -> int:
+    """How many afterstates a search probably opens: a rough estimate from measurements (docs/force.md)."""
+    return int(SEARCHED_SHARE * sum(boards_by_sum(game).values()) / len(symmetries(game)))
+
+
+def search_seconds(game: Game, threads: int) -> float:
+    """A rough estimate of the seconds of a search."""
+    return opened_afterstates(game) / (rates().search * threads)
+
+
+def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:
+    """Seconds of search before a dense pass is tried instead: 1/10 of the estimated time of the pass.
+
+    Infinite if the layers or tables of the pass do not fit into memory, or it would take too long.
+    """
+    if sum(boards_by_sum(game).values()) < FEWEST_BOARDS:
+        return math.inf
+    try:
+        index = PerfectIndex(game)
+        check_index(index)
+        plan = Plan.outline(index, Objective("guaranteed"), memory, threads)
+    except (ResourceError, UsageError):
+        return math.inf
+    takes = plan.boards / (rate_of(plan) * threads)
+    return math.inf if plan.batched or 2 * takes > seconds else 0.1 * takes
+
+
+def forcing_seconds(game: Game) -> float:
+    """A rough estimate of the seconds to decide whether a goal is forced: by search, or by a pass after it.
+
+    A search that opens more afterstates than fit into memory forgets them, and takes longer than can be said.
+    """
+    memory, threads = check_resources(None, None)
+    search = search_seconds(game, threads)
+    if search < 1:
+        return search + 0.1
+    in_memory = opened_afterstates(game) * OPENED_BYTES <= memory
+    return min(search if in_memory else math.inf, 1.1 * seconds_here(game, Objective("guaranteed"))) + 0.1

@@ -1,0 +1,148 @@
+"""A pass over all boards on this machine and on a CUDA device: the rows of `tilebase plan`.
+
+The rates of processors are measured, that of the device is an estimate from its memory's bandwidth, and the
+rows say which is which.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tilebase.costs.estimate import LOG, duration
+from tilebase.costs.rates import rates
+from tilebase.counting.combinatorics import boards_by_sum, layers_together
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.plan import NO_BOUND, Plan
+from tilebase.errors import ResourceError
+from tilebase.game.game import Game
+from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import available_memory, check_threads
+
+GPU_BYTES = 300.0
+"""Bytes of the device's memory that are moved per board: tables, about ten values, in sectors of 32 bytes."""
+NO_FIT = "does not fit"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine to estimate a pass for.
+
+    Attributes
+    ----------
+    name:
+        What it is.
+    memory:
+        Bytes for layers and tables.
+    threads:
+        Of the processors.
+    rate:
+        Boards per second of a device; None for processors, where the plan knows.
+    disk_rate:
+        Bytes per second from and to its disks.
+    measured:
+        Whether the rate was measured.
+    """
+
+    name: str
+    memory: int
+    threads: int
+    rate: float | None
+    disk_rate: float
+    measured: bool
+
+
+def machines(memory: int | None = None, threads: int | None = None) -> tuple[Machine, ...]:
+    """This machine, and one H200; `costs.cores` is for several machines.  Raises `UsageError`."""
+    threads = check_threads(threads)
+    here = available_memory() * 3 // 4 if memory is None else memory
+    return (
+        Machine(f"this machine, {threads} threads", here, threads, None, rates().disk, True),
+        Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
+    )
+
+
+def rate_of(plan: Plan) -> float:
+    """Boards per second and thread of a pass on processors."""
+    return rates().boards if plan.words is None else rates().bits
+
+
+def seconds_on(plan: Plan, machine: Machine) -> float:
+    """About how long a pass takes: the work, or what its disks read and write, if this is longer."""
+    work = plan.boards / (machine.rate or rate_of(plan) * machine.threads)
+    return max(work, plan.moved_bytes / machine.disk_rate)
+
+
+def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
+    """What a machine would need: a row of a table."""
+    row: dict[str, Any] = {"machine": machine.name}
+    try:
+        plan = Plan.of(index, objective, machine.memory, machine.threads, bits=machine.rate is None)
+    except ResourceError as error:
+        return row | {"memory": "", "disk": "", "moved": "", "time": f"{NO_FIT}: {error}"}
+    return row | {
+        "memory": byte_text(min(plan.whole_bytes, machine.memory)),
+        "disk": byte_text(plan.disk_bytes),
+        "moved": byte_text(plan.moved_bytes),
+        "time": duration(seconds_on(plan, machine), 3) + ("" if machine.measured else " (estimated rate)"),
+    }
+
+
+def seconds_here(game: Game, objective: Objective) -> float:
+    """About how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
+    machine = machines()[0]
+    try:
+        plan = Plan.outline(PerfectIndex(game), objective, machine.memory, machine.threads)
+    except ResourceError:
+        return math.inf
+    return seconds_on(plan, machine)
+
+
+def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
+    """For each objective, `Plan.layer_bytes`.
+
+    Where there are too many boards for a pass, it is what they would take: one bit for a Boolean value.
+    """
+    try:
+        index = PerfectIndex(game)
+    except ResourceError:
+        together = max(layers_together(boards_by_sum(game)).values())
+        return [int(one.value_bytes * together) for one in objectives]
+    return [Plan.outline(index, one, NO_BOUND, 1).layer_bytes for one in objectives]
+
+
+def rows(
+    game: Game, objective: Objective, memory: int | None = None, threads: int | None = None
+) -> list[dict[str, Any]]:
+    """The plan for each machine; `memory` and `threads` are those of this one.
+
+    Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
+    Where it does not fit, the log says which questions need none.
+    """
+    ours = machines(memory, threads)
+    try:
+        index = PerfectIndex(game)
+    except ResourceError as error:
+        LOG.info("such a pass cannot be done on any machine: %s", error)
+        return [_without_index(game, objective, machine) for machine in ours]
+    found = [estimate(index, objective, machine) for machine in ours]
+    if any(row["time"].startswith(NO_FIT) for row in found):
+        LOG.info(
+            "what play reaches needs no such pass: tilebase count --plan and solve --plan say what it takes"
+        )
+    return found
+
+
+def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
+    sizes = boards_by_sum(game)
+    together = objective.value_bytes * max(layers_together(sizes).values())
+    rate = machine.rate or rates().boards * machine.threads
+    return {
+        "machine": machine.name,
+        "memory": f"{byte_text(together)}, or batches",
+        "disk": byte_text(together),
+        "moved": byte_text(8 * objective.value_bytes * sum(sizes.values())),
+        "time": f"{duration(sum(sizes.values()) / rate, 3)}, if it could be done",
+    }
