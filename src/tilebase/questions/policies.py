@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tilebase.costs.estimate import duration, number_in_words
-from tilebase.costs.reachable import SPREAD
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.reachable import Reachable
@@ -56,6 +55,8 @@ STATE_BYTES = 1000
 """Bytes of memory per state that a callable reaches."""
 TRIAL_STATES = 50_000
 """After so many states, the number of states that a callable can reach is estimated."""
+TRIAL_SPREAD = 3.0
+"""What is expected then may be wrong by this factor."""
 BUILT_IN = ("random", "greedy")
 SCORE = Objective("score")
 """`Meaning.merge` of the rating of `greedy`: the tiles that a slide makes."""
@@ -414,7 +415,7 @@ def _check_size(count: int, share: float, seconds: float, most_states: int) -> N
     """Raise `ResourceError` if a policy that has reached some states is expected to reach too many."""
     if count > most_states:
         raise ResourceError(f"the policy reaches more than {most_states:,} states: {INSTEAD}")
-    if count >= TRIAL_STATES and count / share > SPREAD * most_states:
+    if count >= TRIAL_STATES and count / share > TRIAL_SPREAD * most_states:
         expected = count / share
         raise ResourceError(
             f"the policy is expected to reach about {number_in_words(expected)} states (as it has reached "
