@@ -224,7 +224,7 @@ class Layers:
 
     def slide(self, total: int, states: BitSet, afters: BitSet, slides: Slides, worker: Worker) -> Array:
         """Slide the states of a sum, mark the afterstates and record the slides; return the counts."""
-        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         source, target = self.layouts[total].source(states), self.target(afters, None, total)
         slides.used[0] = 0
         forward.slide_map(
@@ -400,7 +400,7 @@ def list_layer(inputs: Inputs) -> Case:
     layers = inputs.layers
     layout, states = layers.layouts[layers.total], layers.states
     n = states.count(0, states.size)
-    keys, counts = np.zeros(n + 64, dtype=np.uint64), np.zeros(layers.game.max_code + 1, dtype=np.int64)
+    keys, counts = np.zeros(n + 64, dtype=np.uint64), np.zeros(layers.game.bounds.code + 1, dtype=np.int64)
     maxima = np.empty(forward.BATCH, dtype=np.uint8)
 
     def run() -> int:

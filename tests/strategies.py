@@ -8,7 +8,7 @@ from conformance.games import SMALL_GAMES
 from tilebase.game.game import Cells, Game
 
 CLOSED_GAMES = tuple(
-    game if game.closed else game.changed(largest=2 ** max(game.tops)) for game in SMALL_GAMES
+    game if game.bounds.closed else game.changed(largest=2 ** max(game.tops)) for game in SMALL_GAMES
 )
 """The same games; where nothing bounds tiles, with the largest tile that play can make as a bound."""
 

@@ -427,7 +427,7 @@ def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: i
         assert places == sorted(places)
     if order in FAST_AXIS:  # the variables of each line are side by side
         axis = FAST_AXIS[order] % len(shape)
-        for line in game.lines[game.directions[2 * (len(shape) - 1 - axis)]]:
+        for line in game.grid.lines[game.directions[2 * (len(shape) - 1 - axis)]]:
             places = sorted(place[cell, bit] for cell in line for bit in range(width))
             assert places == [*range(places[0], places[0] + len(places))]
 
@@ -436,7 +436,7 @@ def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: i
 def test_cells_line_by_line(shape: tuple[int, ...]) -> None:
     game = Game(shape, largest=2, start="empty", four=0)
     for axis in range(len(shape)):
-        lines = game.lines[game.directions[2 * (len(shape) - 1 - axis)]]
+        lines = game.grid.lines[game.directions[2 * (len(shape) - 1 - axis)]]
         assert lines_first(shape, axis) == tuple(itertools.chain.from_iterable(lines))
         assert lines_first(shape, axis - len(shape)) == lines_first(shape, axis)
 

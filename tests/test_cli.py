@@ -22,8 +22,9 @@ from tilebase import __version__, force, solve
 from tilebase.cli import main, output
 from tilebase.cli.commands import NAMES
 from tilebase.cli.options import DEFAULT_GAME, GameOptions, make_game
-from tilebase.game.formations import formation, game_text
+from tilebase.game.formations import formation
 from tilebase.game.game import Game
+from tilebase.game.names import game_text
 from tilebase.runtime import paths
 from tilebase.runtime import progress as shown
 from tilebase.sparse.forward import ForwardPass

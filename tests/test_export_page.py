@@ -28,7 +28,6 @@ from tilebase.cli import main
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files import policy as files_policy
 from tilebase.game.game import Cells, Game
-from tilebase.game.refusals import refused_slides
 from tilebase.game.symmetry import canonical, images
 from tilebase.tables.playing import best_slide
 from tilebase.tables.probe import Table
@@ -780,7 +779,7 @@ def test_slides_that_are_not_allowed_say_why(
     with hosted(tmp_path / "page") as address:
         view.goto(address)
         advice_on(view, game.format(board))
-        for direction, why in refused_slides(game, board).items():
+        for direction, why in game.refusals(board).items():
             slide = view.locator(".slide", has_text=direction.capitalize())
             expect(slide).to_contain_text(why)
             expect(slide).to_have_attribute("aria-disabled", "true")

@@ -291,8 +291,8 @@ def test_the_start_is_written_in_one_way() -> None:
 )
 def test_bits_of_a_cell(shape: str, bits: int, x: int) -> None:
     game = Game(shape, 8)
-    assert (game.bits, game.x, game.max_code) == (bits, x, x)
-    assert Game(shape, 8, unmergeable=[0]).max_code == x - 1
+    assert (game.bits, game.x, game.bounds.code) == (bits, x, x)
+    assert Game(shape, 8, unmergeable=[0]).bounds.code == x - 1
 
 
 def test_tops_follow_goal_limits_and_room() -> None:
@@ -309,10 +309,10 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
     assert game.slides((5, 5, 5, 5))["left"] == (6, 0, 6, 0)
     assert game.slides((15, 15, 0, 0))["left"] == (16, 0, 0, 0)
     assert game.check((15, 9, 0, 1)) == (15, 9, 0, 1)
-    assert not game.closed
-    assert Game("2x2", largest=32).closed
+    assert not game.bounds.closed
+    assert Game("2x2", largest=32).bounds.closed
     assert Game("2x2", largest=32).slides((5, 5, 5, 5)) == {}
-    assert Game("2x2", 32).closed
+    assert Game("2x2", 32).bounds.closed
     limited = Game("2x2", limits="64,64/16,64")  # a slide down would leave 32 on a 16
     assert limited.slides((5, 5, 0, 0)) == {"left": (6, 0, 0, 0), "right": (0, 6, 0, 0)}
 

@@ -29,7 +29,6 @@ from tilebase.bdd.relations import Relations
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Analysis, Rules
 from tilebase.check import check_certificate
 from tilebase.cli import main
-from tilebase.dense.index import cell_codes
 from tilebase.errors import (
     BoardError,
     CorruptError,
@@ -73,7 +72,7 @@ def saved(
 def boards_of(game: Game) -> list[Cells]:
     """All boards that the rules allow and that are not won."""
     of_x = game.x if game.unmergeable else -1
-    every = itertools.product(*(cell_codes(game, cell) for cell in range(game.cells)))
+    every = itertools.product(*(game.codes(cell) for cell in range(game.cells)))
     found = [cells for cells in every if cells.count(of_x) == len(game.unmergeable) and game.stands(cells)]
     most = math.inf if game.horizon is None else game.last_sum
     return [cells for cells in found if not game.has_goal_sum(cells) and game.sum(cells) <= most]

@@ -52,7 +52,7 @@ class Question:
     @property
     def unbounded(self) -> bool:
         """Whether slides lead from boards of tiles that play can make to larger tiles."""
-        return not self.game.closed
+        return not self.game.bounds.closed
 
     @property
     def command(self) -> list[str]:

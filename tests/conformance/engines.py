@@ -135,14 +135,14 @@ def starts_of_all(game: Game, _: Path) -> Solution:
 
 def solution_of_all(game: Game, bench: Bench) -> Solution:
     """What is not closed has no table of all boards, and of large games none is read."""
-    if game.closed and is_small(game):
+    if game.bounds.closed and is_small(game):
         return bench.kept(table_of_all, game)[0]
     return bench.kept(starts_of_all, game)
 
 
 def of_all(game: Game, bench: Bench) -> dict[Objective, Found]:
     solution = solution_of_all(game, bench)
-    if not (game.closed and is_small(game)):
+    if not (game.bounds.closed and is_small(game)):
         starts = zip(solution.objectives, solution.start.values(), strict=True)
         return {one: Found(number_of(start)) for one, start in starts}
     _, folder = bench.kept(table_of_all, game)
@@ -165,7 +165,7 @@ def memory_for_batches(game: Game, objective: Objective, threads: int = 2) -> in
 
 
 def goes_in_batches(game: Game) -> bool:
-    middling = game.closed and is_small(game) and boards_of(game) > 3000
+    middling = game.bounds.closed and is_small(game) and boards_of(game) > 3000
     return middling and memory_for_batches(game, Objective("moves")) is not None
 
 
@@ -221,7 +221,7 @@ def in_cuda_simulator(game: Game, bench: Bench) -> dict[Objective, Found]:
 
 def has_few_boards(game: Game) -> bool:
     """Few enough for the simulator, which runs kernels as plain Python; and a win to look for."""
-    return game.closed and game.can_win and boards_of(game) <= 100
+    return game.bounds.closed and game.can_win and boards_of(game) <= 100
 
 
 # -- what can be forced ----------------------------------------------------------------------------
@@ -337,6 +337,6 @@ ENGINES = (
     Engine(
         "verification of all boards",
         {VERIFIED: partial(verified, table_of_all)},
-        lambda game: game.closed and is_small(game),
+        lambda game: game.bounds.closed and is_small(game),
     ),
 )

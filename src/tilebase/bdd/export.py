@@ -42,7 +42,7 @@ def check_export(folder: Path, game: Game, kind: str = "bdd") -> None:
     """
     if kind != "bdd":
         raise UsageError("only BDDs can be saved: leave the ZBDDs out")
-    if not game.closed:
+    if not game.bounds.closed:
         most = 2 ** max(game.tops)
         raise UsageError(
             f"a winning set of {game} cannot be saved: it has boards up to the tile {most}, the largest that "

@@ -22,7 +22,6 @@ from typing import Any
 
 from tilebase.bdd.codes import codes_of, order_of
 from tilebase.bdd.library import Library
-from tilebase.dense.index import cell_codes
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game, merge_line
 
@@ -53,7 +52,7 @@ class Sets(ABC):
 
     def __init__(self, game: Game, encoding: str, order: str, library: Library) -> None:
         self.game, self.library, self.careful = game, library, library.careful
-        self.allowed = tuple(cell_codes(game, cell) for cell in range(game.cells))
+        self.allowed = tuple(game.codes(cell) for cell in range(game.cells))
         self.values = tuple(sorted({value for values in self.allowed for value in values}))
         codes = codes_of(encoding, len(self.values))
         self.codes = dict(zip(self.values, codes, strict=True))

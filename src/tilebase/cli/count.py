@@ -27,8 +27,8 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game.formations import title_of
 from tilebase.game.game import Game
+from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
     from tilebase.counting.counts import CountResult

@@ -16,7 +16,7 @@ from tilebase.cli.options import (
     make_game,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.game.formations import title_of
+from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
 
 TYPES = {

@@ -17,8 +17,8 @@ from typing import Any, TextIO, TypeVar
 
 from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError
-from tilebase.game.formations import game_text
 from tilebase.game.game import Game
+from tilebase.game.names import game_text
 from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
 FORMATS = ("table", "csv", "json", "parquet")

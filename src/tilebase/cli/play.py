@@ -23,7 +23,7 @@ from tilebase.cli.options import (
 )
 from tilebase.cli.usage import goal_hint, is_shape
 from tilebase.errors import UsageError
-from tilebase.game.formations import title_of
+from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
     from tilebase.cli.seat import Seat

@@ -10,9 +10,8 @@ from cyclopts import Parameter
 
 from tilebase.cli.output import write_document, write_text
 from tilebase.errors import UsageError
-from tilebase.game.formations import title_of
-from tilebase.game.game import Game
-from tilebase.game.refusals import NOTHING
+from tilebase.game.game import NOTHING, Game
+from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
     from tilebase.objectives.values import Value

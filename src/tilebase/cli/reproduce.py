@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from tilebase.cli.options import FormatOption, OutputOption, QuietOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.startup import prepare_kernels
-from tilebase.game.formations import game_text
+from tilebase.game.names import game_text
 from tilebase.runtime.progress import clock
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tilebase.cli.options import OutputOption
 from tilebase.cli.output import choose_format, table_text, write_rows, write_text
 from tilebase.cli.probe import LabelOption
 from tilebase.errors import MissingBoardError, StorageError, UsageError
-from tilebase.game.formations import game_text
+from tilebase.game.names import game_text
 from tilebase.objectives.numbers import MISTAKE_TEXT, loss_text, share_text
 from tilebase.objectives.values import short_text
 

@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board
-from tilebase.game.refusals import refused_slides
 from tilebase.objectives.numbers import MISTAKE_TEXT, Unit, is_mistake, loss_text, share_text
 from tilebase.objectives.values import Found, short_text
 from tilebase.questions.review import find_loss, longest_run, size_of
@@ -222,7 +221,7 @@ class Seat:
         if answer is not None:
             why = refusals_of(answer)
         elif isinstance(board, Board) and not self.over:
-            why = refused_slides(board.game, board.cells)
+            why = board.game.refusals(board.cells)
         return f"{direction} {why.get(direction, 'is not allowed here')}"
 
     @property

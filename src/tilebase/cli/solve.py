@@ -25,7 +25,7 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
-from tilebase.game.formations import title_of
+from tilebase.game.names import title_of
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import MEANINGS, parse_objectives
 

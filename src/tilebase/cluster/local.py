@@ -48,10 +48,9 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
         complaints = stack.enter_context(TemporaryFile())
         process = subprocess.Popen(
             children.python("tilebase.cluster.program", str(workers), str(silent)),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, encoding="utf-8",
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
             env=children.environment(),
-            # Ctrl-C is for the parent, which ends the workers in order.
-            start_new_session=True, creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+            start_new_session=True,  # Ctrl-C is for the parent, which ends the workers in order
         )  # fmt: skip
         stack.callback(_end, process)
         try:

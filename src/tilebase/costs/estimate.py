@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from tilebase.errors import ResourceError, UsageError
-from tilebase.game.formations import title_of
 from tilebase.game.game import Game
+from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
 
 LOG = logging.getLogger("tilebase")

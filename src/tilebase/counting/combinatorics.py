@@ -38,7 +38,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase.game.game import Cells, Game
-from tilebase.game.masks import x_patterns
 from tilebase.game.symmetry import images, symmetries
 
 Cycles: TypeAlias = tuple[tuple[int, int], ...]
@@ -212,7 +211,7 @@ def _places(game: Game, permutation: Iterable[int]) -> Places:
     open_cells = frozenset(range(game.cells)) - game.obstacles
     if not game.masks:
         return ((_cycles(game, source, set(open_cells)), 1),)
-    kept = (x for x in x_patterns(game, range(game.cells)) if {source[cell] for cell in x} == x)
+    kept = (x for x in game.x_placements(range(game.cells)) if {source[cell] for cell in x} == x)
     return tuple(sorted(Counter(_cycles(game, source, set(open_cells - x)) for x in kept).items()))
 
 

@@ -156,7 +156,7 @@ class CountResult:
 
     def assert_consistent(self) -> None:
         """Raise AssertionError if the arrays contradict each other; for tests and resumed runs."""
-        shape = (len(self.sums), self.game.max_code + 1)
+        shape = (len(self.sums), self.game.bounds.code + 1)
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and field.name != "sums":
@@ -172,10 +172,10 @@ class CountResult:
 def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, dict[str, IntArray]]:
     """The sums of the rows of a table, and for each of `STORED` the array that they fill."""
     sums = sorted({index(row["sum"]) for row in rows})
-    if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.max_code:
+    if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.bounds.code:
         raise ValueError(f"no board of {game} has the sum {sums[0] if sums[0] < 0 else sums[-1]}")
     layers = {total: layer for layer, total in enumerate(sums)}
-    arrays = {field: np.zeros((len(sums), game.max_code + 1), dtype=np.int64) for field in STORED}
+    arrays = {field: np.zeros((len(sums), game.bounds.code + 1), dtype=np.int64) for field in STORED}
     cells, names = set(), shown_names(game)
     for row in rows:
         tile = index(row["max"])  # files of older versions have 1 for a board without tiles
@@ -184,7 +184,7 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
             tile < 0
             or tile & (tile - 1)
             or (tile < 2) != (row["sum"] == 0)
-            or cell[1] > game.max_code
+            or cell[1] > game.bounds.code
             or cell in cells
         ):
             raise ValueError(

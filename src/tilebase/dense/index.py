@@ -57,7 +57,6 @@ import numpy.typing as npt
 from tilebase.counting.combinatorics import fillings_by_sum
 from tilebase.errors import BoardError, ResourceError, UsageError
 from tilebase.game.game import Cells, Game
-from tilebase.game.masks import x_patterns
 
 Array = npt.NDArray[Any]
 MOST_FILLINGS = 1 << 24
@@ -96,7 +95,7 @@ class Part:
 
     def __init__(self, game: Game, cells: Cells, weight: int = 0) -> None:
         self.game, self.cells = game, cells
-        self.codes = tuple(cell_codes(game, cell) for cell in cells)
+        self.codes = tuple(game.codes(cell) for cell in cells)
         self.radix = tuple(len(codes) for codes in self.codes)
         count = prod(self.radix)
         if count > MOST_FILLINGS:
@@ -132,7 +131,7 @@ class Part:
         bits = np.zeros(held.shape[1], dtype=np.int64)
         for i, codes in enumerate(held):
             bits |= (codes == self.game.x).astype(np.int64) << i
-        sets = x_patterns(self.game, self.cells)
+        sets = self.game.x_placements(self.cells)
         found: Array = np.isin(bits, [sum(1 << self.cells.index(cell) for cell in x) for x in sets])
         return found
 
@@ -151,17 +150,6 @@ class Part:
             raise BoardError(f"{self.game.format(board)} has an x where {self.game} allows none")
         its_class = int(self.class_of[self.units[filling]])
         return its_class, filling - int(self.starts[its_class])
-
-
-def cell_codes(game: Game, cell: int) -> tuple[int, ...]:
-    """The codes that a cell may hold, ascending."""
-    if cell in game.walls:
-        return (0,)
-    if cell in game.held:
-        return (game.x,)
-    plain = tuple(range(game.tops[cell] + 1))
-    movable = not game.fixed and len(game.unmergeable) > len(game.held)
-    return (*plain, game.x) if movable and any(x_patterns(game, [cell])) else plain
 
 
 @dataclass(frozen=True)
@@ -208,7 +196,7 @@ class PerfectIndex:
         self._weight = 3 + sum(2**top for top in game.tops if top) // 2 if movable else 0
         self._offset = movable * self._weight
         for part in cells:
-            self._bound(most_bytes, PART_BYTES * prod(len(cell_codes(game, cell)) for cell in part))
+            self._bound(most_bytes, PART_BYTES * prod(len(game.codes(cell)) for cell in part))
         self.parts = tuple(Part(game, part, self._weight) for part in cells)
         a, b, c, _ = self.parts
         shape = (len(a.sums), len(b.sums), len(c.sums))
@@ -412,7 +400,7 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
     of half boards take most of the memory of a pass.  In a game with a mask,
     D is the part with the most fillings, and C the next, since a pass runs along these.
     """
-    ways = {cell: len(cell_codes(game, cell)) for cell in range(game.cells)}
+    ways = {cell: len(game.codes(cell)) for cell in range(game.cells)}
 
     def fillings(cells: Cells) -> int:
         return prod(ways[cell] for cell in cells)

@@ -87,20 +87,13 @@ class BoardCheck:
 
     def _sums(self, cells: range) -> npt.NDArray[np.int32]:
         """``[packed]``: what these cells add to the sum of the board."""
-        found = np.zeros(1, dtype=np.int64)
+        found, x = np.zeros(1, dtype=np.int64), 0 if self.game.fixed else self._X
         for cell in cells:
-            found = (found[:, None] + np.array(self._codes(cell), dtype=np.int64)).ravel()
+            adds = np.full(self.game.x + 1, self._WRONG, dtype=np.int64)
+            for code in self.game.codes(cell):
+                adds[code] = x if self.game.is_x(code) else self.game.sum((code,))
+            found = (found[:, None] + adds).ravel()
         return np.minimum(found, self._WRONG).astype(np.int32)  # small tables stay in cache
-
-    def _codes(self, cell: int) -> list[int]:
-        game = self.game
-        sums = [2**code if 0 < code <= game.tops[cell] else self._WRONG for code in range(game.x + 1)]
-        sums[0] = 0
-        if game.fixed and cell in game.unmergeable:
-            sums = [self._WRONG] * game.x + [0]
-        elif game.unmergeable and cell not in game.walls:
-            sums[game.x] = self._X
-        return sums
 
     def demand(self, keys: Keys, total: int, name: str) -> None:
         """Raise `CorruptError` unless all keys are boards of this sum."""

@@ -62,7 +62,7 @@ class Ranks:
 
     def __init__(self, game: Game, largest: int) -> None:
         self.game = game
-        self.codes = [self._codes(cell) for cell in range(game.cells)]
+        self.codes = [game.codes(cell) for cell in range(game.cells)]
         self._half = [[0 if game.is_x(code) else 1 << code >> 1 for code in codes] for codes in self.codes]
         most = min(sum(max(half) for half in self._half), largest // 2)
         ways = np.zeros(most + 1, dtype=np.float64)  # floats, so that nothing overflows before the check
@@ -78,15 +78,6 @@ class Ranks:
         # cell i.
         self._below = [table.astype(np.int64) for table in reversed(below)]
 
-    def _codes(self, cell: int) -> list[int]:
-        game = self.game
-        if cell in game.held:
-            return [game.x]
-        if cell in game.obstacles:
-            return [0]
-        moving = [game.x] if game.unmergeable and not game.fixed else []
-        return [*range(game.tops[cell] + 1), *moving]
-
     def of(self, keys: Array, total: int) -> Array:
         """The ranks (int64) of boards of the sum `total`; all must be boards that play can make."""
         game = self.game
@@ -94,7 +85,7 @@ class Ranks:
         left = np.full(len(keys), total // 2)
         for cell, codes in enumerate(self.codes):
             index = np.zeros(game.x + 1, dtype=np.int64)  # index[code]: its position in `codes`
-            index[codes] = np.arange(len(codes))
+            index[list(codes)] = np.arange(len(codes))
             shift = np.uint64(game.bits * (game.cells - 1 - cell))
             found = index[(keys >> shift & np.uint64(game.x)).astype(np.int64)]
             ranks += self._below[cell][found, left]
@@ -169,7 +160,7 @@ class PolicyWriter:
         names = {"index": f"index-{check}.bin", "policy": f"policy-{check}.bin"}
         with open_own(self._folder / names["index"], "wb") as file:
             file.write(index)
-        (self._folder / "policy.bin").replace(self._folder / names["policy"])
+        (self._folder / "policy.bin").rename(self._folder / names["policy"])
         return {
             "codes": self.codes,
             "block": BLOCK,

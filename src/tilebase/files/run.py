@@ -408,7 +408,7 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
         for line in found:
             whole(line["sum"], "a sum", MOST_SUM)
             for name in STORED:
-                if type(line[name]) is not list or len(line[name]) > game.max_code + 1:
+                if type(line[name]) is not list or len(line[name]) > game.bounds.code + 1:
                     raise CorruptError(f"{name} of sum {line['sum']} are not counts")
                 for number in line[name]:
                     whole(number, f"a count of {name} of sum {line['sum']}")

@@ -20,8 +20,8 @@ from typing import Any
 from tilebase.errors import MissingLayerError, StorageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.run import delete_run, read_manifest
-from tilebase.game.formations import title_of
 from tilebase.game.game import Game
+from tilebase.game.names import title_of
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.paths import OTHER_RUNS, runs_folder
 from tilebase.runtime.storage import FileLock, is_locked, storage_errors

@@ -2,16 +2,19 @@
 
 Modules, those that the others import first:
 
-    grid        the cells of a board: lines, neighbours, symmetries, rows as text
-    notation    how tiles, probabilities and boards are written
-    checks      what is refused when a game is made
-    patterns    tiles on cells that win
-    masks       the cells on which large tiles must stand after each slide
-    game        the parameters and rules of a game; every engine must agree with them
-    formations  where large tiles stand in endgames, by name, and the games that follow
-    symmetry    the permutations of cells that keep a game the same
-    statements  a game in words, for statements that can be cited
-    board       one board as a value, drawn and written
-    records     written games: saved games, replays, lists of positions
-    compiled    a game as arrays for the kernels on packed keys
+    grid          the cells of a board: lines, neighbours, symmetries, rows as text
+    notation      how tiles, numbers and boards are written and read
+    spawns        which tiles are spawned, with which probabilities
+    bounds        the largest exponents, and where each bound comes from
+    parse         the parameters of a game as a user writes them
+    boards        the parameters of a game, and the boards that they allow: as text, as keys, checked
+    checks        parameters that do not go together
+    game          how play goes; every engine must agree with it
+    symmetry      the permutations of cells that keep a game the same
+    formations    where large tiles stand in endgames, by name, and the games that follow
+    names         a game in words: titles, options, statements that can be cited
+    board         one board as a value, drawn and written
+    records       written games: saved games, replays, lists of positions
+    permutations  permutations of the cells of packed keys, in few operations
+    compiled      a game as arrays for the kernels on packed keys
 """

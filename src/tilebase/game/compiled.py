@@ -17,7 +17,7 @@ from tilebase._kernels import boards as kernels
 from tilebase._kernels.arguments import Axes, BoardRules, Limits
 from tilebase._kernels.packed import packed
 from tilebase.game.game import Cells, Game
-from tilebase.game.patterns import Pattern
+from tilebase.game.parse import Pattern
 from tilebase.game.permutations import permutations, short_path
 from tilebase.game.symmetry import symmetries
 
@@ -69,7 +69,7 @@ class CompiledGame:
 
         If merges can be forbidden, slides are flagged anyway.  With masks, a merge alone does not win.
         """
-        return self.game.goal_exponent or 0 if self.game.cuts_merges and not self.game.masks else 0
+        return self.game.goal_exponent or 0 if self.game.bounds.cuts_merges and not self.game.masks else 0
 
     @property
     def _top(self) -> int:
@@ -165,7 +165,7 @@ class CompiledGame:
                 kind.index(one) << cells[a] * game.bits for one in obstacles[a, : len(axis)]
             ]
         by_pair = [
-            table and n * game.bits <= 16 and not game.cuts_merges
+            table and n * game.bits <= 16 and not game.bounds.cuts_merges
             for table, n in zip(by_table, cells, strict=True)
         ]
         pairs = [

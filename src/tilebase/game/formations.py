@@ -3,7 +3,7 @@
 Nobody can solve 4x4 to 2048, so players solve its endgames.  Some large tiles x stay in a corner, and the
 other cells make the next goal.  A formation says
 
-* on which cells the x may stand after each slide (`masks`; see `game.masks`);
+* on which cells the x may stand after each slide (`masks`; see `Game`);
 * on which cells the goal wins (`goal_cells`);
 * on which boards, after a slide, play starts (`starts`);
 * how long play may take.  As in the source, there are ``goal // 2 + extra`` *steps*: layers of the sums
@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import shlex
 import tomllib
 from dataclasses import dataclass
 from fractions import Fraction
@@ -178,7 +177,7 @@ class Formation:
         most = largest << self.free_cells - 1
         if self.horizon is not None:
             most = min(most, 1 << (self.horizon + 2).bit_length() - 1)
-        codes = self._play(horizon=self.start_sum + 2).max_code
+        codes = self._play(horizon=self.start_sum + 2).bounds.code
         return min(most, 1 << codes if self.x_cells else 2 << codes)
 
     def game(
@@ -235,7 +234,7 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
 
     def makes(self, game: Game, horizon: int | None) -> bool:
         """Whether `game`, with this horizon or else that of the formation, gives the same game."""
-        goal, at_least = _goal_of(game)
+        goal, at_least = goal_of(game)
         try:
             return game == self.game(
                 goal, four=game.four, horizon=horizon, goal_sum=game.goal_sum, at_least=at_least
@@ -284,7 +283,7 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         )
 
 
-def _goal_of(game: Game) -> tuple[int | None, bool]:
+def goal_of(game: Game) -> tuple[int | None, bool]:
     """The tile that wins, on some cells or on all, and whether larger tiles win there, too."""
     tiles = {e for pattern in game.patterns for e in pattern if e}
     return (1 << min(tiles), len(tiles) > 1) if tiles else (game.goal, False)
@@ -321,60 +320,6 @@ def formation_of(game: Game) -> Formation | None:
     """
     same_start = [one for one in formations() if game.start == f"after {'|'.join(one.starts)}"]
     return next((one for one in same_start if one.makes(game, game.horizon)), None)
-
-
-def title_of(game: Game) -> str:
-    """A game in short, for people: its formation and what differs from it, or else all rules.
-
-    >>> title_of(formation("l3").game(64, four=0)), title_of(Game("3x3", 64))
-    ('formation L3, to 64, four 0', '3x3, to 64')
-    """
-    found = formation_of(game)
-    if found is None:
-        return str(game)
-    goal, at_least = _goal_of(game)
-    words = [f"formation {found.name}"]
-    if goal is not None:
-        words.append(f"to {goal}{' or more' * at_least}")
-    if game.goal_sum is not None:
-        words.append(f"to the sum {game.goal_sum}")
-    if game.four != ORIGINAL:
-        words.append(f"four {game.four}")
-    if not found.makes(game, None):
-        words.append(f"until the sum {game.horizon}")
-    return ", ".join(words)
-
-
-def game_text(game: Game) -> str:
-    """A game as a command line names it: shape and goal or formation, and the options that differ.
-
-    `tilebase count`, `solve` and all commands for games with random spawns read it again.
-
-    >>> game_text(formation("l3").game(64, four=0)), game_text(Game("3x3", 64, pattern="32,*,*/*,*,*/*,*,*"))
-    ('64 --formation L3 --four 0', "3x3 64 --pattern '32,*,*/*,*,*/*,*,*'")
-    """
-    found = formation_of(game)
-    four = "" if game.four == ORIGINAL else str(game.four)
-    options: dict[str, object]  # the values; empty where the command line leaves the option out
-    if found is None:
-        words: list[object] = [game.shape_text, game.goal]
-        options = {
-            "start": "" if game.start == "two-tiles" else game.start, "four": four, "largest": game.largest,
-            "limits": game.limits_text, "pattern": game.pattern, "goal-sum": game.goal_sum,
-            "walls": ",".join(map(str, game.walls)), "unmergeable": ",".join(map(str, game.unmergeable)),
-            "fixed": game.fixed, "masks": game.masks_text, "horizon": game.horizon,
-        }  # fmt: skip
-    else:
-        goal, at_least = _goal_of(game)
-        words = [goal]
-        options = {
-            "formation": found.name, "four": four, "goal-sum": game.goal_sum,
-            "horizon": "" if found.makes(game, None) else game.horizon, "at-least": at_least,
-        }  # fmt: skip
-    for name, value in options.items():
-        if value:
-            words += [f"--{name}"] if value is True else [f"--{name}", value]
-    return shlex.join(str(word) for word in words if word is not None)
 
 
 def formation(name_or_path: str | Path) -> Formation:

@@ -46,6 +46,11 @@ class Grid:
         return prod(self.shape)
 
     @cached_property
+    def bits(self) -> int:
+        """Bits per cell in a packed key."""
+        return 4 if self.cells <= 16 else 3 if self.cells <= 21 else 2
+
+    @cached_property
     def directions(self) -> tuple[str, ...]:
         """Names of the slides: left, right, up, down, and front, back in a box."""
         return tuple(name for pair in _AXIS_NAMES[: len(self.shape)] for name in pair)

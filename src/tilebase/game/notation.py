@@ -1,14 +1,16 @@
-"""How tiles, probabilities and boards are written and read, and the messages about wrong ones."""
+"""How tiles, numbers and boards are written and read, and the messages about wrong ones."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from decimal import Decimal
 from fractions import Fraction
 from operator import index
 from typing import Any
 
-from tilebase.errors import GameError
+from tilebase.errors import BoardError, GameError
+from tilebase.game.grid import Cells, Grid
 
 
 def exponent_of(tile: int, what: str = "tile") -> int:
@@ -67,3 +69,67 @@ def count_of(number: int, what: str) -> str:
 def split_cells(text: str) -> list[str]:
     """The words of a board or of limits: split at blanks, commas, slashes and semicolons."""
     return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]
+
+
+def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: object) -> Cells:
+    """The exponents of a board from text: tiles by rows, or a packed key as ``0x...``.
+
+    `x` is the code of an unmergeable tile, 0 if there are none; messages name `game`.  Whether the game
+    allows the tiles is not checked.  Raises `BoardError`.
+    """
+    stripped = text.strip().lower()
+    if re.fullmatch(r"0x[0-9a-f]+", stripped):
+        return unpack(int(stripped, 16), grid)
+    words = split_cells(stripped)
+    if len(words) != grid.cells:
+        raise BoardError(
+            f"{text!r} has {count_of(len(words), 'cell')}; a {grid} board has {grid.cells}: "
+            "separate cells by blanks or commas and rows by /"
+        )
+    return tuple(read_cell(word, cell, walls, x, game) for cell, word in enumerate(words))
+
+
+def read_cell(word: str, cell: int, walls: Collection[int], x: int, game: object) -> int:
+    """The exponent on a cell from text, as in `read_board`.  Raises `BoardError`."""
+    if word in (".", "-", "_", "0") or (word == "#" and cell in walls):
+        return 0
+    if word == "x" and x:
+        return x
+    if word in ("x", "#"):
+        missing = "unmergeable tile" if word == "x" else f"wall on cell {cell}"
+        raise BoardError(f"{word!r} on the board, but the game {game} has no {missing}")
+    if not word.isdecimal():
+        raise BoardError(f"{word!r} is not a tile: write 2, 4, 8, or . for an empty cell")
+    try:
+        return read_tile(int(word), x)
+    except ValueError as error:
+        if isinstance(error, BoardError):
+            raise
+        # Python reads no number of more than 4300 digits.
+        raise BoardError(f"a tile of {len(word)} digits is too large for {game}") from error
+
+
+def read_tile(tile: int, x: int) -> int:
+    """The exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
+
+    The code of x is also the exponent of a tile.  A board with unmergeable tiles cannot hold that tile.
+    """
+    try:
+        found = exponent_of(tile) if tile else 0
+    except GameError as error:
+        raise BoardError(str(error)) from error
+    if x and found == x:
+        raise BoardError(
+            f"tile {tile} does not fit beside unmergeable tiles: write x for those, or tiles up to "
+            f"{2 ** (x - 1)}"
+        )
+    return found
+
+
+def unpack(key: int, grid: Grid) -> Cells:
+    """The exponents of a packed key.  Raises `BoardError` if the key is too long."""
+    bits = grid.bits
+    if not 0 <= key < 1 << bits * grid.cells:
+        raise BoardError(f"key {key:#x} does not fit a {grid} board of {bits} bits a cell")
+    mask = (1 << bits) - 1
+    return tuple(key >> bits * (grid.cells - 1 - cell) & mask for cell in range(grid.cells))

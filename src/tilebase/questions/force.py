@@ -32,8 +32,8 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
+from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.spawns import law_of
-from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
 from tilebase.questions.running import Allowance, Use

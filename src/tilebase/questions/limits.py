@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from tilebase.dense.index import cell_codes
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.game import Game
@@ -218,7 +217,7 @@ def _without_tiles(game: Game) -> frozenset[int]:
 
 def _boards(game: Game, limits: Limits) -> int:
     within = with_limits(game, limits)
-    return prod(len(cell_codes(within, cell)) for cell in range(game.cells))
+    return prod(len(within.codes(cell)) for cell in range(game.cells))
 
 
 class _Bench:

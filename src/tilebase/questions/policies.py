@@ -17,7 +17,6 @@ from __future__ import annotations
 import importlib
 import math
 import random
-import re
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tilebase.costs.estimate import duration, number_in_words
+from tilebase.costs.reachable import SPREAD
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.reachable import Reachable
@@ -56,8 +56,6 @@ STATE_BYTES = 1000
 """Bytes of memory per state that a callable reaches."""
 TRIAL_STATES = 50_000
 """After so many states, the number of states that a callable can reach is estimated."""
-TRIAL_SPREAD = 3.0
-"""What is expected then may be wrong by this factor."""
 BUILT_IN = ("random", "greedy")
 SCORE = Objective("score")
 """`Meaning.merge` of the rating of `greedy`: the tiles that a slide makes."""
@@ -223,7 +221,7 @@ def _find_policy(policy: Any) -> Any:
         return policy
     if isinstance(policy, str | Path) and _is_there(policy):
         return open_table(policy)
-    if isinstance(policy, str) and ":" in policy and not re.search(r"[/\\]", policy):
+    if isinstance(policy, str) and ":" in policy and "://" not in policy:
         return _import(policy)
     raise UsageError(
         f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function"
@@ -416,7 +414,7 @@ def _check_size(count: int, share: float, seconds: float, most_states: int) -> N
     """Raise `ResourceError` if a policy that has reached some states is expected to reach too many."""
     if count > most_states:
         raise ResourceError(f"the policy reaches more than {most_states:,} states: {INSTEAD}")
-    if count >= TRIAL_STATES and count / share > TRIAL_SPREAD * most_states:
+    if count >= TRIAL_STATES and count / share > SPREAD * most_states:
         expected = count / share
         raise ResourceError(
             f"the policy is expected to reach about {number_in_words(expected)} states (as it has reached "

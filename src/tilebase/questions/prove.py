@@ -28,7 +28,7 @@ from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
-from tilebase.game.statements import board_words, random_start_words, winning_words, within_words
+from tilebase.game.names import board_words, random_start_words, winning_words, within_words
 from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import ONE, Objective
 from tilebase.objectives.values import Lower, Upper

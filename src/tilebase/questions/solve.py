@@ -17,7 +17,7 @@ from typing import Any, Unpack
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.costs import estimate
-from tilebase.costs.reachable import check_memory, records_slides
+from tilebase.costs.reachable import check_memory, counting
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.manifest import Manifest, file_name
@@ -37,6 +37,11 @@ from tilebase.sparse.backward import BackwardPass, uses_slides
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
+
+SLIDE_BYTES = 10
+"""Bytes of the recorded slides of a state, on average."""
+RECORDED = 1 / 32
+"""The share of the memory that slides may be expected to take if they are recorded."""
 
 
 def solve(
@@ -217,10 +222,10 @@ def _solve_missing(
 
 
 def _records_slides(ask: Ask, run: Run) -> bool:
-    """Whether the forward pass records slides: the backward pass can use them, and they probably pay."""
+    """Whether recorded slides probably pay: memory that is used for the first time costs time, too."""
     if run.cluster is not None or not uses_slides(ask.game, ask.objectives):
         return False
-    return records_slides(ask.game, ask.objectives, run.memory)
+    return SLIDE_BYTES * counting(ask.game, 1).positions <= RECORDED * run.memory
 
 
 def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:
@@ -317,7 +322,7 @@ def _check_closed(game: Game) -> None:
 
     Play from the start never leads there, so the value of the start would be right all the same.
     """
-    if not game.closed:
+    if not game.bounds.closed:
         most = 2 ** max(game.tops)
         raise UsageError(
             f"a table of all boards of {game} cannot be made: boards are indexed up to the tile {most}, the "

@@ -41,9 +41,7 @@ def expected(
             passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
             down_to=down_to, keep=keep,
         )  # fmt: skip
-    return partial(
-        solving, objectives=objectives, threads=threads, down_to=down_to, table=keep, memory=memory
-    )
+    return partial(solving, objectives=objectives, threads=threads, down_to=down_to, table=keep)
 
 
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:

@@ -22,11 +22,10 @@ from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
 from tilebase.costs.estimate import refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
-from tilebase.dense.index import cell_codes
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
-from tilebase.game.statements import board_words, spawn_words, start_words, winning_words, within_words
+from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.questions.running import Allowance, Use
 from tilebase.runtime.progress import Pace
 
@@ -316,7 +315,7 @@ def check_task(task: Task) -> None:
         raise UsageError("a ZBDD has no free bits: use the encoding binary or one-hot")
     if rules.corollary7 and (game.start not in ("empty", "two-tiles") or game.unmergeable):
         raise UsageError("corollary 7 is about play from an empty board: leave it out, or the start")
-    check_lines(game, len({value for cell in range(game.cells) for value in cell_codes(game, cell)}))
+    check_lines(game, len({value for cell in range(game.cells) for value in game.codes(cell)}))
     require_oxidd()
 
 

@@ -33,7 +33,6 @@ from tilebase._kernels.packed import packed
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
-from tilebase.game.masks import picture
 from tilebase.game.symmetry import canonical, canonical_starts
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_file, storage_errors
@@ -146,7 +145,7 @@ def _header(game: Game, starts: list[Cells], claim: str, boards: int) -> dict[st
     if game.horizon is not None:
         header["horizon"] = game.horizon
     if game.masks:
-        header["masks"] = [picture(game, mask).replace("/", "") for mask in game.masks]
+        header["masks"] = [game.mask_text(mask).replace("/", "") for mask in game.masks]
     if game.patterns:
         header["patterns"] = [_word(game, pattern) for pattern in game.patterns]
     return header | ({"afterstates": words} if after and words else {})

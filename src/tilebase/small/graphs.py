@@ -24,8 +24,8 @@ from typing import Literal, TypeAlias
 from tilebase.counting.combinatorics import bound
 from tilebase.errors import MissingExtraError, TilebaseError, UsageError
 from tilebase.game.board import EMPTY, GRID, WALL, X_FILL, ink_color, tile_color
-from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import title_of
 from tilebase.game.symmetry import canonical
 from tilebase.runtime.storage import atomic_file
 from tilebase.small.oracle import decided

@@ -184,7 +184,7 @@ def count(game: Game, *, lookahead: bool = False) -> CountResult:
     57
     """
     layers = _layers(game, lookahead=lookahead)
-    tables = {name: np.zeros((len(layers), game.max_code + 1), dtype=np.int64) for name in STORED}
+    tables = {name: np.zeros((len(layers), game.bounds.code + 1), dtype=np.int64) for name in STORED}
     for row, layer in enumerate(layers.values()):
         for state in layer.states:
             for name, weight in _weights(game, state).items():

@@ -55,12 +55,11 @@ from tilebase.objectives.results import LayerSummary, Piece
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import in_order
-from tilebase.sparse.directory import Edge, directory_of, enter, join, new_directory
+from tilebase.sparse.directory import Edge, directory_bytes, directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import Layout, Layouts
 from tilebase.sparse.reading import word_potentials
-from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
 Array = npt.NDArray[Any]
 
@@ -285,7 +284,8 @@ class BackwardPass:
         above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
         whole = sum(above) + self._bytes(total, sizes[total])
         fixed = OVERHEAD + self._layouts.nbytes
-        least = max(above, default=0) + lean_bytes(len(self.folds)) * sizes[total]
+        # Accumulators, and one byte per afterstate for the number of spawns.
+        least = max(above, default=0) + (8 * len(self.folds) + 1) * sizes[total]
         lean = whole + fixed > self.memory if self.lean is None else self.lean
         return lean, fixed + (least if lean else whole)
 

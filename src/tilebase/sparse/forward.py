@@ -49,7 +49,7 @@ from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.storage import sync_files
 from tilebase.runtime.threads import in_order, map_in_threads
-from tilebase.sparse import maps, sizes
+from tilebase.sparse import maps
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
@@ -281,8 +281,8 @@ class ForwardPass:
         if self._sharing is not None and self._sharing.wants(layout.layer.size):
             return self._make_shared(self._sharing, total, layout.layer.size)
         states, afters = self._bit_sets(layout.layer)
-        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
-        after_counts = np.zeros(self.game.max_code + 1, dtype=np.int64)
+        counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
+        after_counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
         self._files = {}
         try:
             self._spawn(total, layout, states)
@@ -356,7 +356,7 @@ class ForwardPass:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
         arena_least = _least_arenas(layout.size) * self.threads
-        small = layout.size <= sizes.SMALL_BITS
+        small = layout.size <= maps.SMALL_BITS
         nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layout.size)))
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
@@ -380,7 +380,7 @@ class ForwardPass:
 
     def _least_memory(self, size: int) -> int:
         """Bytes that a layer of so many ranks needs at least; 0 for a small layer."""
-        if size <= sizes.SMALL_BITS:
+        if size <= maps.SMALL_BITS:
             return 0
         bits = 16 * BitSet.least_words(size)
         if self.keep == "states":  # they must be in memory together
@@ -439,7 +439,7 @@ class ForwardPass:
 
     def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet, recorded: Slides) -> Array:
         """Mark the afterstates of a layer, window by window; return the counts of its states."""
-        counts = np.zeros((self.game.max_code + 1, 5), dtype=np.int64)
+        counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         if self.keep == "states":
             self._write_states(total, layout, states)
         if self.lookahead and self.game.ended(total):
@@ -515,7 +515,7 @@ class ForwardPass:
             raise ResourceError(
                 f"keeping the states of sum {total} needs more memory than was given: give more"
             )
-        uncounted = np.zeros(self.game.max_code + 1, dtype=np.int64)
+        uncounted = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
         parts = self._listed(layout, states, uncounted, None, clear=False)
         if self.lookahead:
             parts = (maps.undecided(keys, self._compiled.rules, self.game.ended(total)) for keys in parts)
@@ -584,7 +584,7 @@ def _trim(counts: Array) -> list[int]:
 
 
 def _result(question: Question, lines: list[dict[str, Any]], *, complete: bool) -> CountResult:
-    columns = question.game.max_code + 1
+    columns = question.game.bounds.code + 1
     lines = [line for line in lines if any(line[name] for name in STORED)]
     arrays = {name: np.zeros((len(lines), columns), dtype=np.int64) for name in STORED}
     for i, line in enumerate(lines):

@@ -268,13 +268,13 @@ class CountJob:
             window.read(self._folder / name)
         if piece.total in self._starts and not self._game.start_afters:
             window.mark(self._starts[piece.total])
-        counts = np.zeros((self._game.max_code + 1, 5), dtype=np.int64)
+        counts = np.zeros((self._game.bounds.code + 1, 5), dtype=np.int64)
         if not (self._lookahead and self._game.ended(piece.total)):  # else the next slide is the last one
             out = _Outbox(file, layout, piece.width, buffers, self._arena)
             self._slide_all(window, layout, buffers, out, counts)
         keys = np.zeros(0, dtype=np.uint64)
         if self._keep_states:
-            keys, _ = window.keys(self._game.max_code + 1)
+            keys, _ = window.keys(self._game.bounds.code + 1)
             if self._lookahead:
                 keys = undecided(keys, self._rules, self._game.ended(piece.total))
         file.add(keys)
@@ -304,7 +304,7 @@ class CountJob:
             window.read(self._folder / name)
         if piece.total in self._starts and self._game.start_afters:
             window.mark(self._starts[piece.total])
-        keys, counts = window.keys(self._game.max_code + 1)
+        keys, counts = window.keys(self._game.bounds.code + 1)
         file.add(keys)
         return counts, file.nbytes
 
@@ -405,7 +405,7 @@ class SharedCount:
         ``write(kind, chunks)`` writes a layer file, ``report(step, done)`` is called with shares of steps.
         Raises what a worker raises.
         """
-        found = SharedLayer(self.game.max_code + 1)
+        found = SharedLayer(self.game.bounds.code + 1)
         work = _Steps(self, total, self._width(size, tables), self._job(size, tables), report)
         try:
             spawned = work.spawn(sources, found)

@@ -109,7 +109,7 @@ class LargeTiles:
             raise NoReadingError(f"the x of {game} are walls, so no tile stands for them: write x", WALLS)
         self.game = game
         self.count = len(game.unmergeable)
-        self.most = min(max(game.highest), max(game.tops), game.max_code)
+        self.most = min(max(game.bounds.allowed), max(game.tops), game.bounds.code)
         self.least = _least(game)
         self.orientations = _orientations(game)
         self._masks = [

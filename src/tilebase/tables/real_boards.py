@@ -16,7 +16,6 @@ from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board, draw
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.notation import count_of, tile_text
-from tilebase.game.refusals import refused_slides
 from tilebase.objectives.values import Below, Found, sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import COUNT, LargeTiles, NoReadingError, Reading, read_tiles
@@ -191,9 +190,9 @@ def _slide_dict(slide: RealSlide) -> dict[str, Any]:
 def refusals_of(answer: Answer | RealAnswer | WinningAnswer) -> dict[str, str]:
     """``refused[direction]``: why a slide is not allowed on the board as given, for each that is not."""
     if not isinstance(answer, RealAnswer):
-        return refused_slides(answer.board.game, answer.board.cells)
+        return answer.board.game.refusals(answer.board.cells)
     game, turned = answer.board.game, answer.reading.orientation.directions
-    refused = {turned[one]: why for one, why in refused_slides(game, answer.reading.cells).items()}
+    refused = {turned[one]: why for one, why in game.refusals(answer.reading.cells).items()}
     return {direction: refused[direction] for direction in game.directions if direction in refused}
 
 

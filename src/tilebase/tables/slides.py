@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tilebase.game.game import UNBOUNDED, Cells, Game, merge_line
+from tilebase.game.bounds import UNBOUNDED
+from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.symmetry import permuter, symmetries
 from tilebase.objectives.objective import Objective
 
@@ -23,8 +24,8 @@ class Slider:
         self._images = [permuter(p) for p in symmetries(game)[1:]]
         self._goal = game.goal_exponent or UNBOUNDED + 1
         self._x = game.x if game.unmergeable else -1
-        self._uniform = len(set(game.highest)) == 1 and not game.unmergeable
-        self._top = max(game.highest)
+        self._uniform = len(set(game.bounds.allowed)) == 1 and not game.unmergeable
+        self._top = max(game.bounds.allowed)
 
     def _plan(self, direction: str) -> tuple[Any, ...]:
         """Direction, gather, (begin, end, cached lines, function that slides one) of each line, scatter."""

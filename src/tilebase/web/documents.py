@@ -13,10 +13,9 @@ from typing import Any, Literal
 
 from tilebase.errors import BoardError, MissingBoardError, UsageError
 from tilebase.game.board import Board
-from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import title_of
 from tilebase.game.notation import exponent_of, split_cells
-from tilebase.game.refusals import refused_slides
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
 from tilebase.objectives.values import Exact, Found, sort_key, value_document
 from tilebase.questions.review import find_loss, size_of
@@ -101,7 +100,7 @@ def game_document(name: str, opened: Opened) -> Document:
 
 def _is_plain(game: Game) -> bool:
     """Whether every slide that changes the board is allowed, and only the goal tile wins."""
-    cut = game.largest is not None or game.limits is not None or bool(game.masks) or game.cuts_merges
+    cut = game.largest is not None or game.limits is not None or bool(game.masks) or game.bounds.cuts_merges
     return not cut and not game.patterns and game.goal_sum is None and game.horizon is None
 
 
@@ -278,7 +277,7 @@ def _plain(name: str, board: Board | RealBoard, state: str, problem: str | None)
 
 def _refused(board: Board | RealBoard, state: str) -> dict[str, str]:
     """Why slides are not allowed, by direction; empty after a win, and of a real board that is not known."""
-    return refused_slides(board.game, board.cells) if isinstance(board, Board) and state != WON else {}
+    return board.game.refusals(board.cells) if isinstance(board, Board) and state != WON else {}
 
 
 def _goals(board: Board | RealBoard, reading: Reading | None = None) -> list[int]:

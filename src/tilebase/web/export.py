@@ -25,8 +25,8 @@ import numpy.typing as npt
 from tilebase._version import version
 from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.files.policy import FORMAT, VALUE_STEP, VERSION, PolicyWriter, coarse
-from tilebase.game.formations import title_of
 from tilebase.game.game import Cells, Game
+from tilebase.game.names import title_of
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.encoding import NONE, WON
 from tilebase.objectives.numbers import byte_text
@@ -339,7 +339,7 @@ def _rules(game: Game) -> dict[str, Any]:
         "lines": game.segments,
         "walls": game.walls,
         "x": game.x if game.unmergeable else None,
-        "highest": game.highest,
+        "highest": game.bounds.allowed,
         "goal": game.goal_exponent,
         "goalSum": game.goal_sum,
         "horizon": game.horizon,

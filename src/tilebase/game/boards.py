@@ -1,0 +1,426 @@
+"""The boards of a game: which there are, how they are written, and as which numbers they are packed.
+
+A board is a tuple of exponents, one per cell in row-major order (planes first for a box): 0 is an empty cell,
+e > 0 the tile 2**e.  An unmergeable tile has the code whose bits are all set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from operator import index, le
+from typing import Any
+
+from tilebase.errors import BoardError, GameError
+from tilebase.game.bounds import UNBOUNDED, Bounds
+from tilebase.game.grid import Cells, Grid, grid_of
+from tilebase.game.notation import count_of, read_board, read_tile, tile_text, unpack
+from tilebase.game.parse import Pattern, Start, parse_patterns, parse_start
+from tilebase.game.spawns import ORIGINAL, SpawnLaw
+
+
+@dataclass(frozen=True)
+class Boards:
+    """The parameters of a game and the boards that they allow.
+
+    `Game` says what the parameters mean, reads them, and knows how play goes.
+    """
+
+    shape: tuple[int, ...]
+    goal: int | None = None
+    four: SpawnLaw = ORIGINAL
+    start: str = "two-tiles"
+    limits: tuple[int, ...] | None = None
+    largest: int | None = None
+    walls: tuple[int, ...] = ()
+    unmergeable: tuple[int, ...] = ()
+    fixed: bool = False
+    pattern: str | None = None
+    goal_sum: int | None = None
+    masks: tuple[tuple[int, ...], ...] = ()
+    horizon: int | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(tuple(self.__getstate__().values()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone.  What is computed from them includes a hash, which differs between processes."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __str__(self) -> str:
+        words = [self.shape_text]
+        if self.goal is not None or self.goal_sum is None:
+            words.append("continued" if self.goal is None else f"to {self.goal}")
+        if self.goal_sum is not None:
+            words.append(f"to the sum {self.goal_sum}")
+        if self.four != ORIGINAL:
+            words.append(f"four {self.four}")
+        if self.start != "two-tiles":
+            words.append(f"start {self.start}")
+        for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
+            value = getattr(self, name)
+            if name == "pattern" and "|" in str(value):
+                words.append(f"{str(value).count('|') + 1} patterns")
+            elif value:
+                words.append(f"{name} {','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        if self.fixed:
+            words.append("fixed")
+        if self.masks:
+            words.append(
+                f"on the mask {self.masks_text}" if len(self.masks) == 1 else f"on {len(self.masks)} masks"
+            )
+        if self.horizon is not None:
+            words.append(f"until the sum {self.horizon}")
+        return ", ".join(words)
+
+    # -- cells -----------------------------------------------------------------------------------
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells of its boards."""
+        return grid_of(self.shape)
+
+    @cached_property
+    def shape_text(self) -> str:
+        """The shape as it is written: ``4x4``."""
+        return str(self.grid)
+
+    @cached_property
+    def cells(self) -> int:
+        """Number of cells, walls included."""
+        return self.grid.cells
+
+    @cached_property
+    def bits(self) -> int:
+        """Bits per cell in a packed key."""
+        return self.grid.bits
+
+    @cached_property
+    def x(self) -> int:
+        """The code of an unmergeable tile: all bits of a cell."""
+        return (1 << self.bits) - 1
+
+    @cached_property
+    def _x_code(self) -> int:
+        """The code of an unmergeable tile; 0 if there are none."""
+        return self.x if self.unmergeable else 0
+
+    @cached_property
+    def free_cells(self) -> int:
+        """Cells that ordinary tiles can use at once."""
+        return self.cells - len(self.walls) - len(self.unmergeable)
+
+    @cached_property
+    def obstacles(self) -> frozenset[int]:
+        """Cells that tiles can neither enter nor pass: walls and fixed unmergeable tiles."""
+        return frozenset(self.walls) | (frozenset(self.unmergeable) if self.fixed else frozenset())
+
+    @cached_property
+    def held(self) -> frozenset[int]:
+        """Cells that hold an unmergeable tile on every board: if they are fixed, or in all masks."""
+        if self.fixed:
+            return frozenset(self.unmergeable)
+        return frozenset.intersection(*map(frozenset, self.masks)) if self.masks else frozenset()
+
+    def codes(self, cell: int) -> tuple[int, ...]:
+        """The codes that a cell may hold on a board that play from the start can make, ascending."""
+        if cell in self.walls:
+            return (0,)
+        if cell in self.held:
+            return (self.x,)
+        plain = tuple(range(self.tops[cell] + 1))
+        movable = not self.fixed and len(self.unmergeable) > len(self.held)
+        return (*plain, self.x) if movable and any(self.x_placements([cell])) else plain
+
+    def x_placements(self, cells: Sequence[int]) -> list[frozenset[int]]:
+        """Which of some cells may hold the movable x: all sets that are possible on a board.
+
+        With masks, the x of a board stand on one of them.  Without masks, any cells may hold an x.  A board
+        holds as many as the game says.
+        """
+        part = [cell for cell in cells if cell not in self.walls]
+        others = self.cells - len(self.walls) - len(part)
+        count = len(self.unmergeable)
+        found: set[frozenset[int]] = set()
+        for mask in self.masks or ((),):
+            inside = frozenset(mask) & frozenset(part)
+            spare = count - len(mask)  # x that may be anywhere
+            free = [cell for cell in part if cell not in inside]
+            sets = {inside}
+            for _ in range(min(spare, len(free)) + 1):
+                found |= {one for one in sets if count - len(one) <= others}
+                sets = {one | {cell} for one in sets for cell in free if cell not in one}
+        return sorted(found, key=sorted)
+
+    @property
+    def limits_text(self) -> str:
+        """The limits as text, rows apart; empty without limits."""
+        return "" if self.limits is None else self.grid.rows([str(limit) for limit in self.limits])
+
+    @property
+    def masks_text(self) -> str:
+        """The masks as pictures, ``|`` between them; empty without masks."""
+        return "|".join(map(self.mask_text, self.masks))
+
+    def mask_text(self, mask: Sequence[int]) -> str:
+        """A mask as a picture: ``..x/.xx``."""
+        return self.grid.rows(["x" if cell in mask else "." for cell in range(self.cells)], "")
+
+    # -- tiles -----------------------------------------------------------------------------------
+
+    @property
+    def spawn_exponents(self) -> tuple[int, ...]:
+        """Exponents that are spawned with positive probability, ascending."""
+        return self.four.exponents
+
+    @cached_property
+    def goal_exponent(self) -> int | None:
+        """Exponent of the goal tile, or None in a continued game."""
+        return None if self.goal is None else self.goal.bit_length() - 1
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The patterns, one of which is enough to win: an exponent for each cell, None for any."""
+        if self.pattern is None:
+            return ()
+        if self.pattern not in ("lemma1", "pair"):
+            return parse_patterns(self.pattern, self.grid, self.walls, self._x_code)
+        top = (self.goal_exponent or 0) - 1
+        if self.pattern == "lemma1":
+            second = self.shape[-1]  # where the second row begins
+            placed = [{0: top, 1: top - 1, second: top - 2, second + 1: top - 3, second + 2: top - 3}]
+        else:
+            pairs = self.grid.neighbours
+            placed = [dict.fromkeys(pair, top) for pair in pairs if all(self.tops[c] >= top for c in pair)]
+        return tuple(tuple(map(one.get, range(self.cells))) for one in placed)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The largest exponents on its boards."""
+        anywhere = UNBOUNDED
+        if self.goal_exponent is not None:
+            anywhere = min(anywhere, self.goal_exponent - 1)
+        if self.goal_sum is not None:
+            anywhere = min(anywhere, max(self.goal_sum - 1, 1).bit_length() - 1)
+        if self.horizon is not None:
+            anywhere = min(anywhere, self.last_sum.bit_length() - 1)
+        most = anywhere if self.largest is None else min(anywhere, self.largest.bit_length() - 1)
+        limits = self.limits or (1 << most,) * self.cells
+        # A tile of exponent e is made from two of e - 1, and while the second is being made the first
+        # occupies a cell.  So each exponent above those that are given needs one more cell.
+        given = max([self.spawn_exponents[-1], *map(self.max_exponent, self.begin.boards)])
+        return Bounds(
+            code=self.x - 1 if self.unmergeable else self.x,
+            built=given + self.free_cells - 1,
+            anywhere=anywhere,
+            allowed=tuple(
+                0
+                if cell in self.obstacles or cell in self.held
+                else min(most, max(limit, 1).bit_length() - 1)
+                for cell, limit in enumerate(limits)
+            ),
+        )
+
+    @property
+    def tops(self) -> Cells:
+        """For each cell, the largest exponent on a board that play from the start can make (`Bounds.tops`).
+
+        Won and forbidden boards do not count.
+        """
+        return self.bounds.tops
+
+    @property
+    def largest_sum(self) -> int:
+        """An upper bound of the sums of all boards."""
+        most = sum(1 << top for top in self.tops if top)
+        return most if self.horizon is None else min(most, self.last_sum)
+
+    @property
+    def last_sum(self) -> int:
+        """The largest sum that the horizon leaves to a board.  The game must have one."""
+        if self.horizon is None:
+            raise GameError(f"{self} has no horizon")
+        return self.horizon - 2 + (1 << max(self.spawn_exponents))
+
+    # -- start boards ----------------------------------------------------------------------------
+
+    @cached_property
+    def begin(self) -> Start:
+        """What play begins with."""
+        return parse_start(self.start, self.grid, self.walls, self._x_code)
+
+    @cached_property
+    def empty_board(self) -> Cells:
+        """The board before the first spawn: unmergeable tiles only."""
+        return tuple(self.x if cell in self.unmergeable else 0 for cell in range(self.cells))
+
+    @property
+    def start_board(self) -> Cells | None:
+        """The board, with the player to move, that the game starts from; None if a spawn comes first."""
+        return None if self.begin.spawns else self.begin.boards[0]
+
+    @cached_property
+    def start_afters(self) -> tuple[Cells, ...]:
+        """The boards on which the first tile is spawned, if one tile is; else none."""
+        return self.begin.boards or (self.empty_board,) if self.begin.spawns == 1 else ()
+
+    @property
+    def start_tiles(self) -> Cells:
+        """The largest exponent of each cell on the start boards, unmergeable tiles aside."""
+        boards = self.begin.boards
+        return tuple(
+            max((b[cell] for b in boards if not self.is_x(b[cell])), default=0) for cell in range(self.cells)
+        )
+
+    # -- boards as text and keys -----------------------------------------------------------------
+
+    def parse(self, text: str) -> Cells:
+        """A board from text: tiles by rows, or a packed key as ``0x...``.
+
+        Tiles are numbers, ``.``, ``-``, ``_`` or 0 for an empty cell, ``x`` for an
+        unmergeable tile, ``#`` for a wall; blanks, commas, slashes and semicolons separate.
+        Raises `BoardError` if this is not a board of the game.
+        """
+        return self.check(read_board(text, self.grid, self.walls, self._x_code, self))
+
+    def exponent(self, tile: int) -> int:
+        """The exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
+
+        The code of x is also the exponent of a tile.  A board of a game with unmergeable tiles cannot
+        hold that tile.
+        """
+        return read_tile(tile, self._x_code)
+
+    def format(self, cells: Sequence[int]) -> str:
+        """A board as text that `parse` reads: ``2,4/0,8``; a slash also separates the planes of a box."""
+        return self.grid.rows(
+            ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
+        )
+
+    def word(self, exponent: int) -> str:
+        """A tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
+        if self.is_x(exponent):
+            return "x"
+        # A merge that would make the code of x makes the next exponent instead (`merge_line`).
+        most = exponent if self.goal_exponent is None else min(exponent, self.goal_exponent)
+        return tile_text(most) if most else "0"
+
+    def pack(self, cells: Sequence[int]) -> int:
+        """The packed key: `bits` bits per cell, the first cell in the highest bits."""
+        key = 0
+        for exponent in cells:
+            key = key << self.bits | exponent
+        return key
+
+    def unpack(self, key: int) -> Cells:
+        """The board of a packed key.  Raises `BoardError` if the key is too long."""
+        return unpack(key, self.grid)
+
+    def cell_bits(self, cells: Iterable[int]) -> int:
+        """The key in which these cells have all bits set, and the others none."""
+        return sum(self.x << self.bits * (self.cells - 1 - cell) for cell in cells)
+
+    # -- what a board holds ----------------------------------------------------------------------
+
+    def is_x(self, exponent: int) -> bool:
+        """Whether this is the code of an unmergeable tile."""
+        return bool(self.unmergeable) and exponent == self.x
+
+    def sum(self, cells: Sequence[int]) -> int:
+        """The sum of all tiles; unmergeable tiles add nothing."""
+        if not self.unmergeable:
+            return sum([1 << e for e in cells if e])
+        return sum(2**e for e in cells if e and not self.is_x(e))
+
+    def max_exponent(self, cells: Sequence[int]) -> int:
+        """The largest exponent on the board, unmergeable tiles aside; 0 on an empty board."""
+        return max((e for e in cells if not self.is_x(e)), default=0)
+
+    def holds_goal(self, cells: Sequence[int]) -> bool:
+        """Whether a tile of the goal is on the board."""
+        goal, x = self.goal_exponent, self._x_code
+        return goal is not None and any(e >= goal and e != x for e in cells)
+
+    def has_goal_sum(self, cells: Sequence[int]) -> bool:
+        """Whether the sum of a board wins."""
+        return self.goal_sum is not None and self.sum(cells) >= self.goal_sum
+
+    def stands(self, cells: Sequence[int]) -> bool:
+        """Whether each cell of one of the masks holds an unmergeable tile; true without masks."""
+        x = self.x
+        return not self.masks or any(all(cells[cell] == x for cell in mask) for mask in self.masks)
+
+    # -- which boards there are ------------------------------------------------------------------
+
+    def check(self, cells: Sequence[int]) -> Cells:
+        """`cells` as a tuple.  Raises `BoardError` if a tile is too large for its cell.
+
+        Won boards are refused, and so is a tile too large for a packed key.
+        """
+        board = self._check_cells(cells, self.bounds.packed)
+        if not self.stands(board):
+            raise BoardError(f"the x of {self.format(board)} do not cover a mask of {self}")
+        if self.horizon is not None and self.sum(board) > self.last_sum:
+            raise BoardError(
+                f"{self.format(board)} has the sum {self.sum(board)}, but the game ends at the sum "
+                f"{self.horizon}: give a board with a sum of at most {self.last_sum}"
+            )
+        if self.has_goal_sum(board):
+            raise BoardError(
+                f"{self.format(board)} has the sum {self.sum(board)}, so it is won: give a board with a sum "
+                f"below {self.goal_sum}"
+            )
+        return board
+
+    def check_after(self, cells: Sequence[int]) -> Cells:
+        """As `check`, but accepts all boards after a slide.
+
+        These include won boards, on which any tile may exceed its limit, and boards with a tile that
+        is too large for a packed key.
+        """
+        allowed = self.bounds.allowed
+        if not self.holds_goal(cells):
+            return self._check_cells(cells, allowed)
+        merged = max(allowed) + 1
+        merged += merged == self._x_code  # a merge that would make the code of x makes the next exponent
+        return self._check_cells(
+            cells, [0 if cell in self.obstacles else merged for cell in range(self.cells)]
+        )
+
+    def cells_of(self, cells: Iterable[int]) -> Cells:
+        """The exponents of a board as a tuple.  Raises `BoardError` unless there is one for each cell."""
+        try:
+            board = tuple(map(index, cells))
+        except (TypeError, ValueError) as error:
+            raise BoardError(f"{cells!r} is not a board: give an exponent for each cell") from error
+        if len(board) != self.cells:
+            raise BoardError(f"{count_of(len(board), 'cell')}; a {self.shape_text} board has {self.cells}")
+        return board
+
+    def _check_cells(self, cells: Sequence[int], most: Sequence[int]) -> Cells:
+        board = self.cells_of(cells)
+        if not self.unmergeable and min(board) >= 0 and all(map(le, board, most)):
+            return board
+        for cell, (exponent, top) in enumerate(zip(board, most, strict=True)):
+            is_x = self.is_x(exponent)
+            if is_x and (cell in self.unmergeable or not self.fixed) and cell not in self.walls:
+                continue
+            if cell in self.unmergeable and self.fixed:
+                raise BoardError(f"cell {cell} must hold the fixed tile x")
+            if cell in self.held:
+                raise BoardError(f"cell {cell} must hold an x, as it is in every mask")
+            if is_x or not 0 <= exponent <= top:
+                shown = "x" if is_x else tile_text(exponent) if exponent > 0 else str(exponent)
+                allowed = f"at most {2**top}" if top else "it stays empty"
+                raise BoardError(f"tile {shown} on cell {cell} is not part of the game {self}: {allowed}")
+        if self.unmergeable and board.count(self.x) != len(self.unmergeable):
+            raise BoardError(
+                f"{count_of(board.count(self.x), 'unmergeable tile')}; "
+                f"the game {self} has {len(self.unmergeable)}"
+            )
+        return board
