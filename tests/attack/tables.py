@@ -23,7 +23,17 @@ WINNING = (
     *("lower:uint16", "upper:uint16", "guaranteed"),
 )
 ALWAYS = (
-    *("score", "score:float32", "merges", "merges:float32", "moves", "moves:float32", "survival", "longest"),
+    *(
+        "score",
+        "score:float32",
+        "merges",
+        "merges:float32",
+        "moves",
+        "moves:float32",
+        "largest",
+        "largest:float32",
+    ),
+    *("survival", "longest"),
 )
 MEANS = ("win", "lower", "upper", "score", "merges", "moves")
 """Objectives that take a discount."""
