@@ -218,7 +218,7 @@ def check_answer(
         lines,
     ):
         return
-    best = max(worths.values(), default=Fraction(0))
+    best = rules.state(board)[k]
     judge(case, question, f"probe, {where}", objective, answer.value, best, lines)
     for direction, worth in worths.items():
         judge(case, question, f"probe, {where}, slide", objective, found[direction].value, worth, lines)
