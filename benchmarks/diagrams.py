@@ -15,9 +15,9 @@ from tilebase import Game, symbolic
 
 GAMES = {
     "3x3 to 32": Game("3x3", 32, start="empty"),
-    "4x4 to 8, 2s only": Game("4x4", 8, four=0, start="empty"),
+    "4x4 to 8, 2s only": Game("4x4", 8, spawn=0, start="empty"),
     "3x4 to 16": Game("3x4", 16, start="empty"),
-    "4x4 to 16, 2s only": Game("4x4", 16, four=0, start="empty"),
+    "4x4 to 16, 2s only": Game("4x4", 16, spawn=0, start="empty"),
 }
 ENCODINGS = [("bdd", "short"), ("bdd", "binary"), ("bdd", "one-hot"), ("zbdd", "binary"), ("zbdd", "one-hot")]
 ORDERS = ["rows", "columns", "interleaved", "significance"]

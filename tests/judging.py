@@ -71,8 +71,15 @@ def check_answer(answer: Answer, exact: oracle.Values, board: Cells) -> None:
     """Everything that an answer says of a board."""
     game = exact.game
     afters = game.slides(board)
-    worths = {name: exact.discount * worth for name, worth in oracle.worths(exact, board).items()}
-    most = max(worths.values(), default=oracle._end(game, exact.objective, board, False))
+    worths = {
+        direction: exact.discount
+        * (
+            oracle._worth(game, exact.objective, board, after)
+            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+        )
+        for direction, after in afters.items()
+    }
+    most = max(worths.values(), default=Fraction(0))
     assert answer.board.cells == board
     assert most == exact.states[canonical(game, board)]
     assert agrees(answer.value, most)
@@ -92,7 +99,7 @@ def check_answer(answer: Answer, exact: oracle.Values, board: Cells) -> None:
 def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells, Fraction]]) -> None:
     """The states that a spawn may lead to, with their probabilities."""
     free = [cell for cell in range(game.cells) if after[cell] == 0 and cell not in game.walls]
-    four, few = read_law(str(game.four))
+    four, few = read_law(str(game.spawn))
     four = next((p for n, p in few if len(free) <= n), four)
     chances = {e: p for e, p in ((1, 1 - four), (2, four)) if p}
     expected = {

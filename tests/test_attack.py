@@ -53,7 +53,7 @@ def test_every_field_of_a_game_is_drawn() -> None:
         for seed in range(200):
             with suppress(GameError):  # some of what is drawn does not exist
                 game = Game(**generator.draw(random.Random(seed)))
-                chances.add(str(game.four))
+                chances.add(str(game.spawn))
                 for field in dataclasses.fields(game):
                     drawn[field.name].add(getattr(game, field.name))
         assert {"0", "1", "1/10", "1/10, 2: 1/3"} < chances, generator.__name__

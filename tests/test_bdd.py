@@ -208,8 +208,8 @@ GAMES = (
     Game("1x4", 16),
     Game("1x5", 8, walls=[1], start="empty"),
     Game("2x2", 16),
-    Game("2x2", 16, four=0, start="empty"),
-    Game("2x2", 32, four=1, start="empty"),
+    Game("2x2", 16, spawn=0, start="empty"),
+    Game("2x2", 32, spawn=1, start="empty"),
     Game("2x2", 32, limits="16,8/8,4"),
     Game("2x2", 32, limits="16,8/8,16"),
     Game("2x2", 64, start="32,0/0,16"),
@@ -220,14 +220,14 @@ GAMES = (
     Game("2x3", 16, unmergeable=[4], fixed=True),
     Game("2x3", 8, unmergeable=[0, 5], start="empty"),
     Game("2x3", 8, unmergeable=[0], start="x,0,0/0,0,0"),
-    Game("2x3", 8, pattern="pair", walls=[4], four=0),
+    Game("2x3", 8, pattern="pair", walls=[4], spawn=0),
     Game("3x2", 16, pattern="8,*/*,*/*,8|4,0/*,*/*,*"),
     Game("2x3", 16),
-    Game("2x3", 16, unmergeable=[4], four=1),
+    Game("2x3", 16, unmergeable=[4], spawn=1),
     Game("2x2x2", 8),
-    Game("1x2x3", 8, four=0, limits="4,4,2,4,4,2"),
+    Game("1x2x3", 8, spawn=0, limits="4,4,2,4,4,2"),
     Game("2x2", goal_sum=20),
-    Game("2x2", goal_sum=26, four=0),
+    Game("2x2", goal_sum=26, spawn=0),
     Game("1x4", 16, goal_sum=18, start="empty"),
     Game("2x3", 16, goal_sum=24, unmergeable=[4], fixed=True),
     Game("2x3", 32, goal_sum=20, limits="4,4,4/4,4,4"),
@@ -299,7 +299,7 @@ def games(draw: st.DrawFn) -> Game:
     cells = Game(shape, largest=4).cells
     some_cells = st.sets(st.integers(0, cells - 1), max_size=1)
     rules: dict[str, Any] = {
-        "four": draw(st.sampled_from([0, "1/10", 1])),
+        "spawn": draw(st.sampled_from([0, "1/10", 1])),
         "start": draw(st.sampled_from(["empty", "two-tiles"])),
         "walls": draw(some_cells),
         "unmergeable": draw(some_cells),
@@ -346,7 +346,7 @@ LEMMA = [
 
 @pytest.mark.parametrize(("way", "rules", "four"), LEMMA, ids=str)
 def test_the_lemma_leaves_out_boards_that_play_cannot_make(way: Way, rules: Rules, four: Any) -> None:
-    game = Game("2x3", 16, four=four)
+    game = Game("2x3", 16, spawn=four)
     wanted = reference(game, rules.variant, rules.player)
     sets = way.sets(game)
     analysis = Analysis(sets, Rules(rules.variant, rules.player, corollary7=True), ignore, keep=True)
@@ -417,7 +417,7 @@ def test_the_bits_before_say_whether_a_bit_is_free(encoding: str, count: int) ->
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("width", [1, 3])
 def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: int) -> None:
-    game = Game(shape, largest=2, start="empty", four=0)
+    game = Game(shape, largest=2, start="empty", spawn=0)
     found = order_of(order, shape, width)
     place = {bit: index for index, bit in enumerate(found)}
     assert sorted(found) == list(itertools.product(range(game.cells), range(width)))
@@ -434,7 +434,7 @@ def test_orders_hold_every_bit_once(shape: tuple[int, ...], order: str, width: i
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (4, 4), (2, 3, 4)])
 def test_cells_line_by_line(shape: tuple[int, ...]) -> None:
-    game = Game(shape, largest=2, start="empty", four=0)
+    game = Game(shape, largest=2, start="empty", spawn=0)
     for axis in range(len(shape)):
         lines = game.grid.lines[game.directions[2 * (len(shape) - 1 - axis)]]
         assert lines_first(shape, axis) == tuple(itertools.chain.from_iterable(lines))
@@ -547,8 +547,8 @@ def note(lines: list[Line], line: Line, fraction: float) -> None:
 
 LARGE_GAMES = (
     Game("3x3", 32),
-    Game("3x3", 32, limits="16,16,8/8,8,4/4,4,4", four=0, start="empty"),
-    Game("3x3", 16, walls=[4], four=1),
+    Game("3x3", 32, limits="16,16,8/8,8,4/4,4,4", spawn=0, start="empty"),
+    Game("3x3", 16, walls=[4], spawn=1),
     Game("3x3", 16, unmergeable=[0], fixed=True),
     Game("3x4", 16),
     Game("3x4", 16, limits="8,8,8,8/8,8,4,4/4,4,4,4"),

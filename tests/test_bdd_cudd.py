@@ -21,14 +21,14 @@ from tilebase.game.game import Game
 
 GAMES = (
     Game("2x2", 8),
-    Game("2x2", 16, four=0, start="empty"),
+    Game("2x2", 16, spawn=0, start="empty"),
     Game("2x2", 16),
     Game("2x2", 32),
     Game("2x3", 16),
-    Game("3x2", 16, four=0, start="empty"),
-    Game("2x3", 16, four=1),
+    Game("3x2", 16, spawn=0, start="empty"),
+    Game("2x3", 16, spawn=1),
     Game("3x3", 8),
-    Game("3x3", 8, four=0, start="empty"),
+    Game("3x3", 8, spawn=0, start="empty"),
 )
 
 

@@ -87,7 +87,7 @@ def test_bits_are_the_bytes(game, tmp_path):
     limits=st.lists(st.sampled_from([4, 8, 16]), min_size=8, max_size=8), drops=st.sampled_from([0, "1/10"])
 )
 def test_any_limits(tmp_path_factory, limits, drops):
-    game = Game("2x4", 32, limits=limits, four=drops, start="empty")
+    game = Game("2x4", 32, limits=limits, spawn=drops, start="empty")
     folder = tmp_path_factory.mktemp("limits")
     assert solved(folder, game) == solved(folder, game, "values")
 

@@ -96,7 +96,7 @@ def test_limits_only_take_away():
 
 
 def test_a_statement_names_all_that_it_rests_on():
-    game = Game("2x3", 64, limits="32,16,8/8,8,4", start="empty", pattern="lemma1", four="1/5")
+    game = Game("2x3", 64, limits="32,16,8/8,8,4", start="empty", pattern="lemma1", spawn="1/5")
     text = prove(game, dtype="uint32").statement
     for part in (
         "2x3", "from the empty board", "2 with probability 4/5 and 4 with probability 1/5", "64",

@@ -57,14 +57,14 @@ GAMES = (
     Game("2x3", 32),
     Game("2x3", 16, limits="8,8,8/8,8,4", start="empty"),
     Game("2x3", 16, limits="8,8,8/8,4,8", start="empty"),
-    Game("2x3", 64, four=0, start="empty"),
-    Game("2x3", 128, four=1),
+    Game("2x3", 64, spawn=0, start="empty"),
+    Game("2x3", 128, spawn=1),
     Game("2x2", 16, start="8,8/0,2"),
     Game("2x3", 32, start="4,8,2/8,16,0"),
     Game("1x5", 8, start="empty"),
     Game("2x2x2", 32, start="empty"),
     Game("2x2x2", 64, start="empty"),
-    Game("1x2", 4, four=0, start="empty"),
+    Game("1x2", 4, spawn=0, start="empty"),
 )
 
 
@@ -162,7 +162,7 @@ def game_of(header: dict[str, Any]) -> Game:
     return Game(
         header["shape"],
         header["goal"],
-        four=law_of(",".join(map(str, header["drops"]))),
+        spawn=law_of(",".join(map(str, header["drops"]))),
         limits=header["limits"],
         masks="|".join(header.get("masks", [])),
         unmergeable=[] if header.get("masks") else [k for k, sign in enumerate(starts[0]) if sign == "x"],
@@ -307,7 +307,7 @@ def test_a_header_that_is_changed_and_accepted_is_true(change, tmp_path):
     except RefusedError:
         return
     four = law_of(",".join(map(str, header["drops"])))
-    other = Game(header["shape"], header["goal"], limits=header["limits"], four=four, start="empty")
+    other = Game(header["shape"], header["goal"], limits=header["limits"], spawn=four, start="empty")
     assert oracle.values(other, "guaranteed").start == 0
 
 

@@ -118,7 +118,7 @@ def test_the_default_folder_goes_when_all_is_done(tmp_path, monkeypatch, capsys)
         (["count", "2x2", "32", "--limits", "8,8"], 2, "2 limits"),
         (["count", "2x2", "32", "--limits", "8,8,8,2"], 2, "below the spawned"),
         (["count", "2x2", "32", "--walls", "7"], 2, "cells 0 to 3"),
-        (["count", "2x2", "32", "--four", "2"], 2, "between 0 and 1"),
+        (["count", "2x2", "32", "--spawn", "2"], 2, "between 0 and 1"),
         (["count", "2x2", "32", "--start", "2,2"], 2, "has 2 cells"),
         (["count", "2x2", "32", "--by", "colour"], 2, "by sum"),
         (["count", "2x2", "32", "--memory", "lots"], 2, "not an amount"),
@@ -293,7 +293,7 @@ def test_what_can_be_cited_names_the_version(command, capsys):
 @pytest.mark.parametrize(
     ("command", "game"),
     [
-        ("count 2x2 16 --four 0.2", Game("2x2", 16, four="0.2")),
+        ("count 2x2 16 --spawn 0.2", Game("2x2", 16, spawn="0.2")),
         ("count 2x2 16 --bound", Game("2x2", 16)),
         ("count 2x2 16 --plan", Game("2x2", 16)),
         ("solve 2x2 16", Game("2x2", 16)),
@@ -301,7 +301,7 @@ def test_what_can_be_cited_names_the_version(command, capsys):
         ("force largest 2x2", None),
         ("force starts 2x2 8", Game("2x2", 8)),
         ("force table --budget 0.1s", None),
-        ("symbolic 2x2 8 --spawns 2", Game("2x2", 8, start="empty", four=0)),
+        ("symbolic 2x2 8 --spawns 2", Game("2x2", 8, start="empty", spawn=0)),
         ("limits search 2x2 16 --start empty --budget 200", Game("2x2", 16, start="empty")),
         ("limits minimal 2x2 8", Game("2x2", 8, start="empty")),
         ("plan 2x2 16", Game("2x2", 16)),
@@ -342,15 +342,15 @@ def test_a_command_is_named_without_where_its_result_goes(tmp_path, capsys):
 
 GAMES = [
     Game("2x2"),
-    Game("2x2x2", 16, four=0, start="empty"),
+    Game("2x2x2", 16, spawn=0, start="empty"),
     Game("3x3", 64, limits="64,32,8/16,8,8/8,8,8", largest=32, walls=[8]),
     Game("2x3", 32, pattern="16,8,*/*,*,*|*,*,*/*,8,16", start="2,4,0/0,0,2"),
-    Game("2x3", pattern="pair", goal=32, four="1/3"),
+    Game("2x3", pattern="pair", goal=32, spawn="1/3"),
     Game("2x2", goal_sum=30),
     Game("2x3", 16, unmergeable=[5], start="after 2,0,0/0,0,x|0,0,2/0,0,x", masks=".../..x", horizon=40),
     Game("2x3", 16, unmergeable=[5], start="two-tiles", fixed=True),
     formation("LL").game(512),
-    formation("442").game(64, four=0, horizon=120, at_least=True),
+    formation("442").game(64, spawn=0, horizon=120, at_least=True),
     formation("t").game(goal_sum=200),
     formation("3x3").game(128),
 ]

@@ -454,7 +454,7 @@ def test_a_missing_file_of_values_is_made_again(table):
         ("evaluate t random --memory 10", 2, "too little"),
         ("evaluate t random --objective guaranteed", 2, "under an objective that is a mean in floats"),
         ("solve 2x2 16 --discount 1e-400", 2, "too many digits"),
-        ("solve 2x2 16 --four 1e-400", 2, "too many digits"),
+        ("solve 2x2 16 --spawn 1e-400", 2, "too many digits"),
         ("solve 2x2 16 -q --save rows.foo", 2, "is not known: end its name in"),
         ("count 2x2 16 --keep foo", 2, "choose one of counts"),
         ("probe t 0,0/0,0", 1, "no play of"),

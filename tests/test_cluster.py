@@ -76,7 +76,7 @@ COUNTS = (
     (SMALL, {"keep": "states"}),
     (SMALL, {"keep": "counts"}),
     (SMALL, {"lookahead": True, "keep": "states"}),
-    pytest.param(Game("3x3", 64, four=0), {"keep": "afterstates"}, marks=pytest.mark.all),
+    pytest.param(Game("3x3", 64, spawn=0), {"keep": "afterstates"}, marks=pytest.mark.all),
     (Game("3x3", 64, start="2,2,4/8,16,0/0,0,0"), {"keep": "afterstates"}),
     (formation("442").game(16), {"keep": "states"}),
 )

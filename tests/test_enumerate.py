@@ -31,16 +31,16 @@ def assert_equal(ours: CountResult, oracle: CountResult) -> None:
 @settings(max_examples=25, deadline=None)
 @given(
     shape=st.sampled_from(["1x4", "2x2", "2x3", "3x2", "1x2x2", "2x2x1"]),
-    four=st.sampled_from(["0", "1", "1/10"]),
+    spawn=st.sampled_from(["0", "1", "1/10"]),
     start=st.sampled_from(["two-tiles", "empty"]),
     data=st.data(),
 )
-def test_equals_the_oracle_on_any_small_game(shape, four, start, data):
-    plain = Game(shape, four=four, start=start)
+def test_equals_the_oracle_on_any_small_game(shape, spawn, start, data):
+    plain = Game(shape, spawn=spawn, start=start)
     tops = data.draw(st.lists(st.sampled_from([4, 8, 16]), min_size=plain.cells, max_size=plain.cells))
     special = data.draw(st.sets(st.integers(0, plain.cells - 1), max_size=1))
     options = {
-        "four": four,
+        "spawn": spawn,
         "start": start,
         "limits": data.draw(st.sampled_from([None, tuple(tops)])),
         data.draw(st.sampled_from(["walls", "unmergeable"])): special,

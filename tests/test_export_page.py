@@ -40,7 +40,7 @@ GAMES = {
     "2x2 to 8, score": (Game("2x2", 8), "score"),
     "2x3 to 16, forced": (Game("2x3", 16), "guaranteed"),
     "2x3, moves": (Game("2x3", largest=16), "moves"),
-    "only fours, a wall": (Game("2x3", 64, four=1, walls=[1]), "win"),
+    "only fours, a wall": (Game("2x3", 64, spawn=1, walls=[1]), "win"),
     "limits": (Game("2x3", 64, limits="32,16,8/8,8,8"), "lower"),
     "fixed x": (Game("2x3", 32, unmergeable=[2], fixed=True), "win:float32"),
     "movable x": (Game("2x3", 16, unmergeable=[2]), "win"),

@@ -66,7 +66,7 @@ def test_any_small_game(data: st.DataObject) -> None:
     cells = Game(shape).cells
     limits = data.draw(st.lists(st.sampled_from([4, 8]), min_size=cells, max_size=cells))
     start = data.draw(st.sampled_from(["empty", "two-tiles"]))
-    game = Game(shape, goal, four=four, limits=limits, start=start)
+    game = Game(shape, goal, spawn=four, limits=limits, start=start)
     exact = oracle.values(game, "guaranteed").start
     assert force(game, memory=MEMORY, threads=1, engine="search").forced == (exact == 1)
 
@@ -139,7 +139,7 @@ def test_limits_and_starts_of_the_largest_tile():
         (Game("2x3", 16), "2,0,2/4,4,4", "2,0,2/4,2,4"),
         (Game("2x3", 16), "0,2,2/2,4,2", "0,2,4/2,4,2"),
         (Game("2x4", 32), "0,0,0,0/0,0,8,16", "0,0,0,0/0,0,0,16"),
-        (Game("2x3", 32, four=0), "0,2,4/8,16,4", "0,2,4/8,16,0"),
+        (Game("2x3", 32, spawn=0), "0,2,4/8,16,4", "0,2,4/8,16,0"),
     ],
     ids=str,
 )
@@ -437,7 +437,7 @@ def test_the_table_of_shapes():
     [
         Game("2x2", 8, start="empty"),
         Game("2x3", 16, start="empty"),
-        Game("1x4", 8, start="empty", four=0),
+        Game("1x4", 8, start="empty", spawn=0),
     ],
     ids=str,
 )

@@ -196,7 +196,7 @@ def test_a_game_of_a_formation_is_named_by_its_rules(name):
     longer = one.game(goal).horizon + 2
     cases = {
         f"formation {name}, to {goal}": one.game(goal),
-        f"formation {name}, to {most}, four 1/5": one.game(most, four="1/5"),
+        f"formation {name}, to {most}, spawn 1/5": one.game(most, spawn="1/5"),
         f"formation {name}, to {goal}, until the sum {longer}": one.game(goal, horizon=longer),
         f"formation {name}, to the sum {one.start_sum + 8}": one.game(goal_sum=one.start_sum + 8),
     }
@@ -486,7 +486,7 @@ def test_plain_games_take_masks_and_a_horizon(capsys):
 def test_what_can_be_forced_in_a_formation(command, name, horizon, capsys):
     options = ["--spawns", "2", *(["--horizon", horizon] if horizon else [])]
     assert main([*command, "--formation", name, "8", *options, "-f", "json"]) == 0
-    game = formation(name).game(8, four=0, horizon=int(horizon) if horizon else None)
+    game = formation(name).game(8, spawn=0, horizon=int(horizon) if horizon else None)
     guaranteed = solve(game, "guaranteed").value
     verdict = "can force" if float(guaranteed) else "cannot force"
     assert f"the player {verdict} the pattern" in json.loads(capsys.readouterr().out)["statement"]

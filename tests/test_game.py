@@ -284,6 +284,10 @@ def test_different_games_have_different_digests() -> None:
 
 def test_the_start_is_written_in_one_way() -> None:
     assert Game("2x2", 32, start="2 0 / 0 2") == Game("2x2", 32, start="0x1001")
+    text, key = (Game("2x2", start=f"after {one}") for one in ("32,32/0,0", "0x5500"))
+    assert (key, key.bounds) == (text, text.bounds)  # what can be built counts the tiles of the start
+    text, key = (Game("2x2", 8, start=one, masks="x./..|.x/..") for one in (".,x/2,0", "0x0f10"))
+    assert (key, key.unmergeable) == (text, (1,))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +302,7 @@ def test_bits_of_a_cell(shape: str, bits: int, x: int) -> None:
 def test_tops_follow_goal_limits_and_room() -> None:
     assert Game("2x2", 16).tops == (3, 3, 3, 3)
     assert Game("2x2").tops == (5, 5, 5, 5)  # 32 = 16 + 16 needs 16, 8, 4 and a spawned 4: four cells
-    assert Game("2x2", four=0).tops == (4, 4, 4, 4)
+    assert Game("2x2", spawn=0).tops == (4, 4, 4, 4)
     assert Game("2x2", 32, limits="8,16/32,4").tops == (3, 4, 4, 2)
     assert Game("1x3", walls=[1]).tops == (3, 0, 3)
 
@@ -330,12 +334,17 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
         (lambda: Game("6x6", 8), "36 cells: choose one of at most 32"),
         (lambda: Game("4x4", 100), "goal 100 is not a power of two"),
         (lambda: Game("4x4", 4), "goal 4 is spawned, not made: choose at least 8"),
+        (lambda: Game("4x4", 1), "goal 1 is not a power of two above 1"),
+        (lambda: Game("4x4", 0), "goal 0 is not a power of two above 1"),
+        (lambda: Game("4x4", -8), "goal -8 is not a power of two above 1"),
+        (lambda: Game("2x2", largest=0), "largest tile 0 is not a power of two above 1"),
+        (lambda: Game("2x2", horizon=-4), "the horizon must be at least 6"),
         (lambda: Game("2x2", 64), "goal 64 cannot be made on 2x2: 4 cells make at most 32"),
         (lambda: Game("4x4"), "tiles to 131072 can be made on 4x4 and do not fit"),
         (lambda: Game("4x5", 512), "tiles to 256 can be made on 4x5 and do not fit into 3 bits a cell"),
-        (lambda: Game("4x4", 2048, four=2), "must lie between 0 and 1"),
-        (lambda: Game("4x4", 2048, four="often"), "'often' is not a probability"),
-        (lambda: Game("4x4", 2048, four=float("nan")), "not a probability"),
+        (lambda: Game("4x4", 2048, spawn=2), "must lie between 0 and 1"),
+        (lambda: Game("4x4", 2048, spawn="often"), "'often' is not a probability"),
+        (lambda: Game("4x4", 2048, spawn=float("nan")), "not a probability"),
         (lambda: Game("2x2", 32, limits="16,16"), "2 limits for a 2x2 board"),
         (lambda: Game("2x2", 32, limits="16,16/16,a"), "not a number"),
         (lambda: Game("2x2", 32, limits="16,16/16,12"), "limit 12 is not a power of two"),

@@ -119,7 +119,7 @@ HUGE = [
 @pytest.mark.parametrize("text", HUGE, ids=lambda text: text[:20])
 def test_exact_numbers_are_bounded(text):
     for ask in (
-        lambda: Game("2x2", 16, four=text),
+        lambda: Game("2x2", 16, spawn=text),
         lambda: Objective("win", discount=text),  # type: ignore[arg-type]
         lambda: values(TINY, discount=text),
     ):
@@ -137,7 +137,7 @@ def test_exact_numbers_are_exact():
 @pytest.mark.parametrize(
     "command",
     [
-        "solve 2x2 16 --four 1e-999999999 -q",
+        "solve 2x2 16 --spawn 1e-999999999 -q",
         "solve 2x2 16 --discount 1e-999999999 -q",
         "graph 2x2 16 --values --discount 1e-999999999",
         f"solve 2x2 16 --memory {'9' * 400} -q",

@@ -238,7 +238,7 @@ def test_a_refusal_is_one_sentence(call, words, tmp_path):
     ("options", "words"),
     [
         ({"horizon": 4}, "a start is spawned on a board of the sum 4, so the horizon must be at least 6"),
-        ({"horizon": 2, "four": 0}, "a board of the sum 2, so the horizon must be at least 4"),
+        ({"horizon": 2, "spawn": 0}, "a board of the sum 2, so the horizon must be at least 4"),
         ({"horizon": 0, "start": "empty"}, "the horizon must be at least 2"),
         ({"horizon": 7}, "the horizon 7 is odd"),
         (

@@ -25,14 +25,14 @@ GAMES = [
     Game("2x2", 8),
     Game("2x2", 32),
     Game("2x2", 16, start="empty"),
-    Game("2x3", 8, four="1/3"),
+    Game("2x3", 8, spawn="1/3"),
     Game("2x3", 16, walls=[1]),
     Game("2x3", 16, unmergeable=[4], fixed=True),
     Game("2x2", 32, limits="16,8/8,4"),
     Game("2x2", 16, horizon=14),
     Game("2x3", 8, masks="..x/...|.../..x", start="after 0,0,x/2,2,0", horizon=16),
 ]
-WITH_GOAL = [*GAMES, Game("2x2", 16, four=0), Game("2x3", 8, unmergeable=[0, 5], start="empty")]
+WITH_GOAL = [*GAMES, Game("2x2", 16, spawn=0), Game("2x3", 8, unmergeable=[0, 5], start="empty")]
 
 needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is optional")
 

@@ -101,8 +101,8 @@ def test_a_mistake_is_a_part_of_the_value() -> None:
 
 
 GAMES = [
-    Game("2x2", 16), Game("2x2", 32, four="1/2"), Game("2x2", 16, four=1), Game("2x2", 16, four=0),
-    Game("2x2", 32, four="0.999"), Game("2x3", 16), Game("2x3", 16, unmergeable=[4]), Game("2x2", 8),
+    Game("2x2", 16), Game("2x2", 32, spawn="1/2"), Game("2x2", 16, spawn=1), Game("2x2", 16, spawn=0),
+    Game("2x2", 32, spawn="0.999"), Game("2x3", 16), Game("2x3", 16, unmergeable=[4]), Game("2x2", 8),
 ]  # fmt: skip
 
 

@@ -512,7 +512,7 @@ def test_a_game_is_solved_first_in_a_terminal(tmp_path: Path, key: str, status: 
     [
         ("play 2x2", 2, "2x2 is a shape, not a table: name a goal, too, as tilebase play 2x2 32"),
         ("play t 512", 2, "t is not a shape, and a table has its own rules"),
-        ("play t --four 0", 2, "t is not a shape, and a table has its own rules"),
+        ("play t --spawn 0", 2, "t is not a shape, and a table has its own rules"),
         ("play 2x2 5", 2, "goal 5 is not a power of two"),
         ("play 2x2 16 --objective fun", 2, "objective 'fun' does not exist"),
         ("play 2x2 16 --start 2,2,2/0,0,0", 2, "has 6 cells"),

@@ -22,7 +22,7 @@ from tilebase.questions.plots import bands, plot_counts
 
 GAMES = [
     Game("2x2", 32),
-    Game("2x2", 32, four=1),
+    Game("2x2", 32, spawn=1),
     Game("1x1", start="empty"),
     Game("2x2", 16, start="empty"),
     Game("2x3", 8, unmergeable=[0, 5], start="empty"),
@@ -122,7 +122,7 @@ def test_layers_without_states_are_gaps() -> None:
     drawn = bands(SMALL, "live")
     assert drawn.sums.tolist() == list(range(4, 42, 2))
     assert drawn.total[drawn.sums == 30] == 0
-    assert bands(oracle.count(Game("2x2", 32, four=1)), "live").step == 4
+    assert bands(oracle.count(Game("2x2", 32, spawn=1)), "live").step == 4
 
 
 @pytest.mark.parametrize("suffix", ["svg", "png"])

@@ -236,7 +236,7 @@ def test_tables_that_do_not_fit(solved, tmp_path):
         (WIDE, "win:float32", "1"),
         (Game("2x2", 16, start="empty"), "moves", "1"),
         (Game("2x2", 64, start="32,0/0,16"), "win", "1"),
-        (Game("2x2", 32, four=1), "win", "1"),
+        (Game("2x2", 32, spawn=1), "win", "1"),
         (Game("2x3", 16, unmergeable=[4]), "win", "1"),
         (Game("2x3", 16, walls=[1]), "score", "1"),
         (Game("2x2x2", 8), "moves", "1"),
@@ -328,7 +328,7 @@ def test_rare_wins_have_an_interval_and_no_number_of_errors(solved):
 
 def test_games_prefer_a_slide_that_wins(tmp_path):
     """Two slides of this state are worth 1, but only the second one wins at once."""
-    game = Game("2x2", 16, start="8,8/8,4", four=0)
+    game = Game("2x2", 16, start="8,8/8,4", spawn=0)
     solve(game, "win", table=tmp_path)
     with open_table(tmp_path) as table:
         assert simulate(table, 50).slides == 50
@@ -381,9 +381,12 @@ def visits(game: Game, objective: str) -> tuple[dict[Cells, Fraction], dict[Cell
         state = min(waiting, key=game.sum)
         waiting.remove(state)
         moves[state] = {}
-        worths = oracle.worths(exact, state)
-        best = [direction for direction, worth in worths.items() if worth == max(worths.values())]
-        directions = [after for direction, after in game.slides(state).items() if direction in best]
+        worths = {
+            after: oracle._worth(game, exact.objective, state, after)
+            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+            for after in game.slides(state).values()
+        }
+        directions = [after for after in game.slides(state).values() if worths[after] == max(worths.values())]
         for after in directions:
             for board, p in [] if game.wins(after) else game.spawns(after):
                 follower = canonical(game, board)
@@ -413,7 +416,7 @@ def leaving(game: Game, moves: dict[Cells, dict[Cells, Fraction]], kept: set[Cel
         (CONTINUED, "score"),
         (WIDE, "win"),
         (Game("2x2", 16, start="empty"), "moves"),
-        (Game("2x2", 16, four=0), "win"),  # sums of thirds are not exact, and three states are certain
+        (Game("2x2", 16, spawn=0), "win"),  # sums of thirds are not exact, and three states are certain
         (Game("2x3", 8, unmergeable=[0, 5], start="empty"), "win"),
         (ENDED, "win"),
         (ENDED, "score"),
@@ -501,7 +504,7 @@ def test_what_cannot_be_thinned(solved, tmp_path):
 
 def test_a_game_that_one_slide_ends(tmp_path):
     """Every slide wins, so there is no layer at all."""
-    game = Game("1x2", 8, four=1)
+    game = Game("1x2", 8, spawn=1)
     solve(game, "win", table=tmp_path / "whole")
     assert evaluate(tmp_path / "whole", "random").value == 1
     assert simulate(tmp_path / "whole", 10).wins == 10

@@ -36,7 +36,7 @@ FORCED = Game("2x2", 8, start="empty")
         (SMALL, "Game('2x2', 32)"),
         (Game("2x2", goal_sum=20), "Game('2x2', goal_sum=20)"),
         (Game("3x3"), "Game('3x3')"),
-        (Game("2x2", 16, four="1/5", start="empty"), "Game('2x2', 16, four='1/5', start='empty')"),
+        (Game("2x2", 16, spawn="1/5", start="empty"), "Game('2x2', 16, spawn='1/5', start='empty')"),
         (Game("2x2", 16, limits="8,8/8,4"), "Game('2x2', 16, limits='8,8/8,4')"),
         (Game("2x3", 16, walls=[1], largest=8), "Game('2x3', 16, largest=8, walls=(1,))"),
         (

@@ -62,7 +62,7 @@ def test_threads_and_lean_change_no_byte(whole, threads, lean, tmp_path):
 
 RECORDED = (
     Game("3x3", 32),
-    Game("2x4", four=0, goal=32),
+    Game("2x4", spawn=0, goal=32),
     Game("2x2x2", 16),
     Game("3x3", 32, masks=".../.../.xx"),
     Game("3x3", 32, masks=".../.../.xx|.../..x/..x", horizon=40),
@@ -255,7 +255,7 @@ def test_objectives_that_do_not_exist(objective, discount, sentence):
     [
         (Game("2x2"), "win", "needs a goal"),
         (Game("3x6", 256), "score", "does not fit"),
-        (Game("2x2", 32, four="1/99991"), "lower", "smaller denominator"),
+        (Game("2x2", 32, spawn="1/99991"), "lower", "smaller denominator"),
     ],
 )
 def test_objectives_that_do_not_fit(game, objective, sentence):

@@ -19,7 +19,7 @@ from tilebase.small.oracle import values
 from tilebase.web.rules import describe_rules
 
 LAW = "1/10, 1: 3/4, 2: 1/3"
-GAME = Game("2x2", 32, four=LAW)
+GAME = Game("2x2", 32, spawn=LAW)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_what_is_read_is_printed_in_one_form(written: object, text: str) -> None
     law = SpawnLaw.of(written)  # type: ignore[arg-type]
     assert str(law) == text
     assert SpawnLaw.of(text) == law
-    game = Game("2x2", 8, four=text)
+    game = Game("2x2", 8, spawn=text)
     assert Game.from_identity(game.identity) == game
     assert game.identity["four"] == text
 
@@ -70,7 +70,7 @@ def test_the_smallest_number_that_is_large_enough_counts() -> None:
 )
 def test_what_is_no_law_is_refused(law: str, sentence: str) -> None:
     with pytest.raises(GameError) as raised:
-        Game("2x2", 8, four=law)
+        Game("2x2", 8, spawn=law)
     assert sentence in str(raised.value)
 
 
@@ -109,9 +109,9 @@ def test_all_boards_follow_the_law(tmp_path: Path) -> None:
 
 
 def test_commands_take_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "2x2", "32", "--four", LAW, "-q"]) == 0
-    assert f"2x2, to 32, four {LAW}" in capsys.readouterr().out
-    assert main(["solve", "2x2", "32", "--four", "1/10, 2", "-q"]) == 2
+    assert main(["solve", "2x2", "32", "--spawn", LAW, "-q"]) == 0
+    assert f"2x2, to 32, spawn {LAW}" in capsys.readouterr().out
+    assert main(["solve", "2x2", "32", "--spawn", "1/10, 2", "-q"]) == 2
     assert "is not part of a spawn law" in capsys.readouterr().err
 
 

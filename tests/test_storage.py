@@ -40,7 +40,7 @@ from tilebase.runtime.storage import (
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
-OTHER = Game("2x2", 32, four="1/5")
+OTHER = Game("2x2", 32, spawn="1/5")
 WITHIN = Game("2x2", 32, limits="16,16/16,8")
 Refused = Callable[[Sequence[str], int, str], None]
 

@@ -30,7 +30,7 @@ from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ChildError, MissingExtraError, ResourceError, UsageError
 from tilebase.runtime import children
 
-TWOS = Game("2x2", 16, four=0, start="empty")
+TWOS = Game("2x2", 16, spawn=0, start="empty")
 MIDDLING = Game("3x3", 64, start="empty")
 
 
@@ -251,7 +251,7 @@ def test_a_kill_between_two_checkpoints_leaves_one_of_them(tmp_path, monkeypatch
 
 
 def test_orders_are_tried_on_a_smaller_board():
-    trials = search_orders(Game("3x3", 8, four=0, start="empty"), encoding="binary", threads=1)
+    trials = search_orders(Game("3x3", 8, spawn=0, start="empty"), encoding="binary", threads=1)
     assert {trial.order for trial in trials} == {"rows", "columns", "interleaved", "significance"}
     assert trials[0].nodes == min(trial.nodes for trial in trials)
     assert sum(boards_by_sum(trials[0].game).values()) < sum(boards_by_sum(Game("3x3", 8)).values())

@@ -123,7 +123,7 @@ def test_every_board_of_an_orbit(solved):
         (Game("2x2"), "score", 8),  # nothing bounds tiles: a slide from 32s makes a 64
         (Game("2x2", limits="64,64/16,8"), "moves", 7),
         (Game("2x2", 16, limits="8,8/8,4"), "win", 4),  # winning slides leave tiles above their limits
-        (Game("2x2", pattern="8,4/*,*", four=0), "win", 6),
+        (Game("2x2", pattern="8,4/*,*", spawn=0), "win", 6),
         (Game("1x4", unmergeable=[1]), "score", 15),
     ],
     ids=str,
@@ -149,7 +149,11 @@ def test_boards_that_no_play_makes(game, objective, exponents, solved):
                 answered += 1
                 assert answer == table.probe(Board(game, board))
                 assert {slide.direction: slide.after.cells for slide in answer.slides} == slides
-                worths = oracle.worths(exact, board).values()
+                worths = [
+                    oracle._worth(game, objective, board, after)
+                    + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+                    for after in slides.values()
+                ]
                 assert agrees(answer.value, max(worths, default=Fraction(0)))
                 continue
             refused += 1
@@ -166,17 +170,21 @@ def test_slides_that_differ_by_rounding_are_ties(solved, monkeypatch):
     with open_table(solved(game)) as table:
         board, slides = (1, 1, 0, 2, 0, 0, 0, 0), [("left", 0.0), ("right", 5e-15), ("down", 1e-13)]
         found = [(name, game.slide_any(board, name), False, 0.75 - less) for name, less in slides]
-        monkeypatch.setattr(table.prober, "slides", lambda *_, **__: found)
+        monkeypatch.setattr(table.prober, "slides", lambda *_: found)
         assert table.probe(Board(game, board)).best == ("left", "right")
 
 
-@pytest.mark.parametrize("game", [Game("2x3", 32, four="1/3"), Game("2x4", 16)], ids=str)
+@pytest.mark.parametrize("game", [Game("2x3", 32, spawn="1/3"), Game("2x4", 16)], ids=str)
 @pytest.mark.parametrize("objective", ["win", "score", "moves"])
 def test_exactly_the_best_slides_are_starred(game, objective, solved):
     exact = oracle.values(game, objective)
     with open_table(solved(game, objective)) as table:
         for state in exact.states:
-            worths = oracle.worths(exact, state)
+            worths = {
+                name: oracle._worth(game, objective, state, after)
+                + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
+                for name, after in game.slides(state).items()
+            }
             best = {name for name, worth in worths.items() if worth == max(worths.values())}
             assert set(table.probe(Board(game, state)).best) == best
 
@@ -200,7 +208,7 @@ def test_objectives_by_name_and_label(solved):
 
 def test_a_game_that_one_slide_ends(tmp_path):
     """Every slide wins, so there is no layer at all."""
-    game = Game("1x2", 8, four=1)
+    game = Game("1x2", 8, spawn=1)
     solve(game, "win,score", table=tmp_path)
     assert solve(game, "win", down_to=4).complete
     with open_table(tmp_path) as table:
@@ -230,7 +238,7 @@ def test_slider_equals_the_rules(drawn):
     assert rules.key(board) == game.pack(board)
     for after in game.slides(board).values():
         score = oracle._potential(game, after) - oracle._potential(game, board)
-        assert Objective("score").gain(game, board, after) == score
+        assert rules.earned(Objective("score"), board, after) == score
 
 
 FORMS = [

@@ -51,7 +51,7 @@ EVERYTHING = f"win,win:float32,win:float16,{BOUNDS},score,score:float32,moves,mo
         (SMALL, f"{EVERYTHING},guaranteed,survival,longest", "1"),
         (SMALL, EVERYTHING, "0.99"),
         (Game("2x2", 16, start="empty"), EVERYTHING, "1/3"),
-        (Game("2x2", 32, four=1), f"{EVERYTHING},guaranteed,survival,longest", "1"),
+        (Game("2x2", 32, spawn=1), f"{EVERYTHING},guaranteed,survival,longest", "1"),
         (Game("2x2"), ",".join(CONTINUED), "1"),
         (Game("2x3", 16, unmergeable=[4]), "win,lower,upper", "1"),
     ],

@@ -274,7 +274,7 @@ def test_rules_are_told_in_sentences(server: Served):
     ]
     assert not any("unmergeable" in rule for rule in rules)
     for game in (
-        Game("2x3", 64, four=1, walls=[1], limits="32,0,8/8,8,8"),
+        Game("2x3", 64, spawn=1, walls=[1], limits="32,0,8/8,8,8"),
         Game("2x3", 32, unmergeable=[2], fixed=True),
         Game("2x2", goal_sum=20, start="2,4/0,0"),
         Game("2x3", 64, pattern="32,16,*/*,*,*"),
@@ -739,7 +739,7 @@ def test_ports_and_addresses_that_cannot_be_used(refused, tables: Path):
     refused(["serve"], 2, "`tilebase serve tables/`")
     refused(["serve", "nowhere"], 1, "nowhere is not there")
     refused(["serve", "3x3", "512", "table"], 2, "comes its goal")
-    refused(["serve", str(tables / "2x2-32"), "--four", "0"], 2, "a table has its own rules")
+    refused(["serve", str(tables / "2x2-32"), "--spawn", "0"], 2, "a table has its own rules")
     refused(["serve", str(tables / "2x2-32"), "--rate", "0"], 2, "the rate is 0")
 
 

@@ -121,7 +121,7 @@ def test_round_trip(tmp_path: Path, variant: str, player: str, strategy: str) ->
     [
         (Game("2x3", 8), {"order": "columns"}),
         (Game("2x3", 16, limits="8,8,8/8,8,4"), {"encoding": "binary", "order": "interleaved"}),
-        (Game("2x2", 16, four=0, start="empty"), {"encoding": "one-hot", "order": "significance"}),
+        (Game("2x2", 16, spawn=0, start="empty"), {"encoding": "one-hot", "order": "significance"}),
         (Game("1x5", 8), {"encoding": "one-hot"}),
         (Game("2x3", 8, walls="2"), {}),
         (Game("2x3", 8, unmergeable="0"), {}),
@@ -614,8 +614,8 @@ def test_numbers() -> None:
 PROVED = (
     Game("2x2", 8),
     Game("2x2", 16),
-    Game("2x2", 16, four=0, start="empty"),
-    Game("2x2", 8, four=0),
+    Game("2x2", 16, spawn=0, start="empty"),
+    Game("2x2", 8, spawn=0),
     Game("2x3", 16),
     Game("2x3", 32),
     Game("2x3", 16, limits="8,8,8/8,8,4", start="empty"),
@@ -623,7 +623,7 @@ PROVED = (
     Game("2x2", goal_sum=80),
     Game("2x2", 16, start="8,8/0,2"),
     Game("2x2x2", 32, start="empty"),
-    Game("3x3", 32, four=0),
+    Game("3x3", 32, spawn=0),
     Game("3x3", 32),
 )
 

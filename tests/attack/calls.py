@@ -40,7 +40,7 @@ GAMES = (
     Game("2x2x2", 16, unmergeable=[3]),
     Game("3x3", 64, walls=[4], start="empty"),
     Game("4x4", 2048),
-    Game("4x8", 8, four=0),
+    Game("4x8", 8, spawn=0),
 )
 NUMBERS: tuple[Any, ...] = (
     *(0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 64, 255, 1024, 2048, 32768, 65536, -1, -2, -(2**63), 2**31),
@@ -228,7 +228,7 @@ def _game(thing: Any, other: Any, rng: random.Random) -> Any:
     names = (
         "shape",
         "goal",
-        "four",
+        "spawn",
         "start",
         "limits",
         "largest",
@@ -307,7 +307,7 @@ def _open(thing: Any, other: Any, rng: random.Random) -> None:
 
 
 def _bound(thing: Any, other: Any, rng: random.Random) -> None:
-    assert bound(Game("2x2", thing, four=other)).possible >= 1
+    assert bound(Game("2x2", thing, spawn=other)).possible >= 1
 
 
 @cache

@@ -22,14 +22,14 @@ GAMES: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("2x2", 8, {"start": "empty"}),
     ("2x2", 16, {"start": "empty"}),
     ("2x2", 8, {}),
-    ("2x2", 16, {"four": 0, "start": "empty"}),
-    ("2x2", 32, {"four": 1}),
+    ("2x2", 16, {"spawn": 0, "start": "empty"}),
+    ("2x2", 32, {"spawn": 1}),
     ("2x2", 16, {"limits": "8,8/8,4", "start": "empty"}),
     ("2x3", 16, {"start": "empty"}),
     ("2x3", 32, {"start": "2,4,0/8,16,0"}),
     ("2x3", 16, {"limits": "8,8,8/8,8,4", "start": "empty"}),
     ("1x5", 8, {"start": "empty"}),
-    ("1x4", 8, {"four": 0, "start": "empty"}),
+    ("1x4", 8, {"spawn": 0, "start": "empty"}),
     ("1x2x2", 8, {"start": "empty"}),
 )
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -45,7 +45,7 @@ NAMES = (
 def sound(rng: random.Random, folder: Path) -> tuple[str, dict[str, Any], list[str]]:
     """A game, and the header and the lines of its certificate: a small game, or a random formation."""
     while rng.random() < 0.6:
-        question = random_question(rng, drawn=formations.draw, four=rng.choice((0, 1, "1/10", "1/10")))
+        question = random_question(rng, drawn=formations.draw, spawn=rng.choice((0, 1, "1/10", "1/10")))
         try:
             return question.lines, *certificate(question.game, folder)
         except UsageError:  # a game that is not asked: a score, walls, the start of none

@@ -112,7 +112,7 @@ POOL: dict[str, tuple[str, ...]] = {
     "shape": SHAPES,
     "goal": TILES,
     "largest": TILES,
-    "four": (
+    "spawn": (
         "1/10",
         "0",
         "1",

@@ -21,7 +21,7 @@ from tilebase.files.run import verify_run
 from tilebase.small import oracle
 
 GAME = Game("2x3", 16)
-OTHER = Game("2x3", 16, four="1/5")
+OTHER = Game("2x3", 16, spawn="1/5")
 LARGER = Game("2x3", 32)
 OBJECTIVES = "win,lower,guaranteed"
 Files = dict[str, bytes]

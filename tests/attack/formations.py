@@ -54,7 +54,7 @@ def draw(rng: random.Random, shapes: tuple[str, ...] = SHAPES) -> dict[str, Any]
     shape = rng.choice(shapes)
     cells = prod(int(size) for size in shape.split("x"))
     options: dict[str, Any] = {"shape": shape, "goal": 8 << rng.randrange(min(4, cells - 1))}
-    options["four"] = rng.choice(FOURS)
+    options["spawn"] = rng.choice(FOURS)
     if rng.random() < 0.15:
         options["walls"] = [rng.randrange(cells)]
     large = rng.randint(1, max(1, cells - 4)) if rng.random() < 0.85 else 0

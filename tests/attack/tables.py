@@ -23,17 +23,7 @@ WINNING = (
     *("lower:uint16", "upper:uint16", "guaranteed"),
 )
 ALWAYS = (
-    *(
-        "score",
-        "score:float32",
-        "merges",
-        "merges:float32",
-        "moves",
-        "moves:float32",
-        "largest",
-        "largest:float32",
-    ),
-    *("survival", "longest"),
+    *("score", "score:float32", "merges", "merges:float32", "moves", "moves:float32", "survival", "longest"),
 )
 MEANS = ("win", "lower", "upper", "score", "merges", "moves")
 """Objectives that take a discount."""
@@ -218,7 +208,7 @@ def check_answer(
         lines,
     ):
         return
-    best = rules.state(board)[k]
+    best = max(worths.values(), default=Fraction(0))
     judge(case, question, f"probe, {where}", objective, answer.value, best, lines)
     for direction, worth in worths.items():
         judge(case, question, f"probe, {where}, slide", objective, found[direction].value, worth, lines)

@@ -79,12 +79,12 @@ def batched() -> Workload:
 
 QUICK = (
     workload("count 2x3 32 --keep states --work run -q --threads 1"),
-    workload("count 2x3 32 --four 0 -q --threads 1"),
+    workload("count 2x3 32 --spawn 0 -q --threads 1"),
     workload("count 2x3 32 -q --threads 1 --by sum,max -o x.csv", output="x.csv"),
     workload("solve 2x3 16 --objective win,lower -o t -q --threads 1"),
     workload("solve 2x3 16 --objective win -q --threads 1"),
     workload("solve 2x3 16 --objective guaranteed,upper --space all -o t -q --threads 1"),
-    workload("solve 2x3 16 --four 1/3 --space all -q --threads 1"),
+    workload("solve 2x3 16 --spawn 1/3 --space all -q --threads 1"),
     workload("solve 2x3 16 --objective score -o t -q --threads 1", "solve 2x3 16 -o t -q --threads 1"),
     workload("thin t --above 0.001 -o small -q", "solve 2x3 16 --objective win,moves -o t -q --threads 1"),
     workload("force 2x3 16 -c p.cert -q --threads 1 --work w", own="p.cert w", output="p.cert"),

@@ -13,8 +13,8 @@ SMALL_GAMES = (
     Game("2x2", 32),
     Game("2x2"),
     Game("2x2", 16, start="empty"),
-    Game("2x2", 16, four=0),
-    Game("2x2", 32, four=1),
+    Game("2x2", 16, spawn=0),
+    Game("2x2", 32, spawn=1),
     Game("2x2", 64, start="32,0/0,16"),
     Game("2x2", largest=8),
     Game("2x2", 32, limits="16,8/8,4"),
@@ -46,18 +46,18 @@ GAMES = (
     Game("5x1", 32),
     Game("1x7", 16),
     Game("2x2", 8),
-    Game("2x2", 32, four="1/3"),
-    Game("2x2", 32, four="1/10, 2: 1/3, 1: 3/4"),
-    Game("2x3", 16, four="2/7, 4: 1/9", start="empty", limits="8,8,8/8,8,8"),
+    Game("2x2", 32, spawn="1/3"),
+    Game("2x2", 32, spawn="1/10, 2: 1/3, 1: 3/4"),
+    Game("2x3", 16, spawn="2/7, 4: 1/9", start="empty", limits="8,8,8/8,8,8"),
     Game("2x3", 32),
     Game("3x2", 16, start="empty"),
     Game("2x4", 16),
-    Game("4x2", 8, four=0),
+    Game("4x2", 8, spawn=0),
     Game("2x2x2", 16),
-    Game("1x2x3", 16, four=1, start="empty"),
-    Game("2x3", four="1/3"),
+    Game("1x2x3", 16, spawn=1, start="empty"),
+    Game("2x3", spawn="1/3"),
     Game("3x3", 8),
-    Game("3x3", four=0, start="empty", largest=4),
+    Game("3x3", spawn=0, start="empty", largest=4),
     Game("2x3", 64, limits="32,16,8/16,8,8", start="empty"),
     Game("3x3", 16, limits="8,4,4/4,4,4/4,4,4"),
     Game("2x2x2", 32, limits="16,8,8,4,8,4,4,4", start="empty"),
@@ -66,7 +66,7 @@ GAMES = (
     Game("1x6", walls=[2], start="empty"),
     Game("2x3", unmergeable=[0]),
     Game("3x3", 8, unmergeable=[4], fixed=True),
-    Game("2x3", 16, unmergeable=[1, 5], four=0),
+    Game("2x3", 16, unmergeable=[1, 5], spawn=0),
     Game("2x3", 32, limits="16,8,8/8,8,8", unmergeable=[3]),
     Game("2x3", 16, start="2,4,0/0,0,8"),
     Game("1x4", 32, limits="4,8,8,4", pattern="*,4,*,*"),
@@ -76,9 +76,9 @@ GAMES = (
     Game("3x4", 8, masks="..../..xx/.xxx", start="after 0,0,2,0/2,0,x,x/0,x,x,x", horizon=22),
     Game("3x4", 8, masks="..../..xx/xxxx|..../.x.x/xxxx", start="after 2,0,0,0/0,2,x,x/x,x,x,x"),
     Game("2x2", 16, masks=".x/..", unmergeable=[1], largest=4),  # the goal is out of reach
-    Game("2x2", goal_sum=26, four=0),
+    Game("2x2", goal_sum=26, spawn=0),
     Game("2x3", horizon=20),
-    Game("2x3", 16, horizon=14, four=1, start="empty"),
+    Game("2x3", 16, horizon=14, spawn=1, start="empty"),
     Game("2x3", 32, horizon=34, start="after 2,0,0/0,2,4"),
     Game("2x2", 8, masks=".x/..", start="after 0,x/2,0", horizon=10),
     Game("2x3", 16, masks="..x/...", limits="8,4,4/4,8,4", start="after 0,0,x/0,0,0"),
@@ -109,9 +109,9 @@ GAMES = (
     ),
     Game("2x3", 16, goal_sum=24, unmergeable=[4]),
     Game("2x3", 32, goal_sum=40, limits="16,16,16/8,8,4", start="empty"),
-    Game("3x6", four=0, start="empty", largest=2),  # three bits per cell
-    Game("2x9", four=0, start="empty", largest=2),
-    Game("1x22", four=0, start="empty", largest=2),  # two bits per cell
+    Game("3x6", spawn=0, start="empty", largest=2),  # three bits per cell
+    Game("2x9", spawn=0, start="empty", largest=2),
+    Game("1x22", spawn=0, start="empty", largest=2),  # two bits per cell
 )
 """All of them: the oracle counts each in a second at most."""
 
@@ -138,8 +138,8 @@ def rules_of(game: Game) -> frozenset[str]:
     found.add("continued" if game.goal is None else "goal")
     found.add(f"start: {game.start.split()[0] if game.start[0].isalpha() else 'board'}")
     if len(game.spawn_exponents) == 1:
-        found.add(f"four: {game.four}")
-    if game.four.depends:
+        found.add(f"four: {game.spawn}")
+    if game.spawn.depends:
         found.add("four: by the empty cells")
     if game.pattern:
         found.add(f"pattern: {game.pattern if game.pattern.isalnum() else f'{len(game.patterns)} boards'}")

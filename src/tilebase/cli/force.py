@@ -262,7 +262,7 @@ def starts(
     from tilebase.questions.force import force_starts
 
     game = Game(
-        shape, goal, four=law_of(spawns), start="two-tiles", limits=limits, pattern=pattern,
+        shape, goal, spawn=law_of(spawns), start="two-tiles", limits=limits, pattern=pattern,
         walls=parse_cells(walls),
     )  # fmt: skip
     with _work_of(game, work, None) as folder:

@@ -119,7 +119,7 @@ def minimal(
     prepare_kernels()
     from tilebase.questions.borders import find_border
 
-    question = Game(shape, goal, four=law_of(spawns), start=start, limits=highest)
+    question = Game(shape, goal, spawn=law_of(spawns), start=start, limits=highest)
     with share_progress("limits known", quiet=run.quiet) as progress:
         found = find_border(
             question, seconds=parse_budget(budget), memory=parse_bytes(run.memory),

@@ -57,7 +57,7 @@ PlanOption = Annotated[
     ),
 ]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
-FourOption = Annotated[
+SpawnOption = Annotated[
     str,
     Parameter(
         help="Probability of a spawned 4, exact: 0.1, 1/10, 0 for only 2s. It may depend on the empty cells: "
@@ -163,7 +163,7 @@ class RuleOptions:
 class GameOptions(RuleOptions):
     """The rules of a game with random spawns."""
 
-    four: FourOption = "1/10"
+    spawn: SpawnOption = "1/10"
     start: Annotated[str, Parameter(help="two-tiles (the real game), empty (a spawn first), or a board.")] = (
         "two-tiles"
     )
@@ -195,24 +195,24 @@ class ForcedOptions(RuleOptions):
 class SolvedOptions(RuleOptions):
     """The rules of a game that is solved before it is played, from a start that is no part of them."""
 
-    four: FourOption = "1/10"
+    spawn: SpawnOption = "1/10"
     largest: LargestOption = None
 
 
 DEFAULT_GAME, DEFAULT_FORCED, DEFAULT_SOLVED = GameOptions(), ForcedOptions(), SolvedOptions()
-WITH_FORMATION = ("four", "spawns", "goal_sum", "horizon", "formation", "steps", "at_least")
+WITH_FORMATION = ("spawn", "spawns", "goal_sum", "horizon", "formation", "steps", "at_least")
 """The options that go with a formation; it says all others itself."""
 
 
 def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
     """The game that the arguments describe.  Raises `UsageError`."""
-    four: SpawnLaw | str
+    spawn: SpawnLaw | str
     if isinstance(options, ForcedOptions):
-        four, largest, fixed = law_of(options.spawns), None, False
+        spawn, largest, fixed = law_of(options.spawns), None, False
     else:
-        four, largest, fixed = options.four, options.largest, options.fixed
+        spawn, largest, fixed = options.spawn, options.largest, options.fixed
     if options.formation is not None:
-        return _game_in_formation(options.formation, shape, goal, options, four)
+        return _game_in_formation(options.formation, shape, goal, options, spawn)
     if options.steps is not None or options.at_least:
         name = "--steps" if options.steps is not None else "--at-least"
         raise UsageError(f"{name} is for formations: name one, as --formation 442")
@@ -221,7 +221,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
     return Game(
         shape,
         goal,
-        four=four,
+        spawn=spawn,
         start=options.start,
         limits=options.limits,
         largest=largest,
@@ -236,7 +236,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
 
 
 def _game_in_formation(
-    name: str, first: str, second: int | None, options: RuleOptions, four: SpawnLaw | str
+    name: str, first: str, second: int | None, options: RuleOptions, spawn: SpawnLaw | str
 ) -> Game:
     """The game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
     chosen = formation(name)
@@ -248,7 +248,7 @@ def _game_in_formation(
         given = first if second is None else f"{first} {second}"
         raise UsageError(f"with a formation, give the goal alone: --formation {name} 512, not {given}")
     return chosen.game(
-        int(first) if first.strip() else None, four=four, horizon=options.horizon,
+        int(first) if first.strip() else None, spawn=spawn, horizon=options.horizon,
         steps=options.steps, goal_sum=options.goal_sum, at_least=options.at_least,
     )  # fmt: skip
 

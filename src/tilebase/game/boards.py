@@ -29,7 +29,7 @@ class Boards:
 
     shape: tuple[int, ...]
     goal: int | None = None
-    four: SpawnLaw = ORIGINAL
+    spawn: SpawnLaw = ORIGINAL
     start: str = "two-tiles"
     limits: tuple[int, ...] | None = None
     largest: int | None = None
@@ -58,8 +58,8 @@ class Boards:
             words.append("continued" if self.goal is None else f"to {self.goal}")
         if self.goal_sum is not None:
             words.append(f"to the sum {self.goal_sum}")
-        if self.four != ORIGINAL:
-            words.append(f"four {self.four}")
+        if self.spawn != ORIGINAL:
+            words.append(f"spawn {self.spawn}")
         if self.start != "two-tiles":
             words.append(f"start {self.start}")
         for name in ("limits", "largest", "pattern", "walls", "unmergeable"):
@@ -176,7 +176,7 @@ class Boards:
     @property
     def spawn_exponents(self) -> tuple[int, ...]:
         """Exponents that are spawned with positive probability, ascending."""
-        return self.four.exponents
+        return self.spawn.exponents
 
     @cached_property
     def goal_exponent(self) -> int | None:
@@ -210,7 +210,9 @@ class Boards:
         if self.horizon is not None:
             anywhere = min(anywhere, self.last_sum.bit_length() - 1)
         most = anywhere if self.largest is None else min(anywhere, self.largest.bit_length() - 1)
-        limits = self.limits or (1 << most,) * self.cells
+        limits = (
+            [most] * self.cells if self.limits is None else [max(n, 1).bit_length() - 1 for n in self.limits]
+        )
         # A tile of exponent e is made from two of e - 1, and while the second is being made the first
         # occupies a cell.  So each exponent above those that are given needs one more cell.
         given = max([self.spawn_exponents[-1], *map(self.max_exponent, self.begin.boards)])
@@ -219,9 +221,7 @@ class Boards:
             built=given + self.free_cells - 1,
             anywhere=anywhere,
             allowed=tuple(
-                0
-                if cell in self.obstacles or cell in self.held
-                else min(most, max(limit, 1).bit_length() - 1)
+                0 if cell in self.obstacles or cell in self.held else min(most, limit)
                 for cell, limit in enumerate(limits)
             ),
         )

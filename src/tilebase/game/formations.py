@@ -184,7 +184,7 @@ class Formation:
         self,
         goal: int | None = None,
         *,
-        four: SpawnLaw | Fraction | float | str | int = ORIGINAL,
+        spawn: SpawnLaw | Fraction | float | str | int = ORIGINAL,
         horizon: int | None = None,
         steps: int | None = None,
         goal_sum: int | None = None,
@@ -196,7 +196,7 @@ class Formation:
         ----------
         goal:
             The tile that wins on a goal cell after a slide; None with `goal_sum`.
-        four:
+        spawn:
             The probability of a spawned 4.
         horizon, steps:
             The sum at which play ends, or the number of layers that the source would have, in place of what
@@ -224,11 +224,11 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         if goal is None:
             if at_least:
                 raise GameError("at least is for a goal tile; a goal sum is always won by that sum or more")
-            return self._play(goal_sum=goal_sum, horizon=horizon, four=four)
+            return self._play(goal_sum=goal_sum, horizon=horizon, spawn=spawn)
         horizon = self._horizon_for(goal, horizon)
         if self.wins_anywhere:
-            return self._play(goal=goal, horizon=horizon, four=four)
-        found = self._play(pattern=self._pattern([goal]), horizon=horizon, four=four)
+            return self._play(goal=goal, horizon=horizon, spawn=spawn)
+        found = self._play(pattern=self._pattern([goal]), horizon=horizon, spawn=spawn)
         larger = [goal << n for n in range(15) if goal << n <= 1 << max(found.tops)]
         return found.changed(pattern=self._pattern(larger)) if at_least else found
 
@@ -237,7 +237,7 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         goal, at_least = goal_of(game)
         try:
             return game == self.game(
-                goal, four=game.four, horizon=horizon, goal_sum=game.goal_sum, at_least=at_least
+                goal, spawn=game.spawn, horizon=horizon, goal_sum=game.goal_sum, at_least=at_least
             )
         except GameError:
             return False

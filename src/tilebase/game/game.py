@@ -69,7 +69,7 @@ class Game(Boards):
     goal:
         The tile that wins, a power of two above every spawned tile; None to play on
         until no slide is left (a continued game).
-    four:
+    spawn:
         The spawn law: the probability that a spawned tile is a 4, exact; 0 for only 2s, 1 for only 4s. It may
         depend on how many cells are empty, as ``"1/10, 4: 1/4"`` (`SpawnLaw`).
     start:
@@ -122,7 +122,7 @@ class Game(Boards):
         shape: str | Sequence[int],
         goal: int | None = None,
         *,
-        four: SpawnLaw | Fraction | float | str | int = ORIGINAL,
+        spawn: SpawnLaw | Fraction | float | str | int = ORIGINAL,
         start: str = "two-tiles",
         limits: str | Sequence[int] | None = None,
         largest: int | None = None,
@@ -144,7 +144,7 @@ class Game(Boards):
                 ("horizon", horizon, "horizon"),
             )
         }
-        law = SpawnLaw.of(four)
+        law = SpawnLaw.of(spawn)
         wall_cells = parse_cells(grid, walls, "wall")
         mask_cells = parse_masks(grid, masks)
         x_cells = parse_cells(grid, unmergeable, "unmergeable tile")
@@ -160,7 +160,7 @@ class Game(Boards):
             wins_by = patterns_text(parse_patterns(wins_by, grid, wall_cells, x), grid, x)
         self.__dict__.update(
             shape=grid.shape,
-            four=law,
+            spawn=law,
             start=begin.text,
             limits=parse_limits(grid, limits, wall_cells, law.exponents[-1]),
             walls=wall_cells,
@@ -180,7 +180,7 @@ class Game(Boards):
         if self.goal is not None:
             words.append(str(self.goal))
         texts = {
-            "four": str(self.four), "limits": self.limits and self.limits_text, "masks": self.masks_text
+            "spawn": str(self.spawn), "limits": self.limits and self.limits_text, "masks": self.masks_text
         }  # fmt: skip
         changed = [one.name for one in fields(self)[2:] if getattr(self, one.name) != one.default]
         words += [f"{name}={texts.get(name, getattr(self, name))!r}" for name in changed]
@@ -199,7 +199,7 @@ class Game(Boards):
         return {
             "shape": self.shape_text,
             "goal": self.goal,
-            "four": str(self.four),
+            "four": str(self.spawn),  # its name in files
             "start": self.start,
             "limits": None if self.limits is None else list(self.limits),
             "largest": self.largest,
@@ -216,15 +216,16 @@ class Game(Boards):
             values = dict(identity)
             if len(json.dumps(values, default=str)) > MOST_IDENTITY:
                 raise GameError(f"the identity of a game has at most {MOST_IDENTITY} characters")
-            return cls(values.pop("shape"), values.pop("goal"), **values)
+            return cls(values.pop("shape"), values.pop("goal"), spawn=values.pop("four", ORIGINAL), **values)
         except GameError:
             raise
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise GameError(f"not the identity of a game: {error}") from error
 
     def changed(self, **values: Any) -> Game:
-        """A game with some entries of its `identity` changed.  Raises `GameError` if it does not exist."""
-        return Game.from_identity(self.identity | values)
+        """A game with some parameters changed.  Raises `GameError` if it does not exist."""
+        named = {"four" if name == "spawn" else name: value for name, value in values.items()}
+        return Game.from_identity(self.identity | named)
 
     @property
     def digest(self) -> str:
@@ -256,13 +257,13 @@ class Game(Boards):
 
     def spawn_probabilities(self, exponent: int) -> list[float]:
         """``[n]``: the probability that a tile that is spawned with n empty cells has this exponent."""
-        return [float(self.four.chance(exponent, n)) for n in range(self.cells + 1)]
+        return [float(self.spawn.chance(exponent, n)) for n in range(self.cells + 1)]
 
     @cached_property
     def _spawn_chances(self) -> tuple[tuple[tuple[int, Fraction], ...], ...]:
         """``[n]``: with n empty cells, each spawned exponent and its probability on one of these cells."""
         return tuple(
-            tuple((e, self.four.chance(e, empty) / max(empty, 1)) for e in self.spawn_exponents)
+            tuple((e, self.spawn.chance(e, empty) / max(empty, 1)) for e in self.spawn_exponents)
             for empty in range(self.cells + 1)
         )
 

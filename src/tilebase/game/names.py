@@ -13,8 +13,8 @@ def title_of(game: Game) -> str:
     """A game in short, for people: its formation and what differs from it, or else all rules.
 
     >>> from tilebase.game.formations import formation
-    >>> title_of(formation("l3").game(64, four=0)), title_of(Game("3x3", 64))
-    ('formation L3, to 64, four 0', '3x3, to 64')
+    >>> title_of(formation("l3").game(64, spawn=0)), title_of(Game("3x3", 64))
+    ('formation L3, to 64, spawn 0', '3x3, to 64')
     """
     found = formation_of(game)
     if found is None:
@@ -25,8 +25,8 @@ def title_of(game: Game) -> str:
         words.append(f"to {goal}{' or more' * at_least}")
     if game.goal_sum is not None:
         words.append(f"to the sum {game.goal_sum}")
-    if game.four != ORIGINAL:
-        words.append(f"four {game.four}")
+    if game.spawn != ORIGINAL:
+        words.append(f"spawn {game.spawn}")
     if not found.makes(game, None):
         words.append(f"until the sum {game.horizon}")
     return ", ".join(words)
@@ -38,16 +38,16 @@ def game_text(game: Game) -> str:
     `tilebase count`, `solve` and all commands for games with random spawns read it again.
 
     >>> from tilebase.game.formations import formation
-    >>> game_text(formation("l3").game(64, four=0)), game_text(Game("3x3", 64, pattern="32,*,*/*,*,*/*,*,*"))
-    ('64 --formation L3 --four 0', "3x3 64 --pattern '32,*,*/*,*,*/*,*,*'")
+    >>> game_text(formation("l3").game(64, spawn=0)), game_text(Game("3x3", 64, pattern="32,*,*/*,*,*/*,*,*"))
+    ('64 --formation L3 --spawn 0', "3x3 64 --pattern '32,*,*/*,*,*/*,*,*'")
     """
     found = formation_of(game)
-    four = "" if game.four == ORIGINAL else str(game.four)
+    spawn = "" if game.spawn == ORIGINAL else str(game.spawn)
     options: dict[str, object]  # the values; empty where the command line leaves the option out
     if found is None:
         words: list[object] = [game.shape_text, game.goal]
         options = {
-            "start": "" if game.start == "two-tiles" else game.start, "four": four, "largest": game.largest,
+            "start": "" if game.start == "two-tiles" else game.start, "spawn": spawn, "largest": game.largest,
             "limits": game.limits_text, "pattern": game.pattern, "goal-sum": game.goal_sum,
             "walls": ",".join(map(str, game.walls)), "unmergeable": ",".join(map(str, game.unmergeable)),
             "fixed": game.fixed, "masks": game.masks_text, "horizon": game.horizon,
@@ -56,7 +56,7 @@ def game_text(game: Game) -> str:
         goal, at_least = goal_of(game)
         words = [goal]
         options = {
-            "formation": found.name, "four": four, "goal-sum": game.goal_sum,
+            "formation": found.name, "spawn": spawn, "goal-sum": game.goal_sum,
             "horizon": "" if found.makes(game, None) else game.horizon, "at-least": at_least,
         }  # fmt: skip
     for name, value in options.items():

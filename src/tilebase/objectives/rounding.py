@@ -121,7 +121,7 @@ class Rounding:
         """``[k]``: the relative error that a step adds to the values of sum 2 k."""
         objective = self.objective
         plain = objective.discount == 1 and not objective.meaning.slide and not objective.meaning.merge
-        law = self.game.four
+        law = self.game.spawn
         mixing = 3 * max(1.0, *(float(p / (1 - p)) for p in law.fours)) if len(law.exponents) > 1 else 0
         others = 1 + mixing + (0 if plain else OTHER)
         stored = UNITS[objective.dtype] * (1 if plain else 2)
@@ -139,9 +139,9 @@ class Rounding:
         """``[k]``: the logarithm of the least probability of the spawns from the sum 2 k on, discounted."""
         game, empty = self.game, self._empty
         logs = np.full(len(empty), np.inf)
-        if two := 1 - max(game.four.fours):
+        if two := 1 - max(game.spawn.fours):
             logs = math.log(two) - np.log(empty)
-        if four := min(game.four.fours):
+        if four := min(game.spawn.fours):
             # A 4 takes two layers; each bears half of it.
             wide = np.maximum(empty, np.concatenate([empty[:1], empty[:-1]]))
             logs = np.minimum(logs, (math.log(four) - np.log(wide)) / 2)

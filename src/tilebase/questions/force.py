@@ -407,12 +407,12 @@ def largest_forced(
     (8, 16)
     """
     Allowance.of(**use)  # refuses here, too, where no goal is tried
-    four, cells = law_of(spawns), math.prod(parse_shape(shape))
+    law, cells = law_of(spawns), math.prod(parse_shape(shape))
     if math.isinf(seconds) and cells > MOST_UNBOUNDED and max(parse_shape(shape)) < cells:
         refuse_endless(f"a search for the largest tile on {shape}, of {cells} cells,")
     before = time.perf_counter()
     most = 15 if cells <= 16 else 7 if cells <= 21 else 3  # the largest exponent that fits into 64 bits
-    game = Game(shape, four=four, start=start, limits=limits, largest=2**most)
+    game = Game(shape, spawn=law, start=start, limits=limits, largest=2**most)
     there = max(game.start_tiles)
     forced, exact = max(game.spawn_exponents[0], there), True
     answers: list[Forced] = []
@@ -421,8 +421,8 @@ def largest_forced(
         if exponent > most + 1:
             exact = False
             break
-        least = 0 if exponent == 2 else four  # the goal 4 must be made, not spawned
-        game = Game(shape, 2**exponent, four=least, start=start, limits=limits)
+        least = 0 if exponent == 2 else law  # the goal 4 must be made, not spawned
+        game = Game(shape, 2**exponent, spawn=least, start=start, limits=limits)
         left = seconds - (time.perf_counter() - before)
         answer = known.get(game) if known else None
         if answer is None:

@@ -96,7 +96,7 @@ class ProvedBound:
         who = "no strategy makes" if up else "there is a strategy that makes"
         power = self.one.bit_length() - 1
         return (
-            f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {game.four.words}: "
+            f"2048 on {board_words(game)} from {random_start_words(game)}, spawns of {game.spawn.words}: "
             f"{who} {winning_words(game)}{within_words(game)} "
             f"with probability {'above' if up else 'at least'} "
             f"{self.value} / 2^{power}, which is {cut(self.bound, up=up, digits=12)} "

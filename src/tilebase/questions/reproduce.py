@@ -311,7 +311,7 @@ def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
     if fact.file != "symbolic_solving.tsv":
         return None
     side, exponent, measure = (fact.columns[name] for name in ("N", "M", "measure"))
-    game = Game(f"{side}x{side}", 2 ** int(exponent), four=0, start="empty")
+    game = Game(f"{side}x{side}", 2 ** int(exponent), spawn=0, start="empty")
     line = re.fullmatch(r"line_(\d+)_(\d+)_(\w+)", measure)
     how, what = ("sweep", line[3]) if line else measure.split("_", 1) if "_" in measure else ("sum", measure)
     name = f"({line[1]},{line[2]})" if line else ""
@@ -336,7 +336,7 @@ def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
 def won_boards(game: Game) -> int:
     """How many boards with one tile of the goal corollary 7 allows; only 2s are spawned.
 
-    >>> won_boards(Game("3x3", 512, four=0))
+    >>> won_boards(Game("3x3", 512, spawn=0))
     180000000
     """
     goal, found = game.goal_exponent or 0, 0

@@ -244,7 +244,7 @@ def symbolic(
     StorageError
         If a file cannot be written.
 
-    >>> found = symbolic(Game("2x2", 16, four=0, start="empty"))
+    >>> found = symbolic(Game("2x2", 16, spawn=0, start="empty"))
     >>> found.wins, found.states, found.afterstates
     (True, 237, 151)
     """
@@ -387,7 +387,7 @@ def smaller_game(game: Game) -> Game:
         tile = game.goal or 1 << max(game.tops)
         while tile >= least:
             with suppress(GameError):  # too few cells for the tile
-                candidates.append(Game(shape, tile, four=game.four, start="empty"))
+                candidates.append(Game(shape, tile, spawn=game.spawn, start="empty"))
             tile //= 2
         shape = (shape[0] - 1, *shape[1:])
     sizes = [(sum(boards_by_sum(one).values()), one) for one in candidates if one.goal_fits]

@@ -182,7 +182,7 @@ def _game(header: dict[str, Any]) -> Game:
     start = "two-tiles" if two_tiles else words[0] if header["starts"] else f"after {'|'.join(words)}"
     held = [cell for cell, sign in enumerate(begun[0]) if sign == "x"] if begun else []
     return Game(
-        header["shape"], header["goal"], four=law_of(",".join(map(str, header["drops"]))),
+        header["shape"], header["goal"], spawn=law_of(",".join(map(str, header["drops"]))),
         start=start if begun else "empty", limits=header["limits"], goal_sum=header.get("goal_sum"),
         unmergeable=held, masks="|".join(by_rows(mask, shape[-1], "") for mask in header.get("masks", [])),
         pattern="|".join(_by_rows(shape, word) for word in header.get("patterns", [])) or None,

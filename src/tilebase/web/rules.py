@@ -32,7 +32,7 @@ def goal_cells(game: Game) -> dict[int, int]:
 def describe_rules(game: Game) -> list[str]:
     """The rules in sentences, for people.
 
-    >>> describe_rules(Game("2x3", 64, four="1/5", start="empty"))
+    >>> describe_rules(Game("2x3", 64, spawn="1/5", start="empty"))
     ['The board is 2x3.', 'The tile 64 wins.', 'Play begins with one tile.', 'One of 5 new tiles is a 4.']
     """
     return [*_board(game), *_goal(game), *_large_tiles(game), *_play(game)]
@@ -87,8 +87,8 @@ def _play(game: Game) -> Iterator[str]:
         yield f"Play begins on {game.format(game.start_board)}."
     else:
         yield f"Play begins with {'one tile' if game.start == 'empty' else 'two tiles'}."
-    if game.four != ORIGINAL:
-        yield _fours(game.four)
+    if game.spawn != ORIGINAL:
+        yield _fours(game.spawn)
     if game.horizon is not None:
         yield f"Play ends after a slide if the tiles, without the large ones, have the sum {game.horizon}."
 

@@ -99,12 +99,12 @@ class Cuda:
     steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
     def __init__(self, rules: DenseRules, law: Law, objective: Objective) -> None:
-        if objective.meaning.merge or objective.meaning.end or objective.dtype == "float16":
+        if objective.meaning.merge or objective.dtype == "float16":
             raise UsageError(
                 "cuda solves win in float32 or float64, lower, upper and guaranteed: choose one of "
                 "these, or the executor threads"
             )
-        if rules.game.four.depends:
+        if rules.game.spawn.depends:
             raise UsageError(
                 "cuda solves games in which a 4 is as likely on every board: choose the executor threads"
             )
