@@ -59,7 +59,7 @@ def _git(folder: Path, *words: str) -> str | None:
     inherited = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, text=True, check=True,
+            ["git", "-C", str(folder), *words], capture_output=True, encoding="utf-8", check=True,
             timeout=GIT_SECONDS, env=inherited | {"GIT_OPTIONAL_LOCKS": "0"},
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import select
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from queue import Empty, SimpleQueue
 from tempfile import TemporaryFile
+from threading import Thread
 from typing import IO, Any
 
 from tilebase import errors
@@ -155,7 +156,7 @@ def _ended(status: int, complaints: IO[bytes]) -> Outcome:
     The system kills a process if memory runs out, and OxiDD aborts its own if the system refuses memory.
     """
     cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-    if -status in (signal.SIGKILL, signal.SIGABRT):
+    if cause in ("SIGKILL", "SIGABRT"):
         return Outcome(
             None,
             f"the process that held the diagrams ended ({cause}), probably for lack of memory: give less "
@@ -167,17 +168,20 @@ def _ended(status: int, complaints: IO[bytes]) -> Outcome:
 
 def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:
     """The messages of a worker until its end; None when the deadline has passed."""
-    begun = b""
-    while True:
-        left = deadline - time.perf_counter()
-        if left <= 0:
-            yield None
-            return
-        ready, _, _ = select.select([stream], [], [], min(left, OFTEN))
-        if not ready:
-            continue
-        piece = os.read(stream.fileno(), 1 << 16)
-        if not piece:
-            return
-        *whole, begun = (begun + piece).split(b"\n")
-        yield from map(json.loads, whole)
+    lines: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_read, args=(stream, lines), daemon=True).start()
+    while (left := deadline - time.perf_counter()) > 0:
+        with suppress(Empty):
+            line = lines.get(timeout=min(left, OFTEN))
+            if not line.endswith(b"\n"):  # the end, perhaps within a message
+                return
+            yield json.loads(line)
+    yield None
+
+
+def _read(stream: IO[bytes], lines: SimpleQueue[bytes]) -> None:
+    """Hand over lines as they come, then an empty one: no call waits for a pipe and a time on all systems."""
+    with suppress(ValueError):  # closed, since nobody waits for more
+        for line in stream:
+            lines.put(line)
+        lines.put(b"")

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ DIE_WITH_PARENT = 1
 def main() -> int:
     """Do the task on standard input; return the exit status."""
     parent = os.getppid()
-    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    with suppress(AttributeError, TypeError):  # only Linux ends a process with its parent
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != parent:
         return 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends this process

@@ -6,6 +6,7 @@ import errno
 import os
 import signal
 import sys
+from _thread import interrupt_main
 from collections.abc import Sequence
 from contextlib import redirect_stdout, suppress
 from threading import Timer, main_thread
@@ -111,11 +112,19 @@ def _raise_when_stopped() -> None:
     def hook(lost: sys.UnraisableHookArgs) -> None:
         if issubclass(lost.exc_type, KeyboardInterrupt):
             # raised here at once, it would get lost again
-            Timer(0.01, signal.pthread_kill, (main_thread().ident, signal.SIGINT)).start()
+            Timer(0.01, _interrupt).start()
         else:
             show(lost)
 
     sys.unraisablehook = hook
+
+
+def _interrupt() -> None:
+    """Send the main thread SIGINT, also while it waits for the system, if the system can do that."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main_thread().ident or 0, signal.SIGINT)
+    else:
+        interrupt_main()
 
 
 def _stopped(arguments: Sequence[str]) -> str:

@@ -63,17 +63,17 @@ def verify(
         raise UsageError(
             "workers derive all values of a table again: give --all, too, or leave --cluster out"
         )
-    from tilebase.files.source import mode_of
+    from tilebase.files.source import local_path, mode_of
     from tilebase.tables.folders import holds_tables, subfolders
 
-    path = Path(location)
-    is_table = "://" in location or path.suffix == ".zip" or (path / places.TABLE).exists()
+    path = local_path(location)
+    is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
     if (listed or against is not None) and not is_table:
         raise UsageError(f"{location} is not a table: --list and --against are for one table")
     checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
     if listed or against is not None:
         return _verify_sums(location, listed, against, quiet, **checking)
-    if "://" in location:
+    if path is None:
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(location, progress, **checking)
     folder = stat.S_ISDIR(mode_of(path))
@@ -138,13 +138,13 @@ def _verify_sums(location: str, listed: bool, against: Path | None, quiet: bool,
 
 def _verify_table(location: Path | str, progress: Callable[[int, int], None] | None, **checking: Any) -> int:
     from tilebase.files.run import verify_run
-    from tilebase.files.source import mode_of
+    from tilebase.files.source import local_path, mode_of
     from tilebase.tables.verify import verify_table
 
     found = verify_table(location, progress=progress, **checking)
     wrong, unread = list(found.wrong), list(found.unread)
-    path = Path(location)
-    if mode_of(path / places.QUESTION) and not unread:
+    path = local_path(location)
+    if path is not None and mode_of(path / places.QUESTION) and not unread:
         more = verify_run(path)
         wrong += [sentence for sentence in more.wrong if sentence not in wrong]
         unread += more.unread

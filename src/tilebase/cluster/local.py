@@ -48,9 +48,10 @@ def start(workers: int, silent: float = SILENT_SECONDS) -> LocalWorkers:
         complaints = stack.enter_context(TemporaryFile())
         process = subprocess.Popen(
             children.python("tilebase.cluster.program", str(workers), str(silent)),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, encoding="utf-8",
             env=children.environment(),
-            start_new_session=True,  # Ctrl-C is for the parent, which ends the workers in order
+            # Ctrl-C is for the parent, which ends the workers in order.
+            start_new_session=True, creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )  # fmt: skip
         stack.callback(_end, process)
         try:

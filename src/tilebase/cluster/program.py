@@ -15,11 +15,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import select
 import signal
 import sys
 from contextlib import suppress
 from tempfile import TemporaryDirectory
+from threading import Event, Thread
 from typing import Any
 
 import dask.config
@@ -34,6 +34,8 @@ SETTINGS = {
     "distributed.deploy.lost-worker-timeout": "60s",  # a busy machine starts a worker in more than 15 s
 }
 """Settings of Dask with which idle processes take less time, and the scheduler's memory stays flat."""
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""The signal that ends a process at once; Windows has one for both."""
 WATCH_SECONDS = 5.0
 """How often workers are looked for that Dask has given up: it starts no others for them."""
 
@@ -69,12 +71,20 @@ def main(workers: int, silent: float) -> None:
         ) as cluster:  # fmt: skip
             sys.stdout.write(f"{cluster.scheduler_address}\n")
             sys.stdout.flush()
+            ended = Event()
+            Thread(target=_watch_input, args=(ended,), daemon=True).start()
             try:
-                while not select.select([sys.stdin], [], [], WATCH_SECONDS)[0]:
+                while not ended.wait(WATCH_SECONDS):
                     if len(cluster.workers) < workers:
                         cluster.scale(workers)
             finally:
                 _kill(cluster)
+
+
+def _watch_input(ended: Event) -> None:
+    """Wait for the end of standard input, without Python's buffer: that is locked while a thread waits."""
+    os.read(sys.stdin.fileno(), 1)
+    ended.set()
 
 
 def security_of(keys: dict[str, str]) -> Any:
@@ -95,7 +105,7 @@ def _kill(cluster: Any) -> None:
         nanny.close_gracefully()  # it starts no other worker
         with suppress(ProcessLookupError):
             if nanny.pid:
-                os.kill(nanny.pid, signal.SIGKILL)
+                os.kill(nanny.pid, KILL)
 
 
 if __name__ == "__main__":

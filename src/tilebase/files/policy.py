@@ -160,7 +160,7 @@ class PolicyWriter:
         names = {"index": f"index-{check}.bin", "policy": f"policy-{check}.bin"}
         with open_own(self._folder / names["index"], "wb") as file:
             file.write(index)
-        (self._folder / "policy.bin").rename(self._folder / names["policy"])
+        (self._folder / "policy.bin").replace(self._folder / names["policy"])
         return {
             "codes": self.codes,
             "block": BLOCK,

@@ -1,7 +1,7 @@
 """Where the files of a table are: a folder, one zip file, or a URL (`files.remote`).
 
 A source is one file, of which ranges are read; a location is a folder of sources.  Local reads
-name their offset (`os.pread`), so that threads can share a source without locks.
+name their offset (`read_at`), so that threads can share a source without locks.
 """
 
 from __future__ import annotations
@@ -9,15 +9,19 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import struct
 import zipfile
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from tilebase.errors import CorruptError, MissingLayerError, StorageError
 from tilebase.files import places
 from tilebase.files.remote import open_url
+from tilebase.runtime import descriptors
 from tilebase.runtime.documents import MOST_BYTES, shown
 
 _LOCAL_HEADER = struct.Struct("<4s5HIIIHH")
@@ -26,6 +30,8 @@ _DAMAGE = (
     zipfile.BadZipFile,
 )  # fmt: skip
 """The exceptions that `zipfile` raises for damaged files, apart from OSError."""
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]+://")
+"""How a URL begins, also one within another (``zip::https://``).  One letter alone is a drive of Windows."""
 MOST_MEMBERS = 1 << 23
 """Most bytes of the list of members of a zip file; enough for a table of 80,000 files."""
 PIECE = 1 << 24
@@ -80,8 +86,7 @@ class LocalFile:
 
     def _open(self) -> int:
         try:
-            # Without O_NONBLOCK, opening a pipe would wait for a writer.
-            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK)
+            descriptor = os.open(self._path, os.O_RDONLY | descriptors.AS_IT_IS)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingLayerError(f"{self._path} is not there") from error
         except (OSError, ValueError) as error:
@@ -101,7 +106,7 @@ class LocalFile:
         data = bytearray()
         try:
             # In pieces, so that no more memory is taken than the file has if it has become shorter.
-            while more := os.pread(
+            while more := descriptors.read_at(
                 descriptor, min(size - len(data), PIECE), self._offset + offset + len(data)
             ):
                 data += more
@@ -221,11 +226,25 @@ def mode_of(path: Path) -> int:
         raise StorageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
+def local_path(location: Path | str) -> Path | None:
+    r"""The path of what is on this machine, also of a ``file:`` URL; None for another URL.
+
+    >>> local_path("https://host/table"), local_path("file:///tables/my%20table").as_posix()
+    (None, '/tables/my table')
+    >>> local_path(r"C:\table") is None or local_path("C://table") is None
+    False
+    """
+    text = str(location)
+    if text[:7].lower() == "file://":
+        return Path(url2pathname(urlsplit(text).path))
+    return None if _URL.match(text) else Path(location)
+
+
 def open_location(location: Path | str) -> Location:
     """The folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
-    if "://" in str(location):
+    path = local_path(location)
+    if path is None:
         return open_url(str(location))
-    path = Path(location)
     mode = mode_of(path)
     if stat.S_ISDIR(mode):
         return Folder(path)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import importlib
 import math
 import random
+import re
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -221,7 +222,7 @@ def _find_policy(policy: Any) -> Any:
         return policy
     if isinstance(policy, str | Path) and _is_there(policy):
         return open_table(policy)
-    if isinstance(policy, str) and ":" in policy and "://" not in policy:
+    if isinstance(policy, str) and ":" in policy and not re.search(r"[/\\]", policy):
         return _import(policy)
     raise UsageError(
         f"there is no policy {policy!r}: give random, greedy, the folder of a table, or module:function"

@@ -13,7 +13,6 @@ For lines that are not run, `records.tsv` has results of earlier runs, which are
 from __future__ import annotations
 
 import math
-import os
 import re
 import time
 from collections import Counter
@@ -46,6 +45,7 @@ from tilebase.questions.prove import prove
 from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, symbolic
+from tilebase.runtime.resources import processors
 from tilebase.small import oracle
 from tilebase.tables.slides import Slider
 
@@ -105,7 +105,7 @@ def _game(fact: Fact, **options: Any) -> Game:
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
     """A rough estimate of the seconds to count a game here, from the sizes of its layers."""
-    threads = len(os.sched_getaffinity(0))
+    threads = processors()
     return counting(game, threads, up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
 
 

@@ -3,9 +3,10 @@
 Modules, those that the others import first:
 
     paths       where files that nobody named go
+    descriptors open files, where systems differ
     storage     files written whole or not at all, locks, flushing
     documents   JSON that a stranger may have written, read with bounds
-    resources   how much memory a run may take
+    resources   how much memory a run may take, and how many processors
     children    child processes that run Python
     progress    how far a run is, and when it will end
     threads     work shared out to threads, with the results in order

@@ -1,8 +1,9 @@
-"""How much memory a run may take: what the machine, its containers and its limits leave.
+"""How much memory a run may take, and how many processors: what machine, containers and limits leave.
 
 Available memory is the least of
 
-* what the kernel says the machine can give (``MemAvailable``);
+* what the kernel says the machine can give (``MemAvailable``, or on other systems than Linux what `psutil`
+  says);
 * what each control group around this process leaves: its limit (``memory.max`` and ``memory.high`` in
   version 2, ``memory.limit_in_bytes`` in version 1) minus what the group uses.  Pages of files are not
   counted as used, since the kernel releases them when memory is needed;
@@ -14,11 +15,18 @@ A limit that cannot be read is ignored.
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
 from tilebase.errors import ResourceError, UsageError
+
+try:
+    import resource
+except ImportError:  # Windows
+    LIMITS: tuple[tuple[int, int], ...] = ()
+else:
+    LIMITS = ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5))
+"""The limits of this process that are known here, and the column of ``statm`` that counts what is used."""
 
 MOST_THREADS = 256
 """More threads make no run faster, and each takes one or two megabytes."""
@@ -67,7 +75,12 @@ def check_threads(threads: int | None) -> int:
     """Threads to use: those asked for, or all cores.  Raises `UsageError` if no run may use so many."""
     if threads is not None and not 1 <= threads <= MOST_THREADS:
         raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
-    return threads or len(os.sched_getaffinity(0))
+    return threads or processors()
+
+
+def processors() -> int:
+    """The processors that this process may use; all of the machine where no call tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_addresses(proc: Path = PROC) -> None:
@@ -81,13 +94,15 @@ def check_addresses(proc: Path = PROC) -> None:
 
 
 def _machine_memory(proc: Path) -> int:
+    for line in _lines(proc / "meminfo"):
+        words = line.split()
+        if len(words) > 1 and words[0] == "MemAvailable:" and words[1].isdecimal():
+            return int(words[1]) * 1024
     try:
-        for line in (proc / "meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
+        import psutil
+    except ImportError:  # only Linux does without it
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return int(psutil.virtual_memory().available)
 
 
 def _group_memory(proc: Path, groups: Path) -> list[int]:
@@ -98,12 +113,11 @@ def _group_memory(proc: Path, groups: Path) -> list[int]:
 def _process_memory(proc: Path) -> list[int]:
     """The bytes that the limits of this process leave."""
     sizes = _words(proc / "self" / "statm")
-    page = os.sysconf("SC_PAGE_SIZE")
     found = []
-    for limited, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+    for limited, column in LIMITS:
         limit, _ = resource.getrlimit(limited)
         if limit != resource.RLIM_INFINITY:
-            used = int(sizes[column]) * page if len(sizes) > column else 0
+            used = int(sizes[column]) * os.sysconf("SC_PAGE_SIZE") if len(sizes) > column else 0
             found.append(max(0, limit - used))
     return found
 
@@ -147,7 +161,7 @@ def _file_pages(stat: Path, prefix: str) -> int:
 
 def _lines(file: Path) -> list[str]:
     try:
-        return file.read_text().splitlines()
+        return file.read_text("utf-8", "replace").splitlines()
     except (OSError, ValueError):
         return []
 

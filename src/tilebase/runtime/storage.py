@@ -1,7 +1,7 @@
 """Atomic files, locks, and the order in which files are flushed to disk.
 
 A file is written as ``.NAME.part`` in its own folder and renamed when it is complete.  The process that
-writes the part file holds a lock (`flock`) on it.  So a part file without a lock is left from a killed
+writes the part file holds a lock on it.  So a part file without a lock is left from a killed
 process.  The next command that writes this file takes such a part file over, and deletes it if it fails.
 
 The names of part files are known before, so somebody else may have put links there.  Every file that is not
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
 import stat
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from tilebase.errors import StorageError
+from tilebase.runtime import descriptors
 from tilebase.runtime.threads import map_in_threads
 
 RETIRE_TRIES = 10
@@ -54,8 +54,10 @@ def open_own(path: Path, mode: str, buffering: int = -1) -> Any:
 
 def _open_own(path: str | Path, flags: int) -> int:
     refused = StorageError(f"cannot write {path}: it is a link to something else, or no file: delete it")
+    if not descriptors.NO_LINK and Path(path).is_symlink():
+        raise refused
     try:  # not truncated before it is known what it is; nor does a pipe make this wait
-        more = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        more = descriptors.NO_LINK | descriptors.AS_IT_IS
         descriptor = os.open(path, flags & ~os.O_TRUNC | more, 0o666)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
@@ -103,41 +105,36 @@ class FileLock:
             descriptor = _open_own(path, os.O_RDWR | os.O_CREAT)
             file = os.fdopen(descriptor, "r+b", buffering=1 << 16)
             try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                taken = descriptors.lock(descriptor)
+            except BaseException:
                 file.close()
+                raise
+            if taken and _is_at(descriptor, path):
+                return cls(path, file)
+            file.close()  # held by another, or deleted or renamed between opening and locking
+            if not taken:
                 tries -= 1
                 if not tries:
                     return None
                 time.sleep(0.01)
-                continue
-            except BaseException:
-                file.close()
-                raise
-            if _is_at(descriptor, path):
-                return cls(path, file)
-            file.close()  # deleted or renamed between opening and locking
 
     def release(self, *, delete: bool = False) -> None:
         """Let others take the lock; with `delete` its file is deleted first."""
         if delete:
-            self.path.unlink(missing_ok=True)
+            descriptors.delete(self.file, self.path)
         self.file.close()
 
 
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock of a file.  Neither makes nor changes the file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | descriptors.AS_IT_IS)
     except FileNotFoundError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not descriptors.is_free(descriptor)
     finally:
         os.close(descriptor)
-    return False
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
@@ -178,21 +175,21 @@ class PartFile:
         with storage_errors(self.path):
             self.file.flush()
             if self._lock is not None:
-                if self._old is not None:
+                if self._old is not None and descriptors.POSIX:
                     os.fchmod(self.file.fileno(), stat.S_IMODE(self._old))
                 if durable:
                     os.fsync(self.file.fileno())
-                self._lock.path.replace(self._target)
+                descriptors.rename(self.file, self._lock.path, self._target)
                 self._lock = None
                 if durable:
-                    sync_folder(self._target.parent)
+                    descriptors.flush(self._target.parent)
             self.file.close()
 
     def discard(self) -> None:
         """Delete the file unless it is finished."""
         with contextlib.suppress(OSError):  # the failed write has raised its own error before
             if self._lock is not None:
-                self._lock.path.unlink(missing_ok=True)
+                descriptors.delete(self.file, self._lock.path)
                 self._lock = None
             self.file.close()
 
@@ -263,14 +260,9 @@ def check_writable(path: Path) -> None:
 def publish(part: Path, path: Path) -> None:
     """Flush a finished file to disk, rename it to `path` and flush the folder.  Raises `StorageError`."""
     with storage_errors(path):
-        _sync(part)
+        descriptors.flush(part)
         part.replace(path)
-        sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to disk, so that a rename in it lasts."""
-    _sync(folder)
+        descriptors.flush(path.parent)
 
 
 def sync_files(paths: Iterable[Path]) -> None:
@@ -283,15 +275,7 @@ def sync_files(paths: Iterable[Path]) -> None:
 
 def _sync_one(path: Path) -> None:
     with storage_errors(path, "flush"):
-        _sync(path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptors.flush(path)
 
 
 @contextmanager
@@ -329,7 +313,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
                 shutil.rmtree(old, ignore_errors=True)
                 target.replace(old)
             part.replace(target)
-            sync_folder(target.parent)
+            descriptors.flush(target.parent)
             shutil.rmtree(old, ignore_errors=True)
     finally:
         if not lock.file.closed:

@@ -22,7 +22,7 @@ from tilebase.files import places
 from tilebase.files.format import LayerFile, ValueFile
 from tilebase.files.manifest import LeastValue, Manifest
 from tilebase.files.recent import Recent
-from tilebase.files.source import Location, open_location, read_document
+from tilebase.files.source import Location, local_path, open_location, read_document
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.numbers import Unit, digits_text
@@ -644,7 +644,7 @@ def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
     except MissingLayerError as error:
         raise MissingLayerError(
             f"{opened.name} holds no finished table: make one with tilebase solve ... "
-            f"-o {'FOLDER' if '://' in str(location) else location}"
+            f"-o {local_path(location) or 'FOLDER'}"
         ) from error
     try:
         return opened, f"{opened.name}/manifest.json", read_document(source)

@@ -36,6 +36,7 @@ from tilebase.errors import (
 from tilebase.files.work_folders import table_folder
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.runtime.descriptors import POSIX
 from tilebase.runtime.progress import Progress
 from tilebase.web import openapi
 from tilebase.web.collection import Collection
@@ -465,7 +466,8 @@ def _listen(host: str, port: int) -> socket.socket:
         # The protocol is named, since asyncio turns Nagle's algorithm off only for sockets that name TCP.
         listener = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
         try:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if POSIX:  # on Windows it would let two programs listen at one port
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(512)
         except OSError:

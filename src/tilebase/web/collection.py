@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 from tilebase.errors import MissingLayerError, StorageError, TilebaseError, UsageError
 from tilebase.files import places
 from tilebase.files.recent import Recent
+from tilebase.files.source import local_path
 from tilebase.game.game import Game
 from tilebase.runtime.progress import Progress
 from tilebase.tables.certificates import Certificate, open_certificate
@@ -94,10 +95,11 @@ class Collection:
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._solver: threading.Thread | None = None
-        for location in map(str, locations):
-            if _is_folder_of_tables(location):
-                self._folders.append(Path(location))
-            for name, found in _named(location):
+        for location in locations:
+            path = local_path(location)
+            if path is not None and _is_folder_of_tables(path):
+                self._folders.append(path)
+            for name, found in _named(str(location) if path is None else path):
                 if len(self.entries) == MOST_SERVED:
                     raise UsageError(f"more than {MOST_SERVED:,} tables cannot be served: name fewer of them")
                 self._add(name, found)
@@ -232,17 +234,19 @@ class Collection:
         self._open.clear()
 
 
-def _is_folder_of_tables(location: str) -> bool:
-    return "://" not in location and Path(location).is_dir() and holds_tables(Path(location))
+def _is_folder_of_tables(path: Path) -> bool:
+    return path.is_dir() and holds_tables(path)
 
 
-def _named(location: str) -> Iterator[tuple[str, str]]:
-    """Names and locations of what is at a location; a folder of tables gives those in its subfolders."""
-    if _is_folder_of_tables(location):
-        yield from _tables_of(Path(location))
-        return
-    name = location.rstrip("/").rpartition("/")[2] or "table"
-    yield (Path(location).resolve().name if name in (".", "..") else name), location
+def _named(location: Path | str) -> Iterator[tuple[str, str]]:
+    """Names and locations of what is at a path or a URL; a folder of tables gives those in its subfolders."""
+    if isinstance(location, str):
+        yield location.rstrip("/").rpartition("/")[2] or "table", location
+    elif _is_folder_of_tables(location):
+        yield from _tables_of(location)
+    else:
+        name = location.name if location.name != ".." else ""
+        yield name or location.resolve().name or "table", str(location)
 
 
 def _tables_of(folder: Path) -> Iterator[tuple[str, str]]:
@@ -268,8 +272,8 @@ def kind_of(opened: Opened) -> str:
 
 
 def _open(location: str) -> Opened:
-    path = Path(location)
-    if "://" not in location and path.is_file() and _is_certificate(path):
+    path = local_path(location)
+    if path is not None and path.is_file() and _is_certificate(path):
         return open_certificate(path)
     return open_solved(location)
 
@@ -287,9 +291,9 @@ CERTIFICATE = b"tilebase certificate "
 
 def _stamp(location: str) -> Stamp | None:
     """What changes when a table is written again; None for a URL.  Raises `MissingLayerError`."""
-    if "://" in location:
+    path = local_path(location)
+    if path is None:
         return None
-    path = Path(location)
     try:
         status = (path / places.TABLE if path.is_dir() else path).stat()
     except OSError as error:
