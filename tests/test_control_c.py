@@ -15,6 +15,7 @@ import pytest
 
 CHILDREN = """if True:
     import json, os, signal, sys, tempfile
+    from types import SimpleNamespace
 
     class Imports:
         '''Stops the process as Ctrl-C would when so many modules have been looked for.'''
@@ -39,11 +40,11 @@ CHILDREN = """if True:
             atexit.register(stop)
         if case["moment"] == "twice":
             from tilebase.cli import commands
-            commands.app = stop
+            commands.app = SimpleNamespace(meta=stop)
             commands._stopped = stop
         if case["moment"] == "lost":
             from tilebase.cli import commands
-            commands.app = lose
+            commands.app = SimpleNamespace(meta=lose)
         return main
 
     def stop(*_, **__):

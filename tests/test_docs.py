@@ -103,7 +103,8 @@ def marked(block: Block) -> Any:
 def test_commands_of_blocks_can_be_parsed(block: Block) -> None:
     for command in (*block.before, *block.commands):
         if command.words[0] == "tilebase":
-            found, *_ = app.parse_args(command.arguments, print_error=False, exit_on_error=False)
+            _, given, *_ = app.meta.parse_args(command.arguments, print_error=False, exit_on_error=False)
+            found, *_ = app.parse_args(given.args, print_error=False, exit_on_error=False)
             assert callable(found), command.text
 
 

@@ -8,6 +8,7 @@ what it has reported is known here.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from tilebase.errors import ChildError, ResourceError, TilebaseError
 from tilebase.game.game import Game
 from tilebase.runtime import children
 
+LOG = logging.getLogger(__name__)
 OFTEN = 0.5
 """Seconds between two looks at the clock while the worker is silent."""
 
@@ -115,6 +117,10 @@ def run_task(task: Task, tell: Tell, step: Step, deadline: float = math.inf) -> 
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaints, env=children.environment(),
         ) as worker,
     ):  # fmt: skip
+        LOG.debug(
+            "process %d holds diagrams (%s, code %s, order %s, at most %d nodes) of %s",
+            worker.pid, task.kind, task.encoding, task.order, task.nodes, task.game,
+        )  # fmt: skip
         try:
             found = _follow(worker, task, tell, step, deadline)
             return _ended(worker.wait(), complaints) if found is None else found
@@ -137,7 +143,9 @@ def _follow(
         if message is None:
             return Outcome(None, "time ran out")
         if "line" in message:
-            tell(Line(**message["line"]), message["fraction"])
+            line = Line(**message["line"])
+            LOG.debug("line %s of the diagrams is done", line.name)
+            tell(line, message["fraction"])
         elif "step" in message:
             step(message["step"])
         elif "error" in message:

@@ -8,12 +8,14 @@ import signal
 import sys
 from _thread import interrupt_main
 from collections.abc import Sequence
-from contextlib import redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from threading import Timer, main_thread
+from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError, Group
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from tilebase._version import version
+from tilebase.cli.log import logging_to
 from tilebase.cli.output import Output, OutputError, naming_command
 from tilebase.cli.usage import usage_sentence
 from tilebase.errors import TilebaseError, UsageError
@@ -24,6 +26,7 @@ app = App(
     version=version,
     suppress_keyboard_interrupt=False,  # run prints whether the work can be continued
 )
+app.meta.suppress_keyboard_interrupt = False
 COMMANDS = {
     "Solve and count": "solve count index plan formations",
     "Prove and force": "prove force symbolic check lemma limits pattern",
@@ -32,12 +35,32 @@ COMMANDS = {
     "Compare and keep": "reproduce export codecs runs",
 }
 """The commands by purpose.  A command is loaded when it is called, or when the help of all is printed."""
+HELP = ("--help", "-h")
 NAMES = frozenset(" ".join(COMMANDS.values()).split())
 for position, (title, commands) in enumerate(COMMANDS.items()):
     group = Group(title, sort_key=position)
     for name in commands.split():
         module = name.replace("-", "_")
         app.command(f"tilebase.cli.{module}:{module}", name=name, group=group)
+
+
+@app.meta.default
+def command(
+    *words: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    log: Annotated[
+        str | None,
+        Parameter(
+            help="Append what the engines do, step by step, to this file; - for standard error.",
+            allow_leading_hyphen=True,
+            group=Group("Every command", sort_key=len(COMMANDS)),
+        ),
+    ] = None,
+) -> Any:
+    """Run a command, with a log of what it does if it is wanted."""
+    with nullcontext() if log is None else logging_to(log, words):
+        return app(words, print_error=False, exit_on_error=False, result_action="return_value")
+
+
 app.register_install_completion_command(
     help="Let the shell complete commands and options: bash, zsh or fish."
 )
@@ -75,10 +98,12 @@ def _status(arguments: Sequence[str], stoppable: bool) -> int:
         try:
             if stoppable:
                 _raise_when_stopped()
-            if not arguments or arguments[0] not in NAMES:
+            if not NAMES.intersection(arguments) or arguments[0] in HELP:
                 load_commands()
             with naming_command(arguments):
-                status = app(arguments, print_error=False, exit_on_error=False, result_action="return_value")
+                status = app.meta(
+                    arguments, print_error=False, exit_on_error=False, result_action="return_value"
+                )
         finally:
             if stoppable:
                 signal.signal(signal.SIGINT, lambda *_: os._exit(130))
@@ -129,7 +154,8 @@ def _interrupt() -> None:
 
 def _stopped(arguments: Sequence[str]) -> str:
     """The message for a command that was stopped with Ctrl-C: whether it can be continued."""
-    command, *words = arguments or [""]
+    at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
+    command, *words = [*arguments[at:], ""]
     if command == "force" and not {"largest", "table"} & set(words[:1]):
         return "stopped; what is decided is kept, and the same command goes on where it was"
     if command in ("count", "solve", "symbolic", "prove", "lemma", "plot"):

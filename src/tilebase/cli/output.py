@@ -25,7 +25,9 @@ FORMATS = ("table", "csv", "json", "parquet")
 Result = TypeVar("Result")
 PYARROW = "Parquet needs pyarrow: pip install 'tilebase[parquet]'"
 Row = Mapping[str, Any]
-PLACES = frozenset(("--output", "-o", "--save", "--work", "-w", "--format", "-f", "--certificate", "-c"))
+PLACES = frozenset(
+    ("--output", "-o", "--save", "--work", "-w", "--format", "-f", "--certificate", "-c", "--log")
+)
 """The options that say where and how a result is written, each with a word behind it."""
 SHOWING = frozenset(("--quiet", "-q", "--stats"))
 """The options that say what is shown beside a result."""

@@ -39,7 +39,7 @@ def showing_notes() -> Iterator[None]:
     notes, log = _Notes(logging.INFO), logging.getLogger("tilebase")
     before = log.level
     log.addHandler(notes)
-    log.setLevel(logging.INFO)
+    log.setLevel(min(before or logging.INFO, logging.INFO))  # a log may want more
     try:
         yield
     finally:

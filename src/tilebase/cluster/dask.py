@@ -11,6 +11,7 @@ minutes if nobody said otherwise).
 from __future__ import annotations
 
 import itertools
+import logging
 import pickle
 import time
 import uuid
@@ -29,6 +30,7 @@ from tilebase.cluster.pieces import Job, Piece
 from tilebase.cluster.workers import Exchange, WorkerFacts, perform, worker_memory
 from tilebase.errors import ClusterError, TilebaseError
 
+LOG = logging.getLogger(__name__)
 R = TypeVar("R")
 CONNECT_SECONDS = 10.0
 """After this time without an answer, a scheduler is taken for absent."""
@@ -86,6 +88,10 @@ class DaskExecutor:
             self.close()
             raise
         self.threads, self.threads_each = sum(threads), max(threads)
+        LOG.debug(
+            "%d workers of %s have %d threads and %d MiB of memory each",
+            len(threads), self.address, self.threads, self.memory >> 20,
+        )  # fmt: skip
 
     # -- workers -----------------------------------------------------------------------------
 
@@ -175,6 +181,7 @@ class DaskExecutor:
                     flight.submit(list(itertools.islice(source, most - len(flight.waiting))))
                 yield from done
                 self._forget_names(len(done))
+            LOG.debug("%d pieces of %s are done by workers", flight.given, type(job).__name__)
         finally:
             flight.cancel()
 
@@ -212,9 +219,11 @@ class _Flight:
         self.waiting: deque[tuple[Piece, Any, int]] = deque()  # piece, future, how often it was begun
         self._name = f"tilebase-{uuid.uuid4().hex[:12]}"
         self._numbers = itertools.count()
+        self.given = 0
 
     def submit(self, pieces: list[Piece]) -> None:
         """Hand pieces to the scheduler."""
+        self.given += len(pieces)
         if pieces:
             self.waiting.extend(
                 (piece, future, 1) for piece, future in zip(pieces, self._futures(pieces), strict=True)
@@ -290,6 +299,7 @@ class _Flight:
                 f"the workers at {self._address} died {tries} times while they did the same piece of sum "
                 f"{piece.total}: their machines may kill them for lack of memory"
             )
+        LOG.debug("a worker is lost: its piece of sum %d, %s, is begun again", piece.total, piece.step)
         self.waiting.appendleft((piece, self._futures([piece])[0], tries + 1))
 
     def cancel(self) -> None:

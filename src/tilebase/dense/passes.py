@@ -26,6 +26,7 @@ once in a while, in files they lie there anyway.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -59,6 +60,7 @@ from tilebase.objectives.values import Number
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
 
+LOG = logging.getLogger(__name__)
 D = TypeVar("D", bound=DenseLayer)
 CHECKPOINT_SECONDS = 120.0
 """Seconds of work after which layers in memory are saved, and lost at most by a kill: at least so many."""
@@ -229,6 +231,11 @@ class DensePass:
         least, most = self._last, self._highest
         totals = sorted((s for s in self.sizes if least <= s and (most is None or s <= most)), reverse=True)
         missing = self._resume(totals)
+        LOG.debug(
+            "solving all boards of %s in %s for %s: %d layers of %d are there; %s",
+            self.game, self.folder, self.objective.label, len(totals) - len(missing), len(totals),
+            self._plan.text,
+        )  # fmt: skip
         there = self._layers.bytes_of(self._plan.value_bytes)
         self._plan.check_disk(self.folder, self.index, self.keep, there)
         self._all = sum(self.sizes[s] for s in missing)
@@ -243,6 +250,7 @@ class DensePass:
             self._layers.close()
             self._keep_for_later(last)
             raise
+        LOG.debug("%d boards are solved, in %.2f s", self._had, self._pace.seconds)
         if self.complete:
             self._checkpoints.complete()
         else:
@@ -281,6 +289,7 @@ class DensePass:
             }
             last = Checkpoint(saved, self.layout)
         for total, crc in last.saved.items():
+            LOG.debug("sum %d: its states are read from a checkpoint", total)
             self._layers.load(total, crc)
         return last
 
@@ -305,6 +314,7 @@ class DensePass:
         self._had += self.sizes[total]
         self.work.boards += self.sizes[total]
         self._finish(total, summary, starts)
+        LOG.debug("sum %d: %d boards solved", total, self.sizes[total])
         self._report(total, 0.0)
 
     def _read_starts(self, total: int) -> dict[Cells, Number]:
@@ -363,6 +373,7 @@ class DensePass:
         needed = [s for s in (total, total + 2) if self.sizes.get(s) and s in self._layers.totals]
         saved = {s: self._layers.save(s) for s in needed}
         self._checkpoints.declare(Checkpoint(saved, self.layout))
+        LOG.debug("a checkpoint is saved: the states of %s", ", ".join(f"sum {s}" for s in saved))
 
     def _report(self, total: int, part: float) -> None:
         done = self._had + int(part * self.sizes[total])

@@ -96,6 +96,16 @@ class Plan:
         )
 
     @property
+    def text(self) -> str:
+        """How memory is divided, for a log."""
+        values = "as bits" if self.words is not None else f"of {self.value_bytes:g} bytes"
+        where = f"in batches through {byte_text(self.disk_bytes)} of files" if self.batched else "in memory"
+        return (
+            f"values {values}, layers of {byte_text(self.layer_bytes)} {where}, tables and buffers of "
+            f"{byte_text(self.table_bytes)}, {byte_text(self.memory)} may be used"
+        )
+
+    @property
     def base(self) -> int:
         """Bytes that are needed for batches of any size: tables, scratch buffers and the program."""
         return self.table_bytes + OVERHEAD

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import zlib
 from collections.abc import Iterable, Mapping
@@ -52,6 +53,7 @@ from tilebase.runtime.storage import (
     write_whole,
 )
 
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 VERSION = 1
@@ -200,7 +202,9 @@ class RunFolder:
         if (self.path / places.DELETED).exists():
             _delete_contents(self.path)
         self._refuse_others()
-        if not (self.path / places.QUESTION).exists():
+        begun = (self.path / places.QUESTION).exists()
+        LOG.debug("%s %s", "going on in" if begun else "beginning in", self.path)
+        if not begun:
             write_whole(self.path / places.QUESTION, self.question.text)
         for kind in ("afterstates", "states"):
             make_folder(self.path / kind)

@@ -14,6 +14,7 @@ four engines:
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +45,7 @@ from tilebase.runtime.storage import check_writable
 from tilebase.search.certificates import check_certifiable, write_certificate
 from tilebase.search.search import Search
 
+LOG = logging.getLogger(__name__)
 ENGINES = ("search", "dense", "symbolic", "reachable")
 """The tiles that the adversary may spawn, and a probability of a 4 under which they occur."""
 
@@ -240,7 +242,10 @@ def _by_search(
             search.deadline = math.inf  # forgotten afterstates may have to be decided again
             listed = write_certificate(Path(certificate), search, forced, progress=progress)
         opened_boards = search.opened
+    found = {True: "forced", False: "not forced", None: "undecided"}[forced]
+    LOG.debug("the search opened %d afterstates: %s", opened_boards, found)
     if gives_way:
+        LOG.debug("the search gives way to a pass over all boards, which is expected to be faster")
         return None
     return Forced(search.game, forced, "search", opened_boards, time.perf_counter() - since, listed)
 

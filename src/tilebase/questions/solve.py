@@ -6,6 +6,7 @@ of the start, and writes the manifest, which makes a table complete.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -38,6 +39,7 @@ from tilebase.sparse.forward import count_in
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
 
+LOG = logging.getLogger(__name__)
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
 RECORDED = 1 / 32
@@ -419,3 +421,4 @@ def write_manifest(
         game=game, counts=counts, objectives=tuple(known.values()), starts=starts, layers=layers, space=space
     )
     write_whole(path / places.TABLE, manifest.text)
+    LOG.debug("the table in %s is complete", path)

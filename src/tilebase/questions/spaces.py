@@ -51,6 +51,7 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     log says what was chosen, and why.
     """
     if ask.space != "auto":
+        LOG.debug("solving on %s boards, as was asked or is usual for such games", ask.space)
         return ask.space
     game = ask.game
     if (begun := run.folder / places.QUESTION).exists():

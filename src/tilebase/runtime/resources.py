@@ -14,12 +14,14 @@ A limit that cannot be read is ignored.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from tilebase.errors import ResourceError, UsageError
 
+LOG = logging.getLogger(__name__)
 try:
     import resource
 except ImportError:  # Windows
@@ -60,6 +62,7 @@ def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
     chosen = available_memory() * 3 // 4 if memory is None else memory
     if most is not None:
         chosen = min(chosen, most)
+    LOG.debug("%d MiB of memory and %d threads may be used", chosen >> 20, used)
     if chosen < OVERHEAD:
         least = f"at least {OVERHEAD >> 20} MiB are needed"
         if memory is not None and memory < OVERHEAD:

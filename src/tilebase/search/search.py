@@ -8,6 +8,7 @@ decided.  Two threads together open hardly more afterstates than one thread alon
 from __future__ import annotations
 
 import errno
+import logging
 import re
 import struct
 import time
@@ -33,6 +34,7 @@ from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.storage import atomic_file
 
+LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
 
 LEAST_BITS = 13
@@ -199,6 +201,7 @@ class Facts:
                 kernels.enter_all(Decided(wider, np.uint64(self.bits + 1)), keys, won)
             self.table = wider
             self.bits += 1
+            LOG.debug("the table of decided afterstates has %d MiB now", wider.nbytes >> 20)
 
     def save(self, path: Path) -> None:
         """Write the table to a file, whole or not at all.  Raises `StorageError`."""
@@ -326,6 +329,10 @@ class Search:
         self._slice = FIRST_SLICE
         if self._file is not None:
             self.facts.load(self._file)
+        LOG.debug(
+            "searching %s with %d threads: %d afterstates are decided already",
+            game, threads, self.facts.entered,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Stop the threads."""
@@ -393,6 +400,7 @@ class Search:
         self._saved = time.perf_counter()
         if self._file is not None:
             self.facts.save(self._file)
+            LOG.debug("%d decided afterstates are saved in %s", self.facts.entered, self._file)
 
     def _tell(self) -> None:
         first = self._seekers[0]

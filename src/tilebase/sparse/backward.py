@@ -18,6 +18,7 @@ values beside them.  The values do not depend on the number of threads or on the
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -61,6 +62,7 @@ from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import Layout, Layouts
 from tilebase.sparse.reading import word_potentials
 
+LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
 
 LINKED = 1 << 15
@@ -205,6 +207,11 @@ class BackwardPass:
         self._pace.start()
         self._most = sum(sizes[s] for s in missing)
         self._check_memory(missing, sizes)
+        LOG.debug(
+            "solving %s in %s for %s with %d threads: %d layers of %d are there",
+            self.game, self.path, ", ".join(values.objective.label for values in self.stored), self.threads,
+            len(wanted) - len(missing), len(wanted),
+        )  # fmt: skip
         for total in missing:
             self._retire(total)
             self._layer(total, sizes)
@@ -212,6 +219,7 @@ class BackwardPass:
         self._solved.clear()
         for stored in self.stored:
             stored.settle()
+        LOG.debug("%d afterstates are solved, in %.2f s", self._done, self._pace.seconds)
 
     def _missing(self, wanted: Sequence[int]) -> list[int]:
         return [total for total in wanted if any(total not in stored.layers for stored in self.stored)]
@@ -226,6 +234,7 @@ class BackwardPass:
         needed = (near | self._starts) - set(missing)
         sound = [stored.compare(self.space, needed, self.threads) for stored in self.stored]
         if not all(sound):
+            LOG.debug("files that this run would go on from are damaged: all layers are solved again")
             for stored in self.stored:
                 stored.layers.clear()
 
@@ -296,13 +305,14 @@ class BackwardPass:
         with self.space.boards(total) as keys:
             if self.sharing is not None and self.sharing.wants(len(keys)):
                 self._solved.clear()
-                parts, here = self.sharing.parts(total, keys), None
+                parts, here, how = self.sharing.parts(total, keys), None, "by workers"
             elif self._needed(total, sizes)[0]:
-                parts, here = self._lean_parts(total, keys, sizes), None
+                parts, here, how = self._lean_parts(total, keys, sizes), None, "with one layer above at once"
             else:
-                here = self._new_layer(total, len(keys))
+                here, how = self._new_layer(total, len(keys)), "in memory"
                 parts = self._parts(total, keys, sizes, here)
             self._write(total, keys, parts, here)
+            LOG.debug("sum %d: %d afterstates solved %s", total, len(keys), how)
         slides = self.space.slides(total)
         self.space.release(total)
         if here is not None:
@@ -492,6 +502,7 @@ class BackwardPass:
         if not sizes.get(total):
             return self._nothing(total)
         if total not in self._solved:
+            LOG.debug("sum %d: the values of %d afterstates are read", total, sizes[total])
             self._solved[total] = self._load(total, sizes[total])
         return self._solved[total]
 

@@ -14,6 +14,7 @@ take longer.  Files and counts are the same for any number of threads and any me
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import threading
 import time
@@ -55,6 +56,7 @@ from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.sparse.shared_forward import SharedCount
 
+LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
 
 PARTS = 128
@@ -137,6 +139,10 @@ class ForwardPass:
         lines = self.folder.journal.read()
         done = bool(lines) and lines[-1].get("complete", False)
         lines = count_lines(lines, self.game, self.folder.journal.path)
+        LOG.debug(
+            "counting %s in %s with %d threads: %d layers are there%s",
+            self.game, self.folder.path, self.threads, len(lines), ", which are all" if done else "",
+        )  # fmt: skip
         try:
             if self.keep != "counts":
                 self._mend(lines, done)
@@ -147,6 +153,7 @@ class ForwardPass:
                 done = self._advance(lines, up_to)
         finally:
             self.close()
+        LOG.debug("%d layers are counted, in %.2f s", len(lines), self._pace.seconds)
         if up_to is not None:
             done = done and all(line["sum"] <= up_to for line in lines)
             lines = [line for line in lines if line["sum"] <= up_to]
@@ -185,6 +192,7 @@ class ForwardPass:
             line["files"][kind] = checksum
         by_sum = {line["sum"]: line for line in lines}
         for total in sorted(wrong):
+            LOG.debug("sum %d: its files are missing or damaged, and are made again", total)
             near = [
                 by_sum[s] for s in (total - 4, total - 2) if s in by_sum and sum(by_sum[s]["afterstates"])
             ]
@@ -272,6 +280,10 @@ class ForwardPass:
         """Make the layer of one sum, enter it in the journal, and return its line."""
         line, size = self._make(total)
         self.folder.journal.append(line, durable=size >= DURABLE_BYTES)
+        LOG.debug(
+            "sum %d: %d states, %d afterstates in %d bytes",
+            total, sum(line["states"]), sum(line["afterstates"]), size,
+        )  # fmt: skip
         self._account(total, sum(line["states"]))
         return line
 
