@@ -1,10 +1,10 @@
-"""What a computed value must be, given the exact one; and journals as older versions wrote them."""
+"""What a computed value must be, given the exact one; and journals that promise other files."""
 
 from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 
@@ -111,12 +111,12 @@ def check_spawns(game: Game, after: Cells, wins: bool, spawns: list[tuple[Cells,
     assert over or sum(p for _, p in spawns) == 1
 
 
-def without_promises(journal: Path) -> None:
-    """Make a journal what the first version wrote: its lines name neither a question nor checksums."""
+def promise(journal: Path, checksums: Mapping[int, str]) -> None:
+    """Make a journal promise files with these checksums: of the afterstates of a sum, or of its values."""
     lines = [json.loads(line.partition("\t")[0]) for line in journal.read_text().splitlines()]
-    texts = [
-        json.dumps({k: v for k, v in line.items() if k not in ("of", "file", "files")}, sort_keys=True,
-                   separators=(",", ":"))
-        for line in lines
-    ]  # fmt: skip
+    for line in lines:
+        if line.get("sum") in checksums:
+            files, name = (line["files"], "afterstates") if "files" in line else (line, "file")
+            files[name] = checksums[line["sum"]]
+    texts = [json.dumps(line, sort_keys=True, separators=(",", ":")) for line in lines]
     journal.write_text("".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts))

@@ -8,12 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from judging import without_promises
 from stored import contents, sign
 from tilebase import LeftRun, __version__, list_runs, read_sums, remove_runs, table_sums, verify_table
 from tilebase.cli import main
@@ -219,9 +219,6 @@ def test_whole_folder_of_values_of_another_objective(space: str, tmp_path: Path)
     with pytest.raises(WrongGameError, match="belongs to another game or objective"):
         solve(WITHIN, "win", table=table, space=space)
     assert contents(table) == before
-    without_promises(table / "values/win/layers.jsonl")
-    with pytest.raises(WrongGameError, match="belongs to another game or objective"):
-        solve(WITHIN, "win", table=table, space=space)
 
 
 @pytest.mark.parametrize("name", ["counts.jsonl", "values/win/layers.jsonl"])
@@ -234,6 +231,25 @@ def test_journal_of_another_game(name: str, table: Path, tmp_path: Path) -> None
     (table / name).unlink()  # as the sentence says
     assert solve(SMALL, table=table).value == solve(SMALL).value
     assert verify_table(table, sample=None).wrong == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "member", "error"),
+    [
+        ("counts.jsonl", "of", WrongGameError),
+        ("counts.jsonl", "files", CorruptError),
+        ("values/win/layers.jsonl", "of", WrongGameError),
+        ("values/win/layers.jsonl", "file", CorruptError),
+    ],
+)
+def test_lines_of_a_journal_name_the_question_and_the_files(
+    name: str, member: str, error: type[TilebaseError], table: Path
+) -> None:
+    lines = [json.loads(line.partition("\t")[0]) for line in (table / name).read_text().splitlines()]
+    texts = [json.dumps({key: line[key] for key in line if key != member}) for line in lines]
+    (table / name).write_text("".join(f"{text}\t{zlib.crc32(text.encode()):08x}\n" for text in texts))
+    with pytest.raises(error):
+        solve(SMALL, table=table)
 
 
 def test_manifest_of_another_game(table: Path, tmp_path: Path) -> None:
@@ -277,18 +293,6 @@ def test_what_another_search_decided(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "8" / DECIDED, tmp_path / "16" / DECIDED)
     with pytest.raises(WrongGameError, match="belongs to another game"):
         force(lost, engine="search", folder=tmp_path / "16", threads=1)
-
-
-def test_folders_of_the_first_version_go_on(table: Path) -> None:
-    """Their journals promise nothing, so that their files are compared with what is asked."""
-    before = contents(table)
-    for name in ("counts.jsonl", "values/win/layers.jsonl"):
-        without_promises(table / name)
-    old = contents(table)
-    assert old != before
-    (table / "manifest.json").unlink()
-    solve(SMALL, table=table)
-    assert contents(table) == before
 
 
 # -- damage that is mended ------------------------------------------------------------------------

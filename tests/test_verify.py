@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import cached_oracle as oracle
-from judging import without_promises
+from judging import promise
 from tilebase import evaluate, simulate, solve, thin
 from tilebase.cli import main
 from tilebase.errors import (
@@ -132,7 +132,8 @@ def cut_anew(folder: Path, sizes: Callable[[int], list[int]]) -> None:
             files[label] = write_cut(folder / name, keys, sizes(len(keys)))
     (folder / "manifest.json").write_text(dataclasses.replace(manifest, layers=layers).text)
     for journal in folder.rglob("*.jsonl"):
-        without_promises(journal)
+        label = "afterstates" if journal.parent == folder else journal.parent.name
+        promise(journal, {total: files[label] for total, files in layers.items() if label in files})
 
 
 def write_cut(path: Path, keys: np.ndarray, sizes: list[int]) -> str:

@@ -178,12 +178,11 @@ def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, di
     arrays = {field: np.zeros((len(sums), game.bounds.code + 1), dtype=np.int64) for field in STORED}
     cells, names = set(), shown_names(game)
     for row in rows:
-        tile = index(row["max"])  # files of older versions have 1 for a board without tiles
+        tile = index(row["max"])
         cell = layers[row["sum"]], max(tile.bit_length() - 1, 0)
         if (
-            tile < 0
-            or tile & (tile - 1)
-            or (tile < 2) != (row["sum"] == 0)
+            tile != (1 << cell[1] if cell[1] else 0)
+            or (tile == 0) != (row["sum"] == 0)
             or cell[1] > game.bounds.code
             or cell in cells
         ):

@@ -110,13 +110,13 @@ class Journal:
         """All lines, in order, without ``of``.  An incomplete last line is removed from the file.
 
         Raises `CorruptError` if an earlier line is damaged, `WrongGameError` if a line belongs to another
-        query.  Lines of older versions have no ``of``; the caller must check their files.
+        query.
         """
         if not self.path.exists():
             return []
         data = read_file(self.path, MOST_JOURNAL)
         lines, good = read_journal(data, self.path)
-        if any(line.pop("of", self._of["of"]) != self._of["of"] for line in lines):
+        if any(line.pop("of", None) != self._of["of"] for line in lines):
             raise WrongGameError(
                 f"{self.path} belongs to another game or objective: delete it, and the same command "
                 "begins anew"
@@ -343,8 +343,8 @@ def sound_checksum(
     """The checksum of a finished layer, after comparing all its bytes; None if it must be made again.
 
     It must be made again if it is damaged or missing, or is not the file of `count` boards with the
-    `checksum` of the journal (None: an older journal without checksums).  Raises `WrongGameError` if its
-    meta differs from the expected one, `CorruptError` if it is the layer of another sum.
+    `checksum` of the journal (None: the journal names no file).  Raises `WrongGameError` if its meta
+    differs from the expected one, `CorruptError` if it is the layer of another sum.
     """
     try:
         with layer_type(path) as file:
@@ -355,7 +355,7 @@ def sound_checksum(
                 )
             wrong_sum = file.meta.get("sum") != expected["sum"]
             if not wrong_sum:
-                if len(file) != count or checksum not in (None, file.checksum):
+                if len(file) != count or checksum != file.checksum:
                     return None
                 file.check_bytes()
                 return file.checksum
@@ -400,7 +400,7 @@ def _verify_journal(journal: Path, question: Question, found: Findings) -> dict[
     if good < len(data):
         found.wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
     own = digest_of(question.as_dict())
-    if any(line.get("of", own) != own for line in lines):
+    if any(line.get("of") != own for line in lines):
         found.wrong.append(f"{journal} belongs to another game: delete it, and the same command begins anew")
     return {line["sum"]: line for line in count_lines(lines, question.game, journal)}
 
@@ -416,7 +416,7 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
                     raise CorruptError(f"{name} of sum {line['sum']} are not counts")
                 for number in line[name]:
                     whole(number, f"a count of {name} of sum {line['sum']}")
-            mapping(line.get("files", {}), f"the checksums of sum {line['sum']}")
+            mapping(line["files"], f"the checksums of sum {line['sum']}")
     return found
 
 
@@ -442,7 +442,6 @@ def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str
             return [f"{file} holds the layer of sum {shown(total, 40)}: it was renamed"]
         if total in recorded and sum(recorded[total][kind]) != len(layer):
             return [f"{file} holds {len(layer)} keys where {sum(recorded[total][kind])} were counted"]
-        promised = recorded.get(total, {}).get("files", {}).get(kind)
-        if promised not in (None, layer.checksum):
+        if total in recorded and recorded[total]["files"].get(kind) != layer.checksum:
             return [f"{file} is not the file that the journal names"]
     return []

@@ -29,8 +29,7 @@ class StoredValues:
     layers:
         ``layers[s]``: the summary of the finished layer of sum s.
     checksums:
-        ``checksums[s]``: the checksum of its file, if the journal has it (older journals do not) or
-        `compare` computed it.
+        ``checksums[s]``: the checksum of its file.
 
     Raises `WrongGameError` if the journal belongs to another game or objective, and `CorruptError` if it is
     damaged.
@@ -47,9 +46,7 @@ class StoredValues:
         lines = self._journal.read()
         with understood(str(self._journal.path)):
             self.layers = {whole(line["sum"], "a sum"): LayerSummary.from_dict(line) for line in lines}
-            self.checksums = {
-                line["sum"]: text(line["file"], "a checksum") for line in lines if "file" in line
-            }
+            self.checksums = {line["sum"]: text(line["file"], "a checksum") for line in lines}
 
     def path(self, total: int) -> Path:
         """The file of one sum."""
@@ -64,7 +61,7 @@ class StoredValues:
 
         def check(total: int) -> str | None:
             expected = space.meta(total) | {"objective": self.objective.identity}
-            size, promised = space.sizes[total], self.checksums.get(total)
+            size, promised = space.sizes[total], self.checksums[total]
             return sound_checksum(self.path(total), ValueFile, expected, size, promised)
 
         found = map_in_threads(check, wanted, threads)
@@ -85,8 +82,7 @@ class StoredValues:
         self._journal.rewrite(self._line(total) for total in sorted(self.layers, reverse=True))
 
     def _line(self, total: int) -> dict[str, object]:
-        checksum = self.checksums.get(total)
-        return self.layers[total].as_dict() | ({} if checksum is None else {"file": checksum})
+        return self.layers[total].as_dict() | {"file": self.checksums[total]}
 
     def close(self) -> None:
         """Close the journal."""

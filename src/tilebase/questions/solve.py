@@ -292,7 +292,7 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     files: dict[int, dict[str, str]] = {}
     with RunFolder(path, Question(game, keep="counts")), attached(run.cluster, path):
         before = read_before(path, game, "all")
-        # A new objective gets the layers that the table has; tables of older versions lack some.
+        # A new objective gets the layers that the table has.
         lowest = min(before.layers, default=0) if before is not None else 0
         for one in ask.objectives:
             with DensePass(

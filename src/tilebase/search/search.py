@@ -228,8 +228,7 @@ class Facts:
                 with stored.open("table.npy") as file:
                     self._take(file, _lines(file, path.stat().st_size))
                 self.entered = max(self.entered, _number(stored, "entered"))
-                # Files of older versions do not name the game.
-                game = _number(stored, "game") if "game.npy" in stored.namelist() else self.game
+                game = _number(stored, "game")
         except OSError as error:
             if error.errno not in (None, errno.EINVAL):  # these two come from impossible offsets
                 raise StorageError(f"cannot read {path}: {error.strerror or error}") from error

@@ -185,8 +185,6 @@ class ForwardPass:
         kept = [kind for kind in ("afterstates", "states") if KEEP.index(kind) <= KEEP.index(self.keep)]
         jobs = [(line, kind) for line in lines for kind in kept if sum(line[kind])]
         found = map_in_threads(lambda job: self._checksum(*job), jobs, self.threads)
-        for line in lines:
-            line.setdefault("files", {})  # lines of older versions have none
         wrong = {line["sum"] for (line, _), checksum in zip(jobs, found, strict=True) if checksum is None}
         for (line, kind), checksum in zip(jobs, found, strict=True):
             line["files"][kind] = checksum
@@ -210,7 +208,7 @@ class ForwardPass:
 
     def _checksum(self, line: dict[str, Any], kind: str) -> str | None:
         """The checksum of a file that the journal lists; None if the file must be made again."""
-        path, promised = self.folder.layer_path(kind, line["sum"]), line.get("files", {}).get(kind)
+        path, promised = self.folder.layer_path(kind, line["sum"]), line["files"].get(kind)
         return sound_checksum(path, LayerFile, self._meta(kind, line["sum"]), sum(line[kind]), promised)
 
     def _path(self, total: int) -> Path:

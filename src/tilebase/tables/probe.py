@@ -311,7 +311,7 @@ class DenseProber(Prober):
         layer = super()._layer(total)
         boards = self._sizes.get(total, 0)
         for file in layer.values.values():
-            if len(file) != boards:  # older versions also listed boards with fewer x
+            if len(file) != boards:
                 found = f"{file.path} holds {len(file):,} values, but there are {boards:,} boards"
                 layer.close()
                 raise CorruptError(f"{found}: delete the table and solve again")
