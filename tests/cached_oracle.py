@@ -6,9 +6,11 @@ from functools import lru_cache
 
 from tilebase.small import oracle
 from tilebase.small.oracle import Values as Values
+from tilebase.small.oracle import _end as _end
 from tilebase.small.oracle import _potential as _potential
 from tilebase.small.oracle import _worth as _worth
 from tilebase.small.oracle import transitions as transitions
+from tilebase.small.oracle import worths as worths
 
 values = lru_cache(maxsize=32)(oracle.values)
 count = lru_cache(maxsize=32)(oracle.count)

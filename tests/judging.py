@@ -71,15 +71,8 @@ def check_answer(answer: Answer, exact: oracle.Values, board: Cells) -> None:
     """Everything that an answer says of a board."""
     game = exact.game
     afters = game.slides(board)
-    worths = {
-        direction: exact.discount
-        * (
-            oracle._worth(game, exact.objective, board, after)
-            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
-        )
-        for direction, after in afters.items()
-    }
-    most = max(worths.values(), default=Fraction(0))
+    worths = {name: exact.discount * worth for name, worth in oracle.worths(exact, board).items()}
+    most = max(worths.values(), default=oracle._end(game, exact.objective, board, False))
     assert answer.board.cells == board
     assert most == exact.states[canonical(game, board)]
     assert agrees(answer.value, most)

@@ -15,7 +15,7 @@ from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical_starts
 from tilebase.questions.count import count
 from tilebase.runtime.progress import Pace, Progress
-from tilebase.sparse import maps
+from tilebase.sparse import maps, sizes
 from tilebase.sparse.forward import Work
 from tilebase.sparse.index import Index
 from windows import hold_little
@@ -93,7 +93,7 @@ def test_continued_games():
 @pytest.mark.parametrize("game", [Game("3x3", 64), Game("2x2x3", 16), Game("3x4", 16)], ids=str)
 def test_large_path_equals_small_path(game, monkeypatch):
     small = count(game, threads=1)
-    monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
+    monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 12)
     for threads in (1, 2, 3):
         assert_equal(count(game, threads=threads), small)
 
@@ -160,7 +160,7 @@ def test_a_start_in_a_window_beyond_the_first(tmp_path, monkeypatch):
 
 
 def test_too_little_memory_is_said_before_anything_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
+    monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 12)
     for module in ("runtime.resources", "costs.reachable", "sparse.forward"):
         monkeypatch.setattr(f"tilebase.{module}.OVERHEAD", 0)
     with pytest.raises(ResourceError, match="needs at least"):

@@ -24,17 +24,22 @@ OPTIONS = FIELDS[2:]  # a shape and a goal are given without a name
 
 
 def cells(name: str, row: str) -> list[str]:
-    """The row of an objective in a table of a page, cell by cell."""
+    """The row of an objective in the table of a page that ends with its types, cell by cell."""
     lines = [line for line in (DOCS / name).read_text("utf-8").splitlines() if line.startswith("| `")]
-    (found,) = [line for line in lines if re.search(rf"`{row}`", line.split("|")[1])]
-    return [cell.strip() for cell in found.strip("|").split("|")]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    (found,) = [one for one in rows if f"`{row}`" in one[0] and Objective(row).dtype in one[-1]]
+    return found
 
 
 @pytest.mark.parametrize(("name", "meaning"), MEANINGS.items())
 def test_the_docs_know_an_objective(name: str, meaning: Meaning) -> None:
     assert cells("solving.md", name)[-1] == ", ".join(meaning.types)
-    *_, win, spawns, types = cells("format.md", name)
-    assert (win, spawns) == (str(meaning.win), meaning.spawns)
+    *_, end, spawns, types = cells("format.md", name)
+    won = "1 if it is won, else 0" if meaning.win else "0"
+    assert (end, spawns) == (
+        {"largest": "the largest tile on the board, x aside"}.get(meaning.end, won),
+        meaning.spawns,
+    )
     assert types == ", ".join(f"`{one}`" for one in meaning.types)
 
 

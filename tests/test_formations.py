@@ -27,7 +27,8 @@ from tilebase import (
 )
 from tilebase.cli import main
 from tilebase.cli.formations import GOALS, brief
-from tilebase.costs.formations import leave_out, measured, sizes_of
+from tilebase.costs.formations import sizes_of
+from tilebase.costs.shares import leave_out, measured
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.game.formations import MOST_BYTES
 from tilebase.game.names import title_of

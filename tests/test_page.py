@@ -270,12 +270,12 @@ def test_numbers_are_written_as_python_writes_them(visit: Open) -> None:
     assert written == [case["text"] or "" for case in cases]
 
 
-def test_the_page_knows_what_a_win_is_worth(visit: Open) -> None:
+def test_the_page_knows_whether_an_end_is_worth_something(visit: Open) -> None:
     """Under every objective."""
     units = [meaning.unit for meaning in MEANINGS.values()]
     script = 'async (units) => units.map((await import("/text.js")).counts)'
     found = visit("vendor/htm-preact.LICENSE").evaluate(script, units)
-    assert found == [meaning.win == 0 for meaning in MEANINGS.values()]
+    assert found == [not meaning.win and not meaning.end for meaning in MEANINGS.values()]
 
 
 def test_what_the_last_slide_lost(visit: Open) -> None:

@@ -381,12 +381,9 @@ def visits(game: Game, objective: str) -> tuple[dict[Cells, Fraction], dict[Cell
         state = min(waiting, key=game.sum)
         waiting.remove(state)
         moves[state] = {}
-        worths = {
-            after: oracle._worth(game, exact.objective, state, after)
-            + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
-            for after in game.slides(state).values()
-        }
-        directions = [after for after in game.slides(state).values() if worths[after] == max(worths.values())]
+        worths = oracle.worths(exact, state)
+        best = [direction for direction, worth in worths.items() if worth == max(worths.values())]
+        directions = [after for direction, after in game.slides(state).items() if direction in best]
         for after in directions:
             for board, p in [] if game.wins(after) else game.spawns(after):
                 follower = canonical(game, board)

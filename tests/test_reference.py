@@ -179,18 +179,27 @@ def bare(game: Game, objective: Objective, discount: Fraction) -> Callable[[Cell
 
     @cache
     def value(state: Cells) -> Fraction:
-        if game.has_goal_sum(state):
-            return Fraction(objective in ("win", "guaranteed"))
-        return discount * max((of_slide(state, a) for a in afters(game, state)), default=Fraction(0))
+        slides = [] if game.has_goal_sum(state) else afters(game, state)
+        return (
+            discount * max(of_slide(state, a) for a in slides)
+            if slides
+            else end(state, game.has_goal_sum(state))
+        )
+
+    def end(board: Cells, won: bool) -> Fraction:
+        if objective == "largest":
+            return Fraction(max(2**e if e and not game.is_x(e) else 0 for e in board))
+        return Fraction(won and objective in ("win", "guaranteed"))
 
     def of_slide(state: Cells, after: Cells) -> Fraction:
-        won = game.wins(after)
         slides = {"moves": 1, "survival": 1, "longest": 1}
         merges = after.count(0) - state.count(0)
-        worth = ({"score": made(state, after), "merges": merges} | slides).get(objective, int(won))
-        return worth + (Fraction(0) if won else of_spawns(after))
+        worth = ({"score": made(state, after), "merges": merges} | slides).get(objective, 0)
+        return worth + (end(after, True) if game.wins(after) else of_spawns(after))
 
     def of_spawns(after: Cells) -> Fraction:
+        if not game.spawns(after):  # the horizon
+            return end(after, False)
         if objective in ("guaranteed", "survival", "longest"):
             return pick(value(state) for state, _ in game.spawns(after))
         return sum((p * value(state) for state, p in game.spawns(after)), Fraction(0))

@@ -30,7 +30,7 @@ from tilebase.questions.running import Allowance
 from tilebase.runtime import progress, resources
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.sparse import forward as engine
-from tilebase.sparse import maps
+from tilebase.sparse import sizes
 from tilebase.sparse.index import Index
 
 FACTS = Path(__file__).parent / "facts/state_counts.tsv"
@@ -84,7 +84,7 @@ def test_a_refusal_says_size_time_and_what_to_ask_instead(folder, capsys):
     assert main(["count", "4x4", "2048"]) == 1
     said = capsys.readouterr().err
     assert (
-        "about 570 trillion states (190 trillion to 1.7 quadrillion, at most 5,743,716,232,946,521)" in said
+        "about 780 trillion states (390 trillion to 1.6 quadrillion, at most 5,743,716,232,946,521)" in said
     )
     assert re.search(r"about \d+ (days|years) with \d+ threads? \(", said)
     assert re.search(r"4x4, to 128 takes about [\d.]+ hours", said)
@@ -214,7 +214,7 @@ def test_durations(seconds, words):
 def test_the_expected_time_is_printed_with_the_progress(capsys, monkeypatch, folder):
     monkeypatch.setattr(estimate, "WORTH_TELLING", 0.0)
     assert main(["count", "2x2", "32"]) == 0
-    assert "expected: counting 2x2, to 32: about 24 states" in capsys.readouterr().err
+    assert "expected: counting 2x2, to 32: about 75 states" in capsys.readouterr().err
     assert main(["count", "2x2", "32", "-q"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -408,7 +408,7 @@ def least_of(message: str) -> int:
 
 
 def test_counting_takes_the_memory_that_its_refusal_asked_for(tmp_path, monkeypatch):
-    monkeypatch.setattr(maps, "SMALL_BITS", 1 << 12)
+    monkeypatch.setattr(sizes, "SMALL_BITS", 1 << 12)
     no_overhead(monkeypatch)
     game = Game("3x4", 16)
     for keep in ("counts", "states"):
@@ -629,7 +629,7 @@ def test_the_keywords_of_a_question_are_those_that_are_checked():
     ("command", "status", "words"),
     [
         ("play 3x3", 2, "3x3 is a shape, not a table: name a goal, too, as tilebase play 3x3 1024"),
-        ("play 4x4", 2, "4x4 is a shape, not a table: name a goal, too, as tilebase play 4x4 16"),
+        ("play 4x4", 2, "4x4 is a shape, not a table: name a goal, too, as tilebase play 4x4 32"),
         ("play nothing at all", 2, 'Invalid value for GOAL: unable to convert "at" into int'),
         ("play nothing", 1, "name the folder or zip file of a table"),
         (

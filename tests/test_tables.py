@@ -149,11 +149,7 @@ def test_boards_that_no_play_makes(game, objective, exponents, solved):
                 answered += 1
                 assert answer == table.probe(Board(game, board))
                 assert {slide.direction: slide.after.cells for slide in answer.slides} == slides
-                worths = [
-                    oracle._worth(game, objective, board, after)
-                    + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
-                    for after in slides.values()
-                ]
+                worths = oracle.worths(exact, board).values()
                 assert agrees(answer.value, max(worths, default=Fraction(0)))
                 continue
             refused += 1
@@ -170,7 +166,7 @@ def test_slides_that_differ_by_rounding_are_ties(solved, monkeypatch):
     with open_table(solved(game)) as table:
         board, slides = (1, 1, 0, 2, 0, 0, 0, 0), [("left", 0.0), ("right", 5e-15), ("down", 1e-13)]
         found = [(name, game.slide_any(board, name), False, 0.75 - less) for name, less in slides]
-        monkeypatch.setattr(table.prober, "slides", lambda *_: found)
+        monkeypatch.setattr(table.prober, "slides", lambda *_, **__: found)
         assert table.probe(Board(game, board)).best == ("left", "right")
 
 
@@ -180,11 +176,7 @@ def test_exactly_the_best_slides_are_starred(game, objective, solved):
     exact = oracle.values(game, objective)
     with open_table(solved(game, objective)) as table:
         for state in exact.states:
-            worths = {
-                name: oracle._worth(game, objective, state, after)
-                + (0 if game.wins(after) else exact.afterstates[canonical(game, after)])
-                for name, after in game.slides(state).items()
-            }
+            worths = oracle.worths(exact, state)
             best = {name for name, worth in worths.items() if worth == max(worths.values())}
             assert set(table.probe(Board(game, state)).best) == best
 
@@ -238,7 +230,7 @@ def test_slider_equals_the_rules(drawn):
     assert rules.key(board) == game.pack(board)
     for after in game.slides(board).values():
         score = oracle._potential(game, after) - oracle._potential(game, board)
-        assert rules.earned(Objective("score"), board, after) == score
+        assert Objective("score").gain(game, board, after) == score
 
 
 FORMS = [

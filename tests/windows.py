@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tilebase.sparse import forward as engine
-from tilebase.sparse import maps
+from tilebase.sparse import sizes
 from tilebase.sparse.bitset import BitSet
 
 
@@ -20,6 +20,6 @@ class TwoBlocks(BitSet):
 
 def hold_little(put: Callable[[Any, str, Any], None], small_bits: int) -> None:
     """Keep two blocks of a layer of more than `small_bits` ranks, and no keys; `put` sets an attribute."""
-    put(maps, "SMALL_BITS", small_bits)
+    put(sizes, "SMALL_BITS", small_bits)
     put(engine, "KEPT_KEYS", 0)
     put(engine, "BitSet", TwoBlocks)

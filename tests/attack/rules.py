@@ -17,9 +17,11 @@ Board = tuple[int, ...]
 NAMES = (("left", "right"), ("up", "down"), ("front", "back"))
 MEASURES = {
     "win": "mean", "guaranteed": "least", "score": "mean", "merges": "mean", "moves": "mean",
-    "survival": "least", "longest": "largest",
+    "survival": "least", "longest": "largest", "largest": "mean",
 }  # fmt: skip
 """What `Rules.state` and `Rules.after` give, in this order."""
+DISCOUNTED = ("win", "score", "merges", "moves")
+"""Those that take a discount."""
 X = -1
 
 
@@ -284,15 +286,13 @@ class Rules:
     def state(self, board: Board) -> tuple[Fraction, ...]:
         """The value of a state by each of `MEASURES`."""
         if self.has_sum(board):
-            return tuple(Fraction(measure in ("win", "guaranteed")) for measure in MEASURES)
+            return self.end(board, won=True)
         found = self._states.get(board)
         if found is None:
             if len(self._states) > self.most:
                 raise TooLargeError
-            worths = [*self.worths(board).values()]
-            found = tuple(
-                max((worth[k] for worth in worths), default=Fraction(0)) for k in range(len(MEASURES))
-            )
+            worths = [*self.worths(board).values()] or [self.end(board, won=False)]
+            found = tuple(max(worth[k] for worth in worths) for k in range(len(MEASURES)))
             self._states[board] = found
         return found
 
@@ -301,30 +301,34 @@ class Rules:
         return {direction: self._worth(board, *slide) for direction, slide in self.slides(board).items()}
 
     def _worth(self, board: Board, after: Board, wins: bool, score: int) -> tuple[Fraction, ...]:
-        here = self._alone(board, after, wins, score)
-        if not wins:
-            here = tuple(map(Fraction.__add__, here, self.after(after)))
-        means = [fold == "mean" for fold in MEASURES.values()]
-        return tuple(self.discount * v if mean else v for v, mean in zip(here, means, strict=True))
+        follows = self.end(after, won=True) if wins else self.after(after)
+        here = tuple(map(Fraction.__add__, self._alone(board, after, score), follows))
+        return tuple(
+            self.discount * v if name in DISCOUNTED else v for v, name in zip(here, MEASURES, strict=True)
+        )
 
     @staticmethod
-    def _alone(board: Board, after: Board, wins: bool, score: int) -> tuple[Fraction, ...]:
+    def _alone(board: Board, after: Board, score: int) -> tuple[Fraction, ...]:
         """What a slide itself is worth by each of `MEASURES`."""
         merges = sum(1 for tile in board if tile) - sum(1 for tile in after if tile)
-        return tuple(map(Fraction, (wins, wins, score, merges, 1, 1, 1)))
+        return tuple(map(Fraction, (0, 0, score, merges, 1, 1, 1, 0)))
+
+    def end(self, board: Board, *, won: bool) -> tuple[Fraction, ...]:
+        """The value of a board on which the game ends by each of `MEASURES`."""
+        return tuple(map(Fraction, (won, won, 0, 0, 0, 0, 0, self.top(board))))
 
     def after(self, board: Board) -> tuple[Fraction, ...]:
         """The value of an afterstate by each of `MEASURES`."""
         board = self.least(board)
         found = self._afters.get(board)
         if found is None:
-            found = self._afters[board] = self._mean(self.spawns(board))
+            spawns = self.spawns(board)  # none at the horizon
+            found = self._mean(spawns) if spawns else self.end(board, won=False)
+            self._afters[board] = found
         return found
 
     def _mean(self, spawns: list[tuple[Board, Fraction]]) -> tuple[Fraction, ...]:
         values = [(self.state(self.least(board)), p) for board, p in spawns]
-        if not values:  # the horizon
-            return (Fraction(0),) * len(MEASURES)
         folds = {
             "mean": lambda k: sum((p * value[k] for value, p in values), Fraction(0)),
             "least": lambda k: min(value[k] for value, _ in values),
@@ -349,13 +353,15 @@ class Rules:
                 return self.state(board)[k]
             if board not in known:
                 slides = self.slides(board)
-                value = Fraction(0)
+                value = Fraction(0) if slides else self.end(board, won=False)[k]
                 for direction, weight in choose(board, slides).items() if slides else ():
                     after, wins, score = slides[direction]
-                    worth = self._alone(board, after, wins, score)[k]
-                    if not wins:
-                        worth += sum((p * of(next_one) for next_one, p in self.spawns(after)), Fraction(0))
-                    value += weight * self.discount * worth
+                    spawns = [] if wins else self.spawns(after)
+                    follows = sum((p * of(next_one) for next_one, p in spawns), Fraction(0))
+                    if not spawns:
+                        follows = self.end(after, won=wins)[k]
+                    discount = self.discount if measure in DISCOUNTED else 1
+                    value += weight * discount * (self._alone(board, after, score)[k] + follows)
                 known[board] = value
             return known[board]
 

@@ -23,7 +23,17 @@ WINNING = (
     *("lower:uint16", "upper:uint16", "guaranteed"),
 )
 ALWAYS = (
-    *("score", "score:float32", "merges", "merges:float32", "moves", "moves:float32", "survival", "longest"),
+    *(
+        "score",
+        "score:float32",
+        "merges",
+        "merges:float32",
+        "moves",
+        "moves:float32",
+        "largest",
+        "largest:float32",
+    ),
+    *("survival", "longest"),
 )
 MEANS = ("win", "lower", "upper", "score", "merges", "moves")
 """Objectives that take a discount."""
@@ -208,7 +218,7 @@ def check_answer(
         lines,
     ):
         return
-    best = max(worths.values(), default=Fraction(0))
+    best = rules.state(board)[k]
     judge(case, question, f"probe, {where}", objective, answer.value, best, lines)
     for direction, worth in worths.items():
         judge(case, question, f"probe, {where}, slide", objective, found[direction].value, worth, lines)

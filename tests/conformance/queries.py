@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
@@ -15,7 +15,7 @@ from judging import check, check_answer, check_boards
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
-from tilebase.objectives.objective import MEANINGS, Objective
+from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Objective
 from tilebase.objectives.values import Number
 from tilebase.tables.probe import Answer
 from tilebase.tables.verify import Verification
@@ -26,8 +26,8 @@ DISCOUNT = Fraction(9, 10)
 def objectives_of(game: Game) -> tuple[Objective, ...]:
     """Every objective in every type, and each mean with a discount too; those of a goal if there is one."""
     plain = [Objective(name, dtype) for name, meaning in MEANINGS.items() for dtype in meaning.types]
-    discounted = [Objective(name, "", DISCOUNT) for name in MEANINGS if Objective(name).is_mean]
-    return tuple(one for one in (*plain, *discounted) if game.can_win or not one.is_win)
+    discounted = [Objective(name, "", DISCOUNT) for name in DISCOUNTED]
+    return tuple(one for one in (*plain, *discounted) if one.fits(game))
 
 
 def first_types(game: Game) -> tuple[Objective, ...]:
@@ -98,6 +98,7 @@ def check_policies(found: dict[tuple[str, Objective], float], game: Game) -> Non
 
 def policy_value(game: Game, policy: str, objective: Objective) -> Fraction:
     """The exact value of a policy that treats equivalent boards alike, by recursion."""
+    name: Any = objective.name
 
     def chosen(state: Cells) -> list[Cells]:
         afters = list(game.slides(state).values())
@@ -108,24 +109,25 @@ def policy_value(game: Game, policy: str, objective: Objective) -> Fraction:
 
     @cache
     def worth(state: Cells) -> Fraction:
-        if game.has_goal_sum(state):
-            return Fraction(objective.meaning.win)
-        worths = [
-            oracle._worth(game, objective.name, state, after)  # type: ignore[arg-type]
-            + (0 if game.wins(after) else expected(tuple(game.spawns(after))))
-            for after in chosen(state)
-        ]
-        return objective.discount * sum(worths, Fraction(0)) / max(len(worths), 1)
+        afters = [] if game.has_goal_sum(state) else chosen(state)
+        if not afters:
+            return oracle._end(game, name, state, game.has_goal_sum(state))
+        worths = [oracle._worth(game, name, state, after) + following(after) for after in afters]
+        return objective.discount * sum(worths, Fraction(0)) / len(worths)
 
-    def expected(spawns: tuple[tuple[Cells, Fraction], ...]) -> Fraction:
+    def following(after: Cells) -> Fraction:
+        spawns = [] if game.wins(after) else game.spawns(after)
+        return expected(spawns) if spawns else oracle._end(game, name, after, game.wins(after))
+
+    def expected(spawns: Iterable[tuple[Cells, Fraction]]) -> Fraction:
         return sum((p * worth(canonical(game, state)) for state, p in spawns), Fraction(0))
 
-    return expected(tuple(game.starts()))
+    return expected(game.starts())
 
 
 def check_verified(found: Verification, game: Game) -> None:
     """A table that an engine wrote is sound."""
-    assert found.wrong == ()
+    assert found.wrong == (), found.wrong[:3]
     assert found.values or not exact_values(game, Objective("moves")).afterstates
 
 

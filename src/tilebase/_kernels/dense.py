@@ -745,6 +745,36 @@ def _clear_off(stands, stands_c, stands_d, out):
                 out[i * len(stands_d) + j] = 0
 
 
+@kernel()
+def raise_to_tops(tasks, units, parts, tops, layer):
+    """Raise the values of some top halves to the largest tile on each board, if it is larger.
+
+    `tasks` and `parts` are those of `fold_spawns`, `layer` is `Values`; ``tops[p][g]`` is the largest
+    exponent of filling g of part p.
+    """
+    a, b, c, d = parts[0], parts[1], parts[2], parts[3]
+    values, offsets = layer.values, layer.offsets
+    for t in range(len(tasks)):
+        ka, kb = tasks[t, 0], tasks[t, 1]
+        left = units - a.sums[ka] - b.sums[kb]
+        nb = b.counts[kb]
+        for kc in range(len(c.sums)):
+            kd = class_with(d, left - c.sums[kc])
+            if kd < 0 or offsets[ka, kb, kc] < 0:
+                continue
+            nc, nd = c.counts[kc], d.counts[kd]
+            for ia in range(tasks[t, 2], tasks[t, 3]):
+                for ib in range(nb):
+                    outer = max(tops[0][a.starts[ka] + ia], tops[1][b.starts[kb] + ib])
+                    at = FIRST + offsets[ka, kb, kc] + (ia * nb + ib) * nc * nd
+                    for ic in range(nc):
+                        row = max(outer, tops[2][c.starts[kc] + ic])
+                        for j in range(nd):
+                            top = max(row, tops[3][d.starts[kd] + j])
+                            k = at + ic * nd + j
+                            values[k] = max(values[k], float((U1 << np.uint64(top)) & ~U1))
+
+
 # -- boards that hold a pattern ------------------------------------------------------------------
 
 

@@ -4,10 +4,14 @@ Modules, those that the others import first:
 
     estimate    an estimate in words; queries that take too long are refused
     rates       how fast a machine is
+    shares      which share of the boards play reaches: counted, or estimated
     reachable   counting and solving the reachable boards
     boards      a pass over all boards within the limits
+    machines    such a pass on this machine and on a CUDA device: the rows of `tilebase plan`
     forcing     a search for forced wins
-    cores       the same on many cores and machines: the rows of `--plan`
+    cores       counting and solving on many cores and machines
+    batches     a pass over all boards on many cores and machines
+    rows        the rows of `--plan`
     formations  tables of formations: their size, measured or estimated, and what solving them takes
 
 The sizes of what an engine works with stand in its modules and are read here.

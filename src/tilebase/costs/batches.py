@@ -12,7 +12,7 @@ above that its batches read, a layer takes, in values,
 On one machine a single process does the pass with its threads.  It moves nothing if the layers fit into
 memory; else it needs no second reading of W.  The time of workers is the largest of
 
-    n / cores × (1 / rate + `shared_boards`)      computing
+    n / cores × (rate + `shared_boards`)      computing
     the same for the largest batch of a step, by the threads that do one batch
     bytes / (machines × `disk`)               reading and writing
 
@@ -117,13 +117,13 @@ def passing(
         if total not in large:
             read += value * size * (above + 3 + again)
             written += value * size * (3 + again)
-            seconds += size / (rate * (threads if size > 1 << 20 else 1)) + FILES * here.step / 10
+            seconds += size * rate / (threads if size > 1 << 20 else 1) + FILES * here.step / 10
             continue
         found, ranges = _between(cuts, total), shared.range_count(size, cores)
         pieces = found.pieces + (1 + again + (keep or summaries)) * ranges
         here_read = value * size * (found.above + 3 + again + (keep or summaries))
         here_written = value * size * (3 + again)
-        work = size * (1 / rate + here.shared_boards)
+        work = size * (rate + here.shared_boards)
         tops, lefts = found.largest
         slowest = (shared.FOLD_SHARE * tops + shared.COLUMNS_SHARE * lefts) * work * plan.at_once / threads
         moving = (here_read + here_written) / (machines * here.disk)
@@ -148,13 +148,13 @@ def _alone(index: PerfectIndex, objective: Objective, cores: int, keep: bool, me
     rate = here.values(len(index.game.masks)) if plan.words is None else here.bits
     stored = stored_bytes([objective]) * boards if keep else 0.0
     if not plan.batched:
-        return Scale(cores, 1, boards / (rate * cores), plan.whole_bytes, 0.0, stored, 1)
+        return Scale(cores, 1, boards * rate / cores, plan.whole_bytes, 0.0, stored, 1)
     plan = _fitting(index, plan)
     cuts = {s: _Cuts.of(plan.cut(index, s), sizes[s]) for s in _sample(sorted(sizes))}
     value, again = plan.value_bytes, _again(index.game, objective)
     read = value * sum(size * (_between(cuts, s).above + 3 + again) for s, size in sizes.items())
     written = value * boards * (3 + again)
-    seconds = max(boards * (1 / rate + here.shared_boards) / cores, (read + written) / here.disk)
+    seconds = max(boards * (rate + here.shared_boards) / cores, (read + written) / here.disk)
     return Scale(cores, 1, seconds, min(plan.whole_bytes, plan.memory), read, written + stored, FILES - 1)
 
 

@@ -38,7 +38,7 @@ def passing(
         bits = one.dtype == "bit" and not value_bytes and not keep and together // 6 + OVERHEAD < memory
         size = value_bytes or max(1.0, one.value_bytes)
         batched = not bits and size * together + OVERHEAD > memory
-        work = boards / (threads * (here.bits if bits else here.values(len(game.masks))))
+        work = boards / threads * (here.bits if bits else here.values(len(game.masks)))
         seconds += max(work, 8 * size * boards / here.disk if batched else 0.0)
         disk = max(disk, size * together if batched else 0.0)
     if keep:

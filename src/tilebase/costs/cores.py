@@ -1,17 +1,17 @@
 """What the reachable boards take on many cores: a model of time, memory, bytes and files of shared layers.
 
-The sum over layers of, with the rates of `costs.rates`,
+The sum over layers of, with the rates of `costs.rates` and the CPU seconds of `costs.reachable`,
 
-    counting   states × `shared_count` / cores + pieces × `piece`             (`sparse.shared_forward`)
-    solving    afterstates × `shared_solve` / cores + afterstates × `load` / cores of a machine
-               + pieces × `piece`                                             (`sparse.shared_backward`)
+    counting   (CPU seconds + states × `exchange`) / cores + pieces × `piece`   (`sparse.shared_forward`)
+    solving    CPU seconds / cores + afterstates × `load` / cores of a machine
+               + pieces × `piece`                                               (`sparse.shared_backward`)
 
 where each machine has one worker process, which loads every layer once, and pieces go through one
 scheduler.  Layers that are too small to be shared out take the time of one machine.  What machines read
 and write together takes at least bytes / (machines × `disk`).
 
 The rates were measured with 4x4 to 32 on two cores (docs/scale.md).  The sizes of layers are those of a
-finished run, or estimates (`costs.reachable`), which may be wrong by a factor of 3.
+finished run, or estimates (`costs.shares`).
 """
 
 from __future__ import annotations
@@ -22,38 +22,31 @@ from typing import Any
 
 from tilebase.costs.estimate import duration
 from tilebase.costs.rates import rates
-from tilebase.costs.reachable import AFTERSTATES, KEY_BYTES, afterstates, stored_bytes
-from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.costs.reachable import (
+    KEY_BYTES,
+    Layer,
+    count_seconds,
+    slides_of,
+    solve_seconds,
+    stored_bytes,
+)  # fmt: skip
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Game
-from tilebase.game.symmetry import symmetries
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.backward import PART_KEYS
-from tilebase.sparse.directory import directory_bytes
-from tilebase.sparse.maps import SMALL_BITS
+from tilebase.sparse.sizes import SMALL_BITS, directory_bytes
 
 EXCHANGED = (4.5, 16.0)
 """Bytes per state that workers hand to each other through files: ranks as gaps or offsets, and keys."""
 DENSE = 512 * 1.7
 """Ranks per state of a piece from which on ranks travel as offsets (`_kernels.exchange`)."""
-RANKS = 2.3
-"""Ranks per board up to symmetry, on boards with symmetries; without, there is one per board."""
 CORES = (1, 16, 256)
 """The numbers of cores of which a plan is printed."""
 MACHINE_CORES = 16
 """Cores of a machine, at most."""
-
-
-@dataclass(frozen=True)
-class Layer:
-    """The size of one layer."""
-
-    ranks: float
-    states: float
-    afterstates: float
 
 
 @dataclass(frozen=True)
@@ -95,49 +88,35 @@ class Scale:
         }
 
 
-def expected_layers(game: Game, up_to: int | None = None) -> dict[int, Layer]:
-    """The estimated sizes of the layers of a game, by sum."""
-    order = len(symmetries(game))
-    found = {}
-    for total, boards in boards_by_sum(game).items():
-        if up_to is None or total <= up_to:
-            afters = afterstates(game, total)
-            ranks = boards / order * (RANKS if order > 1 else 1)
-            found[total] = Layer(ranks, afters / AFTERSTATES, afters)
-    return found
-
-
-def counting(layers: Mapping[int, Layer], cores: int) -> Scale:
+def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
     """What counting the states of some layers takes."""
     machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates()
-    wanted = shared_forward.PIECES * cores
+    slides, wanted = slides_of(game), shared_forward.PIECES * cores
     seconds = read = written = 0.0
     files = 1
     for layer in layers.values():
-        keys = KEY_BYTES * layer.afterstates
+        keys, work = KEY_BYTES * layer.afterstates, count_seconds(layer, slides)
         read, written = read + 2 * keys, written + keys
         if cores == 1 or layer.ranks < shared_forward.SHARED_RANKS:
-            seconds += layer.states * rate.count / (threads if layer.ranks > SMALL_BITS else 1)
+            seconds += work / (threads if layer.ranks > SMALL_BITS else 1)
             continue
         pieces = max(1, min(wanted, int(layer.ranks / shared_forward.LEAST_RANKS)))
         moved = EXCHANGED[layer.ranks * pieces > DENSE * layer.states] * layer.states + keys
         read, written = read + moved, written + moved
-        work = layer.states * rate.shared_count / min(cores, pieces)
-        seconds += max(work, moved / (machines * rate.disk)) + 4 * (pieces * rate.piece + rate.step)
+        work += layer.states * rate.exchange
+        takes = max(work / min(cores, pieces), moved / (machines * rate.disk))
+        seconds += takes + 4 * (pieces * rate.piece + rate.step)
         files = max(files, 2 * pieces + 3)
     largest = max((layer.ranks for layer in layers.values()), default=0.0)
     memory = OVERHEAD + threads * (largest / 8 / wanted * 10 + (64 << 20))
     return Scale(cores, machines, seconds, memory, read, written, files)
 
 
-def solving(
-    layers: Mapping[int, Layer], cores: int, objectives: Sequence[Objective], *, masks: bool
-) -> Scale:
+def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Mapping[int, Layer]) -> Scale:
     """What solving some layers takes, after they were counted."""
     machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates()
     wanted = shared_forward.PIECES * cores
-    stored = stored_bytes(objectives)
-    each = (rate.masked_solve if masks else rate.shared_solve) + rate.fold * (len(objectives) - 1)
+    stored, each = stored_bytes(objectives), solve_seconds(game, len(objectives))
     seconds = read = written = 0.0
     files = 1
     for layer in layers.values():
@@ -145,13 +124,12 @@ def solving(
         keys, values = KEY_BYTES * n, stored * n
         read, written = read + keys, written + values
         if cores == 1 or n < shared_backward.SHARED_KEYS:
-            seconds += n * each / (threads if n > 1 << 16 else 1)
+            seconds += rate.layer + n * each / (min(threads, n // CHUNK_KEYS) or 1)
             continue
         moved = machines * (keys + values) + values  # each machine loads the layer for those below
         read, written = read + moved, written + values
         # A span has whole chunks, and at most `PART_KEYS` boards.
-        least = CHUNK_KEYS
-        pieces = max(wanted, int(n / PART_KEYS)) if n > wanted * least else int(n / least) + 1
+        pieces = max(wanted, int(n / PART_KEYS)) if n > wanted * CHUNK_KEYS else int(n / CHUNK_KEYS) + 1
         work = n * (each / cores + rate.load / threads)
         seconds += max(work, (moved + values) / (machines * rate.disk)) + pieces * rate.piece + rate.step
         files = max(files, pieces + 2)

@@ -31,7 +31,7 @@ def opened_afterstates(game: Game) -> int:
 
 def search_seconds(game: Game, threads: int) -> float:
     """A rough estimate of the seconds of a search."""
-    return opened_afterstates(game) / (rates().search * threads)
+    return opened_afterstates(game) * rates().opened / threads
 
 
 def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:

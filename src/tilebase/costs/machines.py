@@ -66,7 +66,7 @@ def machines(memory: int | None = None, threads: int | None = None) -> tuple[Mac
 
 def rate_of(plan: Plan) -> float:
     """Boards per second and thread of a pass on processors."""
-    return rates().boards if plan.words is None else rates().bits
+    return 1 / (rates().boards if plan.words is None else rates().bits)
 
 
 def seconds_on(plan: Plan, machine: Machine) -> float:
@@ -138,7 +138,7 @@ def rows(
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
     sizes = boards_by_sum(game)
     together = objective.value_bytes * max(layers_together(sizes).values())
-    rate = machine.rate or rates().boards * machine.threads
+    rate = machine.rate or machine.threads / rates().boards
     return {
         "machine": machine.name,
         "memory": f"{byte_text(together)}, or batches",

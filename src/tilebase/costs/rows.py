@@ -8,6 +8,7 @@ from typing import Any
 
 from tilebase.costs import cores
 from tilebase.costs.cores import CORES
+from tilebase.costs.reachable import layers_of
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -17,12 +18,12 @@ def counting(
     game: Game, objectives: Sequence[Objective] = (), *, up_to: int | None = None
 ) -> list[dict[str, Any]]:
     """Rows for counting, and with objectives for solving, too."""
-    layers, rows = cores.expected_layers(game, up_to), []
+    layers = {s: layer for s, layer in layers_of(game).items() if up_to is None or s <= up_to}
+    rows = []
     for number in CORES:
-        rows.append({"step": "count"} | cores.counting(layers, number).row())
+        rows.append({"step": "count"} | cores.counting(game, number, layers).row())
         if objectives:
-            takes = cores.solving(layers, number, objectives, masks=bool(game.masks))
-            rows.append({"step": "solve"} | takes.row())
+            rows.append({"step": "solve"} | cores.solving(game, objectives, number, layers).row())
     return rows
 
 

@@ -330,7 +330,7 @@ class DensePass:
             return objective.number(0)
         if objective.dtype == "float16":
             raw = np.uint16(raw).view(np.float16)
-        return objective.discounted(objective.slide_value(0, objective.read(raw)))
+        return objective.discounted(objective.number(objective.meaning.slide + objective.read(raw)))
 
     # -- finishing and telling ---------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from tilebase.dense.pieces import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, summarise
+from tilebase.objectives.encoding import FIRST, NONE, WON, stored_sentinels, summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import Piece
 
@@ -303,6 +303,13 @@ def free_cells(game: Game, part: Part) -> Array:
     return found
 
 
+def tops(game: Game, part: Part) -> Array:
+    """The largest exponent of each filling, x aside (uint8)."""
+    cells = part.fillings if not game.unmergeable else np.where(part.fillings == game.x, 0, part.fillings)
+    found: Array = cells.max(axis=1, initial=0).astype(np.uint8)
+    return found
+
+
 def masks(game: Game, part: Part, tops: Sequence[int] | None = None) -> Array:
     """For each filling a bit for each pattern that it fits, without a tile above `tops` elsewhere."""
     found = np.zeros(len(part), dtype=np.uint64)
@@ -377,6 +384,8 @@ class Law:
         `kernels.KeepLargest`.
     start, accumulator:
         What accumulators begin with, and their type.
+    ends:
+        Whether a board is worth at least the largest tile on it (`Meaning.end`).
     """
 
     dtype: np.dtype[Any]
@@ -392,6 +401,7 @@ class Law:
     )
     start: Any
     accumulator: str
+    ends: bool = False
 
 
 def make_law(game: Game, objective: Objective) -> Law:
@@ -404,7 +414,7 @@ def make_law(game: Game, objective: Objective) -> Law:
 
 def _mean_law(game: Game, objective: Objective) -> Law:
     exponents, meaning = game.spawn_exponents, objective.meaning
-    none, won = sentinels(objective)
+    none, won = stored_sentinels(game, objective)
     # A state without a slide adds nothing: `none` and the step make 0.
     add = kernels.AddMean(0.0 - meaning.slide, float(meaning.slide))
     # A state that its sum has won is not discounted: then states are, before they are read.
@@ -415,20 +425,18 @@ def _mean_law(game: Game, objective: Objective) -> Law:
         divide = kernels.DivideMeanBy(fours, factor)
     else:
         divide = kernels.DivideMean(float(fours[0]) if len(exponents) > 1 else 1.0, factor)
-    dtype = np.dtype(objective.dtype)
-    if objective.dtype == "float16":
-        dtype, none, won = np.dtype(np.uint16), 0, int(np.float16(won).view(np.uint16))
-    return Law(dtype, none, won, (add,) * len(exponents), divide, 0.0, "f8")
+    dtype = np.dtype(np.uint16 if objective.dtype == "float16" else objective.dtype)
+    return Law(dtype, none, won, (add,) * len(exponents), divide, 0.0, "f8", ends=bool(meaning.end))
 
 
 def _extreme_law(game: Game, objective: Objective) -> Law:
-    none, won = sentinels(objective)
+    none, won = stored_sentinels(game, objective)
     largest = objective.meaning.spawns == "largest"
     sign, start = np.int64(1 if largest else -1), np.int64(0 if largest else np.iinfo(np.int32).max)
     take = kernels.TakeLargest(sign, np.int64(objective.meaning.slide))
     dtype = np.dtype(np.uint8 if objective.is_boolean else objective.dtype)
     tunes = (take,) * len(game.spawn_exponents)
-    return Law(dtype, int(none), int(won), tunes, kernels.KeepLargest(sign, start), start, "i8")
+    return Law(dtype, none, won, tunes, kernels.KeepLargest(sign, start), start, "i8")
 
 
 def _bound_law(game: Game, objective: Objective) -> Law:
@@ -450,7 +458,7 @@ def _bound_law(game: Game, objective: Objective) -> Law:
     else:
         law, added = kernels.DivideBound(*divisor), [one[0] for one in weights]
     tunes = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in added)
-    return Law(dtype, 0, most, tunes, law, number(0), "f8" if small else "u8")
+    return Law(dtype, *stored_sentinels(game, objective), tunes, law, number(0), "f8" if small else "u8")
 
 
 def discounts_states(game: Game, objective: Objective) -> bool:

@@ -90,6 +90,17 @@ class CompiledGame:
         kernels.canonicalise(out, len(out), self.rules.symmetries, images)
         return out
 
+    def tops(self, keys: Array) -> Array:
+        """The largest exponent on each of some boards, x aside (uint8); 0 on an empty board."""
+        found = np.zeros(len(keys), dtype=np.uint8)
+        code = np.uint64(self.game.x)
+        for cell in range(self.game.cells):
+            tiles = keys >> np.uint64(self._shift(cell)) & code
+            if self.game.unmergeable:
+                tiles[tiles == code] = 0
+            np.maximum(found, tiles.astype(np.uint8), out=found)
+        return found
+
     def _shift(self, cell: int) -> int:
         return self.game.bits * (self.game.cells - 1 - cell)
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward, fold, half
+from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Piece
 
@@ -15,13 +16,33 @@ Array = npt.NDArray[Any]
 NONE, WON, FIRST = backward.NONE, backward.WON, backward.FIRST
 
 
-def sentinels(objective: Objective) -> tuple[float, float]:
+def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
     """The values of a slide that is not allowed and of one that wins: then the best is a plain maximum."""
     meaning = objective.meaning
+    if meaning.end:
+        return 0.0, float(1 << game.goal_exponent) if game.goal_exponent else 0.0
     if meaning.win:
         return 0.0, float(meaning.win)
     # What a slide adds is added to these, too: for a slide that is not allowed, the sum must not exceed 0.
     return (-np.inf if meaning.merge else -float(meaning.slide)), 0.0
+
+
+def end_values(objective: Objective, tops: Array) -> Array:
+    """`Objective.end` of boards that are not won, as floats, from the largest exponent of each."""
+    return (
+        np.where(tops, np.exp2(tops, dtype=np.float64), 0.0) if objective.meaning.end else np.zeros(len(tops))
+    )
+
+
+def stored_sentinels(game: Game, objective: Objective) -> tuple[Any, Any]:
+    """The same as they lie in front of a layer in memory: bounds in units, a float16 as its bits."""
+    none, won = sentinels(game, objective)
+    if objective.is_bound:
+        return 0, objective.most
+    if objective.dtype == "float16":
+        bits = np.array([none, won], dtype=np.float16).view(np.uint16)
+        return int(bits[0]), int(bits[1])
+    return (none, won) if objective.is_float else (int(none), int(won))
 
 
 def as_floats(objective: Objective, stored: Array) -> Array:

@@ -24,7 +24,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-Unit: TypeAlias = Literal["probability", "score", "merges", "slides", "yes-no"]
+Unit: TypeAlias = Literal["probability", "score", "merges", "slides", "tile", "yes-no"]
 """What a value counts."""
 
 DIGITS = {"float64": 12, "float32": 8, "float16": 4}

@@ -13,6 +13,7 @@ the largest over its slides.
     score                         tiles made      mean          rounded
     merges                        merges          mean          rounded
     moves                         1               mean          rounded
+    largest      the largest tile at the end      mean          rounded
     survival                      1               least         exact
     longest                       1               largest       exact
 
@@ -35,7 +36,7 @@ from functools import cache
 from typing import Any, Literal
 
 from tilebase.errors import UsageError
-from tilebase.game.game import Game
+from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.numbers import Unit
 from tilebase.objectives.values import Number
@@ -64,6 +65,9 @@ class Meaning:
         What each merge adds: the ``"tile"`` that it makes, ``"one"``, or nothing.
     rounding:
         ``"down"`` and ``"up"`` for proved bounds: fixed-point integers, each step rounded this way.
+    end:
+        What else the end of a game is worth: the ``"largest"`` tile on the board, or nothing.  A slide or a
+        spawn never lowers it, so that a board is worth at least as much as if the game ended there.
     unit:
         What a value counts, as `numbers.short_number` needs it.
     """
@@ -75,6 +79,7 @@ class Meaning:
     slide: int = 0
     merge: Literal["", "tile", "one"] = ""
     rounding: Literal["", "down", "up"] = ""
+    end: Literal["", "largest"] = ""
     unit: Unit = "probability"
 
 
@@ -86,6 +91,7 @@ MEANINGS = {
     "score": Meaning("expected score", FLOATS, merge="tile", unit="score"),
     "merges": Meaning("expected number of merges", FLOATS, merge="one", unit="merges"),
     "moves": Meaning("expected number of slides", FLOATS, slide=1, unit="slides"),
+    "largest": Meaning("expected largest tile at the end", FLOATS, end="largest", unit="tile"),
     "survival": Meaning("slides that can be forced", ("int32",), "least", slide=1, unit="slides"),
     "longest": Meaning("slides of the longest game", ("int32",), "largest", slide=1, unit="slides"),
 }
@@ -94,7 +100,7 @@ MEANINGS = {
 WITHOUT_GOAL = tuple(name for name, meaning in MEANINGS.items() if not meaning.win)
 """The objectives of games without a goal."""
 
-DISCOUNTED = tuple(name for name, meaning in MEANINGS.items() if meaning.spawns == "mean")
+DISCOUNTED = tuple(n for n, meaning in MEANINGS.items() if meaning.spawns == "mean" and not meaning.end)
 """The objectives that take a discount."""
 
 MOST_DENOMINATOR = 10**12
@@ -164,7 +170,7 @@ class Objective:
                 f"the type of {self.name} must be {' or '.join(self.meaning.types)}, not {self.dtype}"
             )
         object.__setattr__(self, "discount", parse_discount(self.discount))
-        if self.discount != 1 and not self.is_mean:
+        if self.discount != 1 and self.name not in DISCOUNTED:
             raise UsageError(f"{self.name} takes no discount: only {', '.join(DISCOUNTED)} do")
 
     def __repr__(self) -> str:
@@ -257,20 +263,19 @@ class Objective:
         whole = int(stored)
         return Fraction(self.one if self.rounds_up and whole == self.most else whole, self.one)
 
-    def earned(self, before: Iterable[int], after: Iterable[int], x: int = -1) -> int:
-        """What the merges of a slide add, from the exponents of both boards; `x` is the unmergeable tile."""
+    def end(self, game: Game, board: Cells, *, won: bool) -> Number:
+        """The value of a board on which the game ends, won or not: of a state or of an afterstate."""
+        if self.meaning.end == "largest":
+            return self.number(1 << exponent if (exponent := game.max_exponent(board)) else 0)
+        return self.number(self.meaning.win if won else 0)
+
+    def gain(self, game: Game, before: Cells, after: Cells) -> int:
+        """What a slide adds to the value of the board that it makes."""
         if not self.meaning.merge:
-            return 0
-        table = potentials(self.meaning.merge)
-        return sum(table[e] for e in after if e != x) - sum(table[e] for e in before if e != x)
-
-    def slide_value(self, earned: int, follows: Number | None) -> Number:
-        """The value of a slide that earns `earned` and leads to an afterstate of the value `follows`.
-
-        `follows` is None if the slide wins.  The result is not discounted.
-        """
-        ends = self.meaning.win if follows is None else follows
-        return self.number(earned + self.meaning.slide + ends)
+            return self.meaning.slide
+        table, x = potentials(self.meaning.merge), game.x if game.unmergeable else -1
+        earned = sum([table[e] for e in after if e != x]) - sum([table[e] for e in before if e != x])
+        return self.meaning.slide + earned
 
     def discounted(self, worth: Number) -> Number:
         """The value of a state whose best slide has the value `worth`."""
@@ -316,10 +321,23 @@ class Objective:
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"not an objective: {repr(identity)[:200]}") from error
 
+    def fits(self, game: Game) -> bool:
+        """Whether `check` has no objection."""
+        try:
+            self.check(game)
+        except UsageError:
+            return False
+        return True
+
     def check(self, game: Game) -> None:
         """Raise `UsageError` unless the objective fits the game."""
         if self.is_win and not game.can_win:
             raise UsageError(f"{self.name} needs a goal: name one, or choose {', '.join(WITHOUT_GOAL)}")
+        if self.meaning.end and (game.patterns or game.goal_sum is not None):
+            raise UsageError(
+                f"{self.name} fits games that a goal tile wins, or that have no goal: leave out the "
+                "pattern or the goal sum"
+            )
         goal = game.goal_exponent or 0
         if self.meaning.merge and goal > game.x:
             raise UsageError(
@@ -377,8 +395,8 @@ def parse_objectives(text: str, discount: Any = 1) -> tuple[Objective, ...]:
     for word in text.split(","):
         name, _, dtype = word.strip().partition(":")
         plain = Objective(name, dtype)
-        found.append(Objective(name, dtype, factor if plain.is_mean else Fraction(1)))
-    if factor != 1 and not any(objective.is_mean for objective in found):
+        found.append(Objective(name, dtype, factor if plain.name in DISCOUNTED else Fraction(1)))
+    if factor != 1 and not any(objective.name in DISCOUNTED for objective in found):
         raise UsageError(f"{text} takes no discount: only {', '.join(DISCOUNTED)} do")
     if len(set(found)) < len(found):
         raise UsageError(f"{text} names an objective twice")

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tilebase.costs.estimate import duration, number_in_words
-from tilebase.costs.reachable import SPREAD
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.reachable import Reachable
@@ -45,6 +44,7 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
+from tilebase.tables.evaluator import Evaluator
 from tilebase.tables.probe import Prober, Table, open_table
 from tilebase.tables.slides import Slider
 
@@ -57,6 +57,8 @@ STATE_BYTES = 1000
 """Bytes of memory per state that a callable reaches."""
 TRIAL_STATES = 50_000
 """After so many states, the number of states that a callable can reach is estimated."""
+TRIAL_SPREAD = 3.0
+"""What is expected then may be wrong by this factor."""
 BUILT_IN = ("random", "greedy")
 SCORE = Objective("score")
 """`Meaning.merge` of the rating of `greedy`: the tiles that a slide makes."""
@@ -299,22 +301,26 @@ def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> Poli
 def _start_value(path: Path, values: Path, game: Game, objective: Objective, guide: Table | str) -> float:
     """The mean over the start states of their values under the policy."""
     prober = Prober(_Split(path, values), game, [objective])
+    evaluator = prober.evaluator(objective)
     other = guide.prober if isinstance(guide, Table) else None
     total = Fraction(0)
     for board, p in game.starts():
         slides = prober.slides(board, objective)
         if not slides:
+            total += p * Fraction(evaluator.end(board, won=game.has_goal_sum(board)))
             continue
         if other is not None and isinstance(guide, Table):
-            opinions = [float(w) for *_, w in other.slides(board, guide.objectives[0])]
+            opinions = [float(w or 0) for *_, w in other.slides(board, guide.objectives[0])]
         elif guide == "greedy":
-            opinions = [float(prober.slider.earned(SCORE, board, after)) for _, after, *_ in slides]
+            opinions = [float(SCORE.gain(game, board, after)) for _, after, *_ in slides]
         else:
             opinions = [0.0] * len(slides)
         most = max(opinions)
         slack = guide.slack(guide.objectives[0]) if isinstance(guide, Table) else 0.0
         least = most - slack * abs(most)
-        chosen = [worth for (*_, worth), opinion in zip(slides, opinions, strict=True) if opinion >= least]
+        chosen = [
+            worth or 0 for (*_, worth), opinion in zip(slides, opinions, strict=True) if opinion >= least
+        ]
         total += p * sum((Fraction(worth) for worth in chosen), Fraction(0)) / len(chosen)
     prober.close()
     return float(total)
@@ -354,12 +360,27 @@ def evaluate_callable(
     chosen = _reach(game, slider, policy, most_states, pace)
     count = sum(len(layer) for layer in chosen.values())
     V: dict[Cells, float] = {}
+    evaluator, discount = Evaluator(slider, objective), float(objective.discount)
+
+    def value_of(after: Cells, wins: bool) -> float:
+        """The mean over the spawns, in floats; the end of the game if there is none."""
+        spawns = [] if wins else game.spawns(after)
+        if not spawns:
+            return float(evaluator.end(after, won=wins))
+        return sum(
+            float(p) * (float(evaluator.end(state, won=True)) if game.has_goal_sum(state) else V[state])
+            for state, p in spawns
+        )
+
     for total in sorted(chosen, reverse=True):
         if pace.due():
             pace.report(total, "value", count, REACHING + (1 - REACHING) * len(V) / count)
         for board, choices in chosen[total].items():
-            V[board] = float(objective.discount) * sum(
-                weight * _worth(game, slider, objective, board, after, wins, V)
+            if not choices:
+                V[board] = float(evaluator.end(board, won=False))
+                continue
+            V[board] = discount * sum(
+                weight * float(evaluator.slide(board, after, value_of(after, wins)))
                 for after, wins, weight in choices
             )
     value = sum(float(p) * V[board] for board, p in game.starts())
@@ -415,7 +436,7 @@ def _check_size(count: int, share: float, seconds: float, most_states: int) -> N
     """Raise `ResourceError` if a policy that has reached some states is expected to reach too many."""
     if count > most_states:
         raise ResourceError(f"the policy reaches more than {most_states:,} states: {INSTEAD}")
-    if count >= TRIAL_STATES and count / share > SPREAD * most_states:
+    if count >= TRIAL_STATES and count / share > TRIAL_SPREAD * most_states:
         expected = count / share
         raise ResourceError(
             f"the policy is expected to reach about {number_in_words(expected)} states (as it has reached "
@@ -450,19 +471,16 @@ def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng:
     drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
     while True:
         board = rng.choices([state for state, _ in drawn], [float(p) for _, p in drawn])[0]
-        if game.has_goal_sum(board):
-            return payoff + factor * objective.meaning.win
-        choices = _choices(game, slider, policy, board)
+        won = game.has_goal_sum(board)
+        choices = [] if won else _choices(game, slider, policy, board)
         if not choices:
-            return payoff
+            return payoff + factor * float(objective.end(game, board, won=won))
         after, wins, _ = rng.choices(choices, [weight for *_, weight in choices])[0]
         factor *= float(objective.discount)
-        payoff += factor * _gain(slider, objective, board, after, wins)
-        if wins:
-            return payoff
-        drawn = game.spawns(after)
-        if not drawn:  # the horizon ends the game
-            return payoff
+        payoff += factor * objective.gain(game, board, after)
+        drawn = [] if wins else game.spawns(after)
+        if not drawn:  # the slide wins, or the horizon ends the game
+            return payoff + factor * float(objective.end(game, after, won=wins))
 
 
 def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choices:
@@ -493,27 +511,3 @@ def _choices(game: Game, slider: Slider, policy: Policy, board: Cells) -> _Choic
             "and they must sum to 1"
         )
     return [(*slides[direction], number) for direction, number in zip(weights, numbers, strict=True)]
-
-
-def _worth(
-    game: Game,
-    slider: Slider,
-    objective: Objective,
-    board: Cells,
-    after: Cells,
-    wins: bool,
-    V: dict[Cells, float],
-) -> float:
-    here = _gain(slider, objective, board, after, wins)
-    if wins:
-        return here
-    won = objective.meaning.win
-    return here + sum(
-        float(p) * (won if game.has_goal_sum(state) else V[state]) for state, p in game.spawns(after)
-    )
-
-
-def _gain(slider: Slider, objective: Objective, board: Cells, after: Cells, wins: bool) -> float:
-    """What a slide itself adds to the value."""
-    meaning = objective.meaning
-    return float(slider.earned(objective, board, after) + meaning.slide + meaning.win * wins)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import backward
 from tilebase.errors import ResourceError, UsageError
-from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.encoding import NONE, WON, end_values, sentinels
 from tilebase.objectives.numbers import estimate_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Rounded, Value
@@ -25,8 +25,8 @@ from tilebase.questions.binomial import binomial_interval
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import available_memory
-from tilebase.sparse.choosing import best_slides, chosen_slides, ratings
-from tilebase.sparse.reading import LayerReader, Links
+from tilebase.sparse.choosing import best_slides, chosen_slides, gains, ratings
+from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
@@ -199,7 +199,8 @@ def _play(
         total = min(waiting)
         states, slides, payoffs = waiting.pop(total).all()
         if game.reached(total):
-            tally.end(total, slides, payoffs + objective.meaning.win * discount**slides, len(states))
+            won = sentinels(game, objective)[1]
+            tally.end(total, slides, payoffs + won * discount**slides, len(states))
             continue
         layer = reader.layer(total)
         links = layer.link(states)
@@ -209,8 +210,13 @@ def _play(
         slot = links.slots[choice, every]
         over, won = slot == NONE, slot == WON
         slides = slides + ~over
-        payoffs = payoffs + _worth(objective, links, choice, every, over, won) * discount**slides
         done = over | won | game.ended(total)  # at the horizon no tile is spawned any more
+        worth = np.where(over, 0.0, gains(objective, links)[choice, every])
+        last = np.where(over, states, links.afters[choice, every])
+        worth += np.where(won, sentinels(game, objective)[1], 0.0)
+        ended = done & ~won
+        worth[ended] += end_values(objective, reader.compiled.tops(last[ended]))
+        payoffs = payoffs + worth * discount**slides
         tally.end(total, slides[done], payoffs[done], int(won.sum()))
         afters = links.afters[choice, every][~done]
         _spawn(reader, afters, slides[~done], payoffs[~done], total, rng, waiting)
@@ -238,15 +244,6 @@ class _Tally:
     def payoffs(self) -> Array:
         """The payoffs of all games."""
         return np.concatenate(self.paid)
-
-
-def _worth(objective: Objective, links: Links, choice: Array, every: Array, over: Array, won: Array) -> Array:
-    """What the chosen slide of each state adds to its game; 0 where none is allowed."""
-    meaning = objective.meaning
-    worth: Array = meaning.slide + meaning.win * won.astype(np.float64)
-    if meaning.merge:
-        worth += links.gains[meaning.merge][choice // 2, every]
-    return np.where(over, 0.0, worth)
 
 
 def _spawn(

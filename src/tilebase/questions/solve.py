@@ -18,7 +18,7 @@ from typing import Any, Unpack
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.costs import estimate
-from tilebase.costs.reachable import check_memory, counting
+from tilebase.costs.reachable import check_memory, records_slides
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.manifest import Manifest, file_name
@@ -40,10 +40,6 @@ from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
 
 LOG = logging.getLogger(__name__)
-SLIDE_BYTES = 10
-"""Bytes of the recorded slides of a state, on average."""
-RECORDED = 1 / 32
-"""The share of the memory that slides may be expected to take if they are recorded."""
 
 
 def solve(
@@ -224,10 +220,10 @@ def _solve_missing(
 
 
 def _records_slides(ask: Ask, run: Run) -> bool:
-    """Whether recorded slides probably pay: memory that is used for the first time costs time, too."""
+    """Whether the forward pass records slides: the backward pass can use them, and they probably pay."""
     if run.cluster is not None or not uses_slides(ask.game, ask.objectives):
         return False
-    return SLIDE_BYTES * counting(ask.game, 1).positions <= RECORDED * run.memory
+    return records_slides(ask.game, ask.objectives, run.memory)
 
 
 def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:

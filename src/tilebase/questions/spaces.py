@@ -41,7 +41,9 @@ def expected(
             passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
             down_to=down_to, keep=keep,
         )  # fmt: skip
-    return partial(solving, objectives=objectives, threads=threads, down_to=down_to, table=keep)
+    return partial(
+        solving, objectives=objectives, threads=threads, down_to=down_to, table=keep, memory=memory
+    )
 
 
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:

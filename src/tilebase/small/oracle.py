@@ -34,24 +34,25 @@ Going down from the largest sum, with discount d::
     W(a) = sum of p V(x) over spawns(a)                      mean over the spawns, or
     W(a) = min of V(x) over spawns(a)                        if the spawns are adversarial, or
     W(a) = max of V(x) over spawns(a)                        if the spawns help
-    W(a) = 0                                                 without a spawn, at the horizon
-    V(x) = d * max over slides of  worth + W(a)              with W(a) = 0 if a is won
-    V(x) = 0                                                 without an allowed slide
-    V(x) = 1                                                 if the sum of x wins; 0 if a win is worth 0
+    W(a) = end                                               without a spawn, at the horizon
+    V(x) = d * max over slides of  worth + W(a)              with W(a) = end if a is won
+    V(x) = end                                               without an allowed slide, or if the sum of x wins
 
 where a slide is worth
 
-    ``win``         1 if it wins, else 0: V is the probability to win
-    ``guaranteed``  1 if it wins, else 0, with adversarial spawns: V is 1 if a win can be forced
+    ``win``         0: V is the probability to win
+    ``guaranteed``  0, with adversarial spawns: V is 1 if a win can be forced
     ``score``       the sum of the tiles that it makes by merging: V is the expected score
     ``merges``      the number of its merges: V is the expected number of merges
     ``moves``       1: V is the expected number of slides to the end of the game
+    ``largest``     0: V is the expected largest tile at the end of the game
     ``survival``    1, with adversarial spawns: V is the number of slides that can be forced
     ``longest``     1, with spawns that help: V is the number of slides of the longest game
 
-each under the play that makes V largest.  Every slide, also the last one, multiplies by the
-discount once.  So for ``win``, V is the expectation of d to the power of the number of slides
-for won games, and 0 for lost games.
+each under the play that makes V largest.  The end of a game is worth 1 under ``win`` and ``guaranteed`` if it
+is won, under ``largest`` the largest tile on the board, unmergeable tiles aside, else 0.  Every slide, the
+last one included, multiplies by the discount once.  So for ``win``, V is the expectation of d to the power of
+the number of slides for won games, and 0 for lost games.
 
 Sources
 -------
@@ -65,7 +66,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
@@ -76,7 +77,9 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
 from tilebase.game.symmetry import canonical, orbit_size
 
-Objective: TypeAlias = Literal["win", "guaranteed", "score", "merges", "moves", "survival", "longest"]
+Objective: TypeAlias = Literal[
+    "win", "guaranteed", "score", "merges", "moves", "largest", "survival", "longest"
+]
 """What a value means; see the module."""
 
 Transition: TypeAlias = tuple[Cells, str, Cells | Literal["win", "lose"]]
@@ -224,9 +227,11 @@ def values(
     layers = _layers(game, lookahead=False)
     for total in sorted(layers, reverse=True):
         for after in layers[total].afterstates:
-            W[after] = _fold(game, objective, V, game.spawns(after))
+            spawns = game.spawns(after)  # none at the horizon, which ends the game
+            W[after] = _fold(game, objective, V, spawns) if spawns else _end(game, objective, after, False)
         for state in layers[total].states:
-            V[state] = factor * _best(game, objective, W, state)
+            worths = _worths(game, objective, W, state).values()
+            V[state] = factor * max(worths) if worths else _end(game, objective, state, False)
     return Values(game, objective, factor, V, W, _fold(game, objective, V, game.starts()))
 
 
@@ -247,10 +252,10 @@ def _check_arguments(objective: str, discount: Any) -> Fraction:
 def _fold(
     game: Game, objective: Objective, V: dict[Cells, Fraction], spawns: Iterable[tuple[Cells, Fraction]]
 ) -> Fraction:
-    won = Fraction(objective in ("win", "guaranteed"))
-    worths = [(won if game.has_goal_sum(state) else V[canonical(game, state)], p) for state, p in spawns]
-    if not worths:  # the horizon ends the game
-        return Fraction(0)
+    worths = [
+        (_end(game, objective, state, True) if game.has_goal_sum(state) else V[canonical(game, state)], p)
+        for state, p in spawns
+    ]
     if objective in ("guaranteed", "survival"):
         return min(value for value, _ in worths)
     if objective == "longest":
@@ -258,15 +263,24 @@ def _fold(
     return sum((value * p for value, p in worths), Fraction(0))
 
 
-def _best(game: Game, objective: Objective, W: dict[Cells, Fraction], state: Cells) -> Fraction:
-    look_up = partial(canonical, game)
-    return max(
-        (
-            _worth(game, objective, state, after) + (0 if game.wins(after) else W[look_up(after)])
-            for after in game.slides(state).values()
-        ),
-        default=Fraction(0),
-    )
+def worths(exact: Values, state: Cells) -> dict[str, Fraction]:
+    """The value of each slide of a reachable state, in the order of the directions, not discounted."""
+    return _worths(exact.game, exact.objective, exact.afterstates, state)
+
+
+def _worths(game: Game, objective: Objective, W: dict[Cells, Fraction], state: Cells) -> dict[str, Fraction]:
+    return {
+        direction: _worth(game, objective, state, after)
+        + (_end(game, objective, after, True) if game.wins(after) else W[canonical(game, after)])
+        for direction, after in game.slides(state).items()
+    }
+
+
+def _end(game: Game, objective: Objective, board: Cells, won: bool) -> Fraction:
+    """The value of a board on which the game ends."""
+    if objective == "largest":
+        return Fraction(max((2**e for e in board if e and not game.is_x(e)), default=0))
+    return Fraction(won and objective in ("win", "guaranteed"))
 
 
 def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Fraction:
@@ -274,7 +288,7 @@ def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Frac
         return Fraction(_potential(game, after) - _potential(game, state))
     if objective == "merges":
         return Fraction(_tiles(state) - _tiles(after))
-    return Fraction(objective in ("moves", "survival", "longest") or game.wins(after))
+    return Fraction(objective in ("moves", "survival", "longest"))
 
 
 def _potential(game: Game, board: Cells) -> int:

@@ -2,6 +2,8 @@
 
 Modules, those that the others import first:
 
+    sizes       how many bytes it takes for what it holds in memory
+    halves      how a board is cut into half boards
     index       ranks of canonical boards within a layer
     bitset      sets of boards as one bit per rank, larger than memory if need be
     maps        the two maps of the forward pass, cut into tasks for threads

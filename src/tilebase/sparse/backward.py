@@ -50,17 +50,18 @@ from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
-from tilebase.objectives.encoding import FIRST, summarise
+from tilebase.objectives.encoding import FIRST, end_values, summarise
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Piece
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import in_order
-from tilebase.sparse.directory import Edge, directory_bytes, directory_of, enter, join, new_directory
+from tilebase.sparse.directory import Edge, directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import Layout, Layouts
 from tilebase.sparse.reading import word_potentials
+from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -166,6 +167,7 @@ class BackwardPass:
         self._check = BoardCheck(game)
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)
+        self._ending = next((fold.objective for fold in self.folds if fold.objective.meaning.end), None)
         self._workers = [_Worker(len(game.shape), self._merges) for _ in range(threads)]
         self._idle = list(self._workers)
         self._pool = ThreadPoolExecutor(threads)
@@ -293,8 +295,7 @@ class BackwardPass:
         above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
         whole = sum(above) + self._bytes(total, sizes[total])
         fixed = OVERHEAD + self._layouts.nbytes
-        # Accumulators, and one byte per afterstate for the number of spawns.
-        least = max(above, default=0) + (8 * len(self.folds) + 1) * sizes[total]
+        least = max(above, default=0) + lean_bytes(len(self.folds)) * sizes[total]
         lean = whole + fixed > self.memory if self.lean is None else self.lean
         return lean, fixed + (least if lean else whole)
 
@@ -465,7 +466,7 @@ class BackwardPass:
             for fold, acc in zip(self.folds, accs, strict=True):
                 fold.add_won(acc, exponent, spawns)
             return
-        position = 0
+        position, ends = 0, self._ends(keys)
         best = worker.best(self._alone) if self._alone is not None else None
         while position < len(keys):
             if best is not None and above.states is not None:
@@ -487,10 +488,15 @@ class BackwardPass:
                 raise self._mixed(total + 2**exponent)
             end = position + count
             known = None if best is None else best[:n]
-            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[position:end], known)
+            here = None if ends is None else ends[position:end]
+            spawned = Spawned(exponent, links.slots, n, worker.gains_of, spawns[position:end], here, known)
             for fold, acc, values in zip(self.folds, accs, above.values, strict=True):
                 fold.add(acc[position:end], spawned, values)
             position = end
+
+    def _ends(self, keys: Array) -> Array | None:
+        """What afterstates are worth if the game ends there; None if that is nothing."""
+        return None if self._ending is None else end_values(self._ending, self._compiled.tops(keys))
 
     def _above(self, total: int, sizes: dict[int, int]) -> _Solved | None:
         """A finished layer: in memory, read from disk (after an interruption, or if lean), or empty.
@@ -522,8 +528,9 @@ class BackwardPass:
         part = Part([], [], (0, 0, 0))
         first = starts[0]
         cuts = [(at - first, end - first) for at, end in itertools.pairwise(starts)]
+        ends = self._ends(keys)
         for i, (fold, acc) in enumerate(zip(self.folds, accs, strict=True)):
-            found = fold.finish(acc, spawns)
+            found = fold.finish(acc, spawns, ends)
             if here is not None:
                 fold.put(here.values[i], first, found)
             bits = fold.objective.is_boolean

@@ -32,11 +32,6 @@ def directory_of(bits: Array) -> Directory:
     return Directory(bits, (np.cumsum(ones) - ones).astype(np.uint32))
 
 
-def directory_bytes(ranks: int) -> int:
-    """The bytes that it takes."""
-    return 12 * (ranks // backward.GROUP + 1)
-
-
 def enter(directory: Directory, ranks: Array, position: int) -> Edge:
     """Enter boards with ascending ranks, the first at `position`; return their first group instead."""
     edge = np.zeros(3, dtype=np.uint64)

@@ -6,7 +6,7 @@ A fold combines values over spawns.  It has five functions that take arrays:
     start(n)                   accumulators of n afterstates
     add(acc, exponent, ...)    add the values after spawns of one exponent, the largest exponent first
     add_won(acc, exponent, .)  as `add`, if every spawn of the exponent wins
-    finish(acc, spawns)        the values, in their type in memory
+    finish(acc, spawns, ends)  the values, in their type in memory; without a spawn they are `ends`
 
 The accumulator of a mean is first the mean m4 over the cells where a 4 can spawn.  The spawns of 2s
 change it to ``m2 + p (m4 - m2)``, where p is the probability of a 4.  This is exact if both means are equal,
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from tilebase._kernels import fold as kernels
 from tilebase._kernels import half
 from tilebase.game.game import Game
-from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels
+from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, stored_sentinels
 from tilebase.objectives.objective import Objective
 
 Array = npt.NDArray[Any]
@@ -46,6 +46,9 @@ class Spawned(NamedTuple):
         ``gains[merge][a, x]``: what the merges along axis a after spawn x add, under `Meaning.merge`.
     spawns:
         ``spawns[a]``: how many spawns afterstate a has.
+    ends:
+        ``ends[a]``: what afterstate a is worth if the game ends there (`Objective.ends`); None where that is
+        nothing under every objective.
     best:
         ``best[x]``: the largest value over slides, if it is known already (`Fold.best_type`); then there
         are no slots and gains.
@@ -56,6 +59,7 @@ class Spawned(NamedTuple):
     n: int
     gains: Mapping[str, Array]
     spawns: Array
+    ends: Array | None = None
     best: Array | None = None
 
 
@@ -83,8 +87,8 @@ class Fold(Protocol):
     def add_won(self, acc: Array, exponent: int, spawns: Array) -> None:
         """Do the same for an exponent whose spawns all win."""
 
-    def finish(self, acc: Array, spawns: Array) -> Array:
-        """The values of the afterstates."""
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
+        """The values of the afterstates; `ends` are those of `Spawned`."""
 
     def put(self, values: Array, position: int, found: Array) -> None:
         """Store the values `found` of afterstates from `position` on."""
@@ -154,9 +158,9 @@ class MeanFold(_Plain):
         self.fours = np.array(game.spawn_probabilities(2))
 
     def values(self, n: int, total: int) -> Array:
-        values = np.empty(FIRST + n, dtype=self.dtype)
-        values[NONE], values[WON] = sentinels(self.objective)
-        return values.view(np.uint16) if self.is_float16 else values
+        values = np.empty(FIRST + n, dtype=np.uint16 if self.is_float16 else self.dtype)
+        values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
+        return values
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.is_float16:
@@ -169,6 +173,14 @@ class MeanFold(_Plain):
             found = self.best_slide(spawned, values)
         if self.objective.meaning.slide:
             found += self.objective.meaning.slide
+        return self.ended(found, spawned)
+
+    def ended(self, found: Array, spawned: Spawned) -> Array:
+        """The values of states from those of their best slides."""
+        if self.objective.meaning.end and spawned.ends is not None:
+            # The spawned tile may be the largest.  A state is worth at least what its board is at an end.
+            ends = np.maximum(spawned.ends, 1 << spawned.exponent)
+            np.maximum(found, np.repeat(ends, spawned.spawns), out=found)
         if self.early:
             found *= self.factor
         return found
@@ -176,9 +188,11 @@ class MeanFold(_Plain):
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.mix_means(found, spawns, exponent != self.first, self.fours, acc)
 
-    def finish(self, acc: Array, spawns: Array) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         if self.factor != 1 and not self.early:
             acc *= self.factor
+        if self.objective.meaning.end and ends is not None:
+            np.copyto(acc, ends, where=spawns == 0)
         if self.is_float16:
             bits = np.empty(len(acc), dtype=np.uint16)
             half.to_halves(acc, bits)
@@ -203,7 +217,7 @@ class BoundFold(_Plain):
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=self.dtype)
-        values[NONE], values[WON] = 0, self.most
+        values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
         return values
 
     def won(self) -> Any:
@@ -221,7 +235,7 @@ class BoundFold(_Plain):
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.add_sums(found, spawns, self.weights[exponent], acc)
 
-    def finish(self, acc: Array, spawns: Array) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         out = np.empty(len(acc), dtype=self.dtype)
         denominator, most = np.uint64(self.game.spawn.denominator), np.uint64(self.most)
         kernels.divide_sums(acc, spawns, denominator, most, self.up, self.small, out)
@@ -245,7 +259,7 @@ class ExtremeFold(_Plain):
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=np.int32)
-        values[NONE], values[WON] = sentinels(self.objective)
+        values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
         return values
 
     def start(self, n: int) -> Array:
@@ -259,7 +273,7 @@ class ExtremeFold(_Plain):
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.extremes(found, spawns, self.largest, acc)
 
-    def finish(self, acc: Array, spawns: Array) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         acc[spawns == 0] = 0
         return acc
 
@@ -291,7 +305,7 @@ class BitFold(_Plain):
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.extremes(found, spawns, False, acc)
 
-    def finish(self, acc: Array, spawns: Array) -> Array:
+    def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         acc[spawns == 0] = 0
         return acc
 
@@ -325,7 +339,7 @@ class PolicyFold(MeanFold):
 
     def values(self, n: int, total: int) -> Array:
         values = np.zeros((2, FIRST + n))
-        values[1, WON] = self.objective.meaning.win
+        values[1, NONE], values[1, WON] = sentinels(self.game, self.objective)
         if self._guide is not None:
             values[0] = self._guide(total)
         return values
@@ -340,9 +354,7 @@ class PolicyFold(MeanFold):
             spawned.slots, spawned.n, guide, guide_gains, self._slack, values[1], gains, float(meaning.slide),
             found,
         )  # fmt: skip
-        if self.early:
-            found *= self.factor
-        return found
+        return self.ended(found, spawned)
 
     def nbytes(self, n: int) -> int:
         return 16 * n

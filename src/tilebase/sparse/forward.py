@@ -50,7 +50,7 @@ from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.storage import sync_files
 from tilebase.runtime.threads import in_order, map_in_threads
-from tilebase.sparse import maps
+from tilebase.sparse import maps, sizes
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
@@ -366,7 +366,7 @@ class ForwardPass:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
         arena_least = _least_arenas(layout.size) * self.threads
-        small = layout.size <= maps.SMALL_BITS
+        small = layout.size <= sizes.SMALL_BITS
         nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layout.size)))
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
@@ -390,7 +390,7 @@ class ForwardPass:
 
     def _least_memory(self, size: int) -> int:
         """Bytes that a layer of so many ranks needs at least; 0 for a small layer."""
-        if size <= maps.SMALL_BITS:
+        if size <= sizes.SMALL_BITS:
             return 0
         bits = 16 * BitSet.least_words(size)
         if self.keep == "states":  # they must be in memory together

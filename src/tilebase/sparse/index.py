@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,15 +23,12 @@ import numpy.typing as npt
 
 from tilebase._kernels import rank as kernels
 from tilebase._kernels.arguments import Listing, Ranking
-from tilebase.errors import CorruptError, ResourceError
-from tilebase.game.game import Cells, Game
+from tilebase.errors import CorruptError
+from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
+from tilebase.sparse.halves import TABLE_LIMIT, Halves
 
 Array = npt.NDArray[Any]
-TABLE_LIMIT = 1 << 27
-"""Most half boards in a table; 2**27 take about 5 GB."""
-MOST_PART_BITS = 28
-"""Most bits of the cells of a part: its table has a number for each key."""
 
 
 @dataclass(frozen=True)
@@ -55,73 +51,6 @@ class LayerIndex:
     heads: Array  # heads[i]: the i-th head that has boards
     starts: Array  # starts[i]: rank of its first board
     tail_sums: Array  # tail_sums[i]: sum // 2 of the tails that go with it
-
-
-class Halves:
-    """How a board is cut into half boards, and those into parts, for exponents of at most `cap`."""
-
-    def __init__(self, game: Game, cap: int | None = None) -> None:
-        self.game = game
-        self.cap = max(game.tops) if cap is None else min(cap, max(game.tops))
-        self._movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
-        self._cut()
-
-    @property
-    def largest(self) -> int:
-        """How many fillings the larger half board has."""
-        return max(self._ways(self.head_cells), self._ways(self.tail_cells))
-
-    def _cut(self) -> None:
-        """Cut the board into two halves with about as many fillings, and each of them into two parts."""
-        n = self.game.cells
-        whole = not (self.game.walls or self.game.held or self.game.masks)
-        best = None
-        for cut in [n // 2] if whole else range(n + 1):
-            halves = tuple(range(cut)), tuple(range(cut, n))
-            head, tail = map(self._split, halves)
-            if head and tail:
-                key = max(map(self._ways, halves)), cut
-                if best is None or key < best[0]:
-                    best = key, halves, head + tail
-        if best is None:  # four quarters always fit
-            raise self._too_many(self._ways(range(n)))
-        _, (self.head_cells, self.tail_cells), self.parts = best
-
-    def _split(self, cells: Cells) -> tuple[Cells, Cells] | None:
-        """The two parts of a half, each the stretch between cells that do not always hold the same.
-
-        They have about equally many such cells; None if a part would be too long for a table.
-        """
-        varied = [cell for cell in cells if cell not in self.game.held and cell not in self.game.walls]
-        middle = (len(varied) + 1) // 2
-        for at in sorted(range(len(varied) + 1), key=lambda at: abs(at - middle)):
-            first, second = _stretch(varied[:at]), _stretch(varied[at:])
-            if max(len(first), len(second)) * self.game.bits <= MOST_PART_BITS:
-                return first, second
-        return None
-
-    def _codes(self, cell: int) -> list[int]:
-        """The codes that a cell may hold, ascending, without an x that may be elsewhere."""
-        held = cell in self.game.held
-        return [
-            code for code in self.game.codes(cell) if held or (code <= self.cap and not self.game.is_x(code))
-        ]
-
-    def _x_sets(self, cells: Sequence[int]) -> list[frozenset[int]]:
-        """Which of some cells may hold an x."""
-        return self.game.x_placements(cells) if self._movable else [self.game.held.intersection(cells)]
-
-    def _ways(self, cells: Sequence[int]) -> int:
-        """How many fillings some cells have."""
-        return sum(
-            prod(len(self._codes(cell)) for cell in cells if cell not in x) for x in self._x_sets(cells)
-        )
-
-    def _too_many(self, count: int) -> ResourceError:
-        return ResourceError(
-            f"counting {self.game} needs tables of {count:,} half boards, more than {TABLE_LIMIT:,}: "
-            "stop at a smaller sum (--up-to), or give limits on cells (--limits)"
-        )
 
 
 class Index(Halves):
@@ -301,10 +230,6 @@ class Index(Halves):
         if len(ranks) and (int(ranks[-1]) >= layer.size or (ranks[1:] <= ranks[:-1]).any()):
             raise CorruptError(f"a layer of sum {layer.total} holds boards that are not canonical")
         return ranks
-
-
-def _stretch(cells: Sequence[int]) -> Cells:
-    return tuple(range(cells[0], cells[-1] + 1)) if cells else ()
 
 
 def _arrays(half: _Half) -> tuple[Array, Array, Array, Array]:

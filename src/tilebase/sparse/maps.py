@@ -1,7 +1,7 @@
 """The two maps of the forward pass, divided into tasks for several threads.
 
 A task works until it is done or the arena of its thread is full.  Then all threads pause, the
-arenas are flushed into the target set, and the tasks continue.  Target sets of at most `SMALL_BITS`
+arenas are flushed into the target set, and the tasks continue.  Target sets of at most `sizes.SMALL_BITS`
 ranks need no arenas: one thread sets their bits directly, in cache.
 """
 
@@ -23,15 +23,15 @@ from tilebase._kernels.packed import packed
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.sparse import sizes
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet
-from tilebase.sparse.index import Halves, Index, LayerIndex
+from tilebase.sparse.halves import Halves
+from tilebase.sparse.index import Index, LayerIndex
 
 Array = npt.NDArray[Any]
 
 FREE_HALVES = 1 << 22
 """Index tables of at most this many half boards are built once, for the whole game."""
-SMALL_BITS = 1 << 24
-"""One thread does layers of at most this many ranks, whose bits fit into its cache."""
 NO_SLIDES = Slides(
     np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.uint32),
     np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
@@ -45,7 +45,7 @@ RECENT_BITS = 14
 
 def is_small(boards: BitSet) -> bool:
     """Whether a set is filled by one thread without arenas."""
-    return boards.size <= SMALL_BITS
+    return boards.size <= sizes.SMALL_BITS
 
 
 class SlideMemory:

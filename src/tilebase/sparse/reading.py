@@ -123,7 +123,7 @@ class LayerReader:
     def values(self, objective: Objective, total: int) -> Array:
         """The values of one layer as floats, sentinels first."""
         found = [np.zeros(FIRST)]
-        found[0][[NONE, WON]] = sentinels(objective)
+        found[0][[NONE, WON]] = sentinels(self.game, objective)
         path = self.keys_path(total)
         if path.exists():
             file = self.path / places.values_file(objective.label, total)

@@ -33,6 +33,7 @@ from tilebase.objectives.values import Below, Exact, Found, Number, Value, join_
 from tilebase.tables.answers import INTERVAL, interval_answer
 from tilebase.tables.answers import Answer as Answer
 from tilebase.tables.answers import SlideAnswer as SlideAnswer
+from tilebase.tables.evaluator import Evaluator, Worth
 from tilebase.tables.large_tiles import LargeTiles
 from tilebase.tables.slides import Slider
 
@@ -244,32 +245,25 @@ class Prober:
         """The value of an afterstate.  Raises `MissingBoardError`."""
         return objective.read(self.stored(after, objective))
 
-    def slides(self, board: Cells, objective: Objective) -> list[tuple[str, Cells, bool, Number]]:
+    def slides(self, board: Cells, objective: Objective, *, known: bool = False) -> list[Worth]:
         """The slides of a state: direction, afterstate, whether it wins, value.
 
-        The value includes what the slide itself adds, and the discount.  Raises `MissingBoardError`.
+        The value includes what the slide itself adds, and the discount.  Where the table leaves out an
+        afterstate for its low value, the value is None if only `known` ones are wanted.  Otherwise raises
+        `MissingBoardError`.
         """
-        found = []
-        for direction, after, wins in self.slider.slides(board):
-            earned = self.slider.earned(objective, board, after)
-            worth = objective.slide_value(earned, None if wins else self.afterstate(after, objective))
-            found.append((direction, after, wins, objective.discounted(worth)))
-        return found
 
-    def known_slides(
-        self, board: Cells, objective: Objective
-    ) -> list[tuple[str, Cells, bool, Number | None]]:
-        """As `slides`, but with the value None where the table leaves out an afterstate for its low value."""
-        found: list[tuple[str, Cells, bool, Number | None]] = []
-        for direction, after, wins in self.slider.slides(board):
-            earned = self.slider.earned(objective, board, after)
-            if wins or self.find(after) is not None:
-                follows = None if wins else self.afterstate(after, objective)
-                worth = objective.discounted(objective.slide_value(earned, follows))
-                found.append((direction, after, wins, worth))
-            else:
-                found.append((direction, after, wins, None))
-        return found
+        def value_of(after: Cells) -> Number | None:
+            return None if known and self.find(after) is None else self.afterstate(after, objective)
+
+        return [
+            (direction, after, wins, None if worth is None else objective.discounted(worth))
+            for direction, after, wins, worth in self.evaluator(objective).slides(board, value_of)
+        ]
+
+    def evaluator(self, objective: Objective) -> Evaluator:
+        """What computes values from those that follow."""
+        return Evaluator(self.slider, objective)
 
     def is_reached(self, board: Cells) -> bool:
         """Whether the table shows that play makes a state: as a start, or by a spawn on one of its boards."""
@@ -283,9 +277,7 @@ class Prober:
 
     def state(self, board: Cells, objective: Objective) -> Number:
         """The value of a state.  Raises `MissingBoardError`."""
-        if self.game.has_goal_sum(board):
-            return objective.number(objective.meaning.win)
-        return max((worth for *_, worth in self.slides(board, objective)), default=objective.number(0))
+        return self.evaluator(objective).state(board, lambda after: self.afterstate(after, objective))
 
     def start(self, objective: Objective) -> Number:
         """The value of the start: the mean, the least or the largest over the start states."""
@@ -522,8 +514,7 @@ class Table:
         return self.prober.least is not None and self.prober.least.label == objective.label
 
     def _answer(self, board: Board, objective: Objective) -> Answer:
-        find = self.prober.known_slides if self._bounds(objective) else self.prober.slides
-        found = find(board.cells, objective)
+        found = self.prober.slides(board.cells, objective, known=self._bounds(objective))
         worths = [worth for *_, worth in found if worth is not None]
         below: Found | None = None if len(worths) == len(found) else self._below(board)
         values = [
@@ -536,7 +527,8 @@ class Table:
             if value is not None
         )
         if not worths:
-            lost = Exact(0) if objective.is_float else self._value(objective.number(0), board.sum, objective)
+            end = self.prober.evaluator(objective).end(board.cells, won=False)
+            lost = Exact(int(end)) if objective.is_float else self._value(end, board.sum, objective)
             return Answer(board, objective.text, below or lost, slides, ())
         most = max(worths)
         slack = self.slack(objective)

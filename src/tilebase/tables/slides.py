@@ -12,7 +12,6 @@ from typing import Any
 from tilebase.game.bounds import UNBOUNDED
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.symmetry import permuter, symmetries
-from tilebase.objectives.objective import Objective
 
 
 class Slider:
@@ -84,7 +83,3 @@ class Slider:
         for exponent in board:
             key = key << bits | exponent
         return key
-
-    def earned(self, objective: Objective, before: Cells, after: Cells) -> int:
-        """What the merges of a slide add under an objective."""
-        return objective.earned(before, after, self._x)

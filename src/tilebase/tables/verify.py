@@ -29,6 +29,7 @@ from tilebase.game.game import Cells
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Exact, Interval, Lower, Number, Rounded, Upper, Value
+from tilebase.tables.evaluator import Evaluator
 from tilebase.tables.probe import Table, open_table
 
 PIECE_POSITIONS = 1000
@@ -265,25 +266,25 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
 
 def _derive(table: Table, after: Cells, objective: Objective) -> Number:
     """The value of an afterstate, computed from its successors; a bound as its fixed-point integer."""
-    game = table.game
+    game, evaluator = table.game, table.prober.evaluator(objective)
     if not game.stands(after):
         return 0  # has a rank in a game with several masks, but no slide leads there
     if table.dense and game.wins(after):
-        return _won(objective)
+        return _stored(objective, evaluator.end(after, won=True))
+    if game.ended(game.sum(after)):
+        return _stored(objective, evaluator.end(after, won=False))
     if not game.spawns(after):
         return 0  # a full board is not an afterstate, but has a rank
     spawned = [
-        (None if game.has_goal_sum(board) else _best(table, board, objective), p)
+        (None if game.has_goal_sum(board) else _best(table, board, evaluator), p)
         for board, p in game.spawns(after)
     ]
     if objective.is_bound:
         cells = len(spawned) // len(game.spawn_exponents)
         return _bound(cells, game.spawn.denominator, spawned, objective)
-    win = objective.meaning.win
-    if not objective.is_mean:
-        return objective.over_spawns((win if value is None else value, p) for value, p in spawned)
-    worths = ((win if value is None else Fraction(value) * objective.discount, p) for value, p in spawned)
-    return float(sum(value * p for value, p in worths))
+    won = evaluator.end(after, won=True)
+    worths = ((won if value is None else objective.discounted(value), p) for value, p in spawned)
+    return objective.over_spawns(worths)
 
 
 _Spawned = Sequence[tuple[Number | None, Fraction]]
@@ -307,25 +308,26 @@ def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective
     return min(divide(total, cells * denominator), most)
 
 
-def _won(objective: Objective) -> Number:
-    """The stored value of a won board, which has no successors."""
-    return objective.most if objective.is_bound else objective.meaning.win
+def _stored(objective: Objective, value: Number) -> Number:
+    """The value of a board on which the game ends, as it is stored."""
+    return min(int(value * objective.one), objective.most) if objective.is_bound else value
 
 
-def _best(table: Table, board: Cells, objective: Objective) -> Number:
-    """The value of a state from the stored values of its slides."""
-    game = table.game
-    x = game.x if game.unmergeable else -1
-    found, missing = [], None
-    for after in game.slides(board).values():
+def _best(table: Table, board: Cells, evaluator: Evaluator) -> Number:
+    """The value of a state from the stored values of its slides, not discounted."""
+    missing: MissingBoardError | None = None
+
+    def value_of(after: Cells) -> Number | None:
+        nonlocal missing
         try:
-            follows = None if game.wins(after) else table.prober.afterstate(after, objective)
+            return table.prober.afterstate(after, evaluator.objective)
         except MissingBoardError as error:
             missing = error
-            continue
-        found.append(objective.slide_value(objective.earned(board, after, x), follows))
+            return None
+
+    best = evaluator.best(board, value_of)
     # A slide to a board that was left out for its low value is worse than one to a board that is there.
     least = table.prober.least
-    if missing is not None and (not found or least is None or least.label != objective.label):
+    if missing is not None and (best is None or least is None or least.label != evaluator.objective.label):
         raise missing
-    return max(found, default=objective.number(0))
+    return evaluator.end(board, won=False) if best is None else best

@@ -16,7 +16,17 @@ from tilebase._kernels import dense as kernels
 from tilebase._kernels.packed import packed
 from tilebase.dense.executors.protocol import DenseWork, Tell
 from tilebase.dense.pieces import Piece, Source, Step
-from tilebase.dense.tables import TILE, DenseLayer, DenseRules, Folding, Law, Memory, scratch_boards, tasks
+from tilebase.dense.tables import (
+    TILE,
+    DenseLayer,
+    DenseRules,
+    Folding,
+    Law,
+    Memory,
+    scratch_boards,
+    tasks,
+    tops,
+)
 from tilebase.objectives.encoding import FIRST
 
 Array = npt.NDArray[Any]
@@ -88,6 +98,7 @@ class Threads:
         self._rules, self._law, self.dtype = rules, law, law.dtype
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         # Packed, for all types of values and laws: each of their kernels compiles a fifth faster.
+        self._tops = tuple(tops(rules.game, part) for part in rules.index.parts) if law.ends else ()
         self._folding, self._ended = _packed(rules.folding), _packed(rules.ended)
         self._halves = {step: tuple(map(packed, rules.side(step))) for step in (Step.ROWS, Step.COLUMNS)}
         self._sharing = Sharing(pool, [_scratch(rules, law) for _ in range(threads)])
@@ -118,7 +129,8 @@ class Threads:
         self, piece: Piece, above: Sequence[DenseLayer], afters: DenseLayer
     ) -> Callable[[Array, kernels.Scratch], None]:
         law, units, out = self._law, self._rules.index.units(piece.total), afters.arrays
-        parts, spawns = self._ended if self._rules.game.ended(piece.total) else self._folding
+        over = self._rules.game.ended(piece.total)
+        parts, spawns = self._ended if over else self._folding
         # Where nothing is spawned, nothing is read, but the kernel takes some layer.
         layers = above or [afters] * len(self._exponents)
         ups = tuple(
@@ -129,8 +141,15 @@ class Threads:
             kernels.fold_spawns(
                 job, units, parts, ups, law.tunes, law.law, law.start, scratch, out
             )  # fmt: skip
+            if over:
+                self._raise_to_tops(job, piece.total, out)
 
         return do
+
+    def _raise_to_tops(self, job: Array, total: int, out: kernels.Values) -> None:
+        """Of a state without a slide, and where nothing is spawned, the largest tile counts."""
+        if self._tops:
+            kernels.raise_to_tops(job, self._rules.index.units(total), self._folding.parts, self._tops, out)
 
     def _slide(
         self, piece: Piece, afters: DenseLayer, states: DenseLayer
@@ -141,6 +160,8 @@ class Threads:
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.best_slides(job, by_columns, units, outer, inner, source, out, scratch)
+            if not by_columns:  # these jobs are top halves, and slides along columns only raise values
+                self._raise_to_tops(job, piece.total, out)
 
         return do
 

@@ -4,6 +4,7 @@ import { html } from "./vendor/htm-preact.js";
 import { LineChart } from "./chart.js";
 import { Game } from "./game.js";
 import { letGo } from "./parts.js";
+import { largestOf } from "./rules.js";
 import { capital, counts, lossText, numberOf, rounded, several } from "./text.js";
 
 const MOST_DROPS = 5;
@@ -12,8 +13,9 @@ const LEAST_PART = 1e-3; // smaller drops than this part of the largest one are 
 
 /** The value of a position of a game as a number; the end of a game has one, too. */
 function valueOf(entry, unit) {
-  if (entry.end === "won" && !counts(unit)) return 1;
-  return entry.end ? null : numberOf(entry.answer?.value);
+  if (!entry.end) return numberOf(entry.answer?.value);
+  if (unit === "tile") return largestOf(entry.cells);
+  return entry.end === "won" && !counts(unit) ? 1 : null;
 }
 
 /**

@@ -36,8 +36,8 @@ function amount(number) {
   return number.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** Whether values of a unit count what is still to be made, so that a win is worth nothing; otherwise it is worth 1. */
-export const counts = (unit) => unit !== "probability" && unit !== "yes-no";
+/** Whether values of a unit count what is still to be made, so that the end of a game is worth nothing. */
+export const counts = (unit) => !["probability", "yes-no", "tile"].includes(unit);
 
 /** A number of a unit as people read it; 0 and 1 are taken as certain. */
 export function short(number, unit) {

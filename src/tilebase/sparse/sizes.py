@@ -1,0 +1,27 @@
+"""How many bytes the engine takes for what it holds in memory; estimates read it, too."""
+
+from __future__ import annotations
+
+SMALL_BITS = 1 << 24
+"""One thread does layers of at most this many ranks, whose bits fit into its cache."""
+TABLE_BYTES = 60
+"""Bytes of the tables of the index for each filling of half a board, about; more if there are few."""
+
+
+def ranks_of(boards: float, symmetries: int) -> float:
+    """About how many ranks a layer of so many boards has: heads that no canonical board has get none."""
+    kept = {1: 1.0, 2: 1.5}.get(symmetries, 2.3)  # per board up to symmetry; measured: 2.0 to 2.5
+    return boards / symmetries * kept
+
+
+def directory_bytes(ranks: int) -> int:
+    """The bytes of a directory: a word of bits and a position of 32 bits for 64 ranks."""
+    return 12 * (ranks // 64 + 1)
+
+
+def lean_bytes(objectives: int) -> int:
+    """The bytes for each afterstate of a layer that is solved with one layer above in memory at a time.
+
+    Accumulators, and one byte for the number of spawns.
+    """
+    return 8 * objectives + 1
