@@ -8,6 +8,7 @@
     scripts/bench --page          the explorer's page in Chromium instead (benchmarks/page.py)
     scripts/bench --cluster       shared layers instead (benchmarks/cluster.py); --all for 100,000 pieces
     scripts/bench --diagrams      sizes of decision diagrams instead (benchmarks/diagrams.py); --only as above
+    scripts/bench --costs         estimates beside what is measured (benchmarks/costs.py); --only as above
 
 Each command runs once to compile and once to be measured.  Machines are shared and noisy:
 compare ratios within one run, and quote the counts of work, which do not vary.
@@ -148,6 +149,7 @@ def main() -> int:
         "--signatures", action="store_true", help="with --kernels: print the lines of tests/signatures.tsv"
     )
     parser.add_argument("--diagrams", action="store_true", help="run sizes of decision diagrams instead")
+    parser.add_argument("--costs", action="store_true", help="compare estimates with ten commands instead")
     parser.add_argument("--server", action="store_true", help="ask the explorer's server instead")
     parser.add_argument("--page", action="store_true", help="load the explorer's page in Chromium instead")
     parser.add_argument("--cluster", action="store_true", help="share work out to two local workers instead")
@@ -162,6 +164,10 @@ def main() -> int:
         import diagrams
 
         return diagrams.main(chosen.only)
+    if chosen.costs:
+        import costs
+
+        return costs.main(chosen.only)
     if chosen.server:
         import server
 

@@ -232,7 +232,7 @@ def test_a_pass_has_to_be_worth_it():
     """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
     large = Game("2x6", 128, start="empty")
     patience = costs.patience_for(large, 8 << 30, 2)
-    assert patience == pytest.approx(0.1 * 7**12 / (2 * rates().bits))
+    assert patience == pytest.approx(0.1 * 7**12 * rates("dense").bits / 2)
     assert costs.patience_for(large, 8 << 30, 2, seconds=21 * patience) == patience
     assert costs.patience_for(large, 8 << 30, 2, seconds=19 * patience) == math.inf
     assert costs.patience_for(large, OVERHEAD, 2) == math.inf

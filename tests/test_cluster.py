@@ -706,8 +706,8 @@ def test_the_model_knows_the_bytes_that_workers_exchange(
     costs: list[Work] = []
     count(game, folder=tmp_path, cluster=threads, work=costs.append)
     layers = counted_layers(game)
-    own = cores.counting(layers, 1)
-    moved = cores.counting(layers, 2).written - own.written
+    own = cores.counting(game, 1, layers)
+    moved = cores.counting(game, 2, layers).written - own.written
     assert moved == pytest.approx(costs[0].bytes_spilled, rel=0.25)
     assert own.written == pytest.approx(costs[0].bytes_written, rel=0.6)  # small files are mostly index
 

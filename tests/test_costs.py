@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from math import exp, log, sqrt
+from pathlib import Path
 
 import pytest
 
 from tilebase import Game, count, formation, solve, symmetries
+from tilebase.costs import measuring, rates
+from tilebase.costs.forcing import opened_afterstates, search_seconds
 from tilebase.costs.reachable import layers_of, records_slides, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
@@ -72,7 +76,7 @@ def test_shares_of_games_far_from_those_counted() -> None:
 
 def test_tables_of_formations_are_known() -> None:
     game = formation("44").game(64)
-    assert solve(game).positions == round(sum(layer.afterstates for layer in layers_of(game).values()))
+    assert solve(game).positions == round(layers_of(game).afterstates.sum())
     assert share_of(game).spread == COUNTED
     assert share_of(formation("442").game(1024)).spread == FITTED
     own = Game("3x3", 16, start="after 2,0,0/0,0,x/0,x,x", masks=".../..x/.xx", horizon=30)
@@ -89,3 +93,77 @@ def test_recorded_slides_make_solving_faster() -> None:
     fast, slow = (solving(game, win, 1, table=False, memory=memory) for memory in (16 << 30, 1 << 30))
     assert fast.seconds < slow.seconds
     assert fast.positions == slow.positions
+
+
+def test_searches_open_about_as_many_afterstates_as_measured() -> None:
+    """docs/records.md: from the empty board."""
+    measured = {
+        ("2x4", 32): 6_798, ("2x2x2", 32): 1_297, ("3x3", 64): 94_195, ("2x5", 64): 613_245,
+        ("2x6", 64): 9_211_872, ("3x4", 64): 8_513_955, ("3x4", 128): 110_354_395, ("2x7", 64): 99_751_051,
+    }  # fmt: skip
+    for (shape, goal), opened in measured.items():
+        assert 1 / 2.5 < opened_afterstates(Game(shape, goal, start="empty")) / opened < 2.5, (shape, goal)
+    assert search_seconds(Game("4x4", 128), 2) < search_seconds(Game("4x4", 256), 2) / 8
+
+
+# ---- rates ----
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder, and a process that knows no factor; measuring gives 2."""
+    monkeypatch.setenv("TILEBASE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(rates, "FACTORS", {})
+    monkeypatch.setattr(measuring, "measured_factor", lambda _: 2.0)
+    return tmp_path
+
+
+def test_rates_are_measured_once_and_kept(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = rates.rates("sparse")
+    assert found.state == 2 * rates.FIXED.state
+    assert found.disk == rates.FIXED.disk
+    (file,) = kept.glob("rate-sparse-*.json")
+    monkeypatch.setattr(rates, "FACTORS", {})
+    monkeypatch.setattr(measuring, "measured_factor", lambda _: 3.0)
+    assert rates.rates("sparse") == found
+    assert rates.rates("dense").boards == 3 * rates.FIXED.boards
+    for damaged in (b"", b"{}", b"[1]", b'{"factor": "fast"}', b'{"factor": 1e9}', b"\xff", b"[" * 10_000):
+        file.write_bytes(damaged)
+        monkeypatch.setattr(rates, "FACTORS", {})
+        assert rates.rates("sparse").state == 3 * rates.FIXED.state
+        assert json.loads(file.read_text()) == {"factor": 3.0}
+
+
+def test_fixed_rates_where_nothing_can_be_measured_or_kept(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for found in (None, 0.0, float("nan"), float("inf")):
+        monkeypatch.setattr(measuring, "measured_factor", lambda _, found=found: found)
+        monkeypatch.setattr(rates, "FACTORS", {})
+        assert rates.rates("sparse") == rates.FIXED
+    monkeypatch.setattr(measuring, "measured_factor", lambda _: 2.0)
+    monkeypatch.setattr(rates, "FACTORS", {})
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert rates.rates("sparse") == rates.FIXED
+    assert not list(kept.iterdir())
+    monkeypatch.setattr(rates, "FACTORS", {})
+    monkeypatch.setattr(rates, "cache_folder", lambda: None)
+    assert rates.rates("sparse") == rates.FIXED
+
+
+def test_nothing_is_measured_before_kernels_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEBASE_CACHE_DIR", str(tmp_path))
+    assert measuring.measured_factor("sparse") is None
+    assert measuring.measured_factor("dense") is None
+
+
+@pytest.mark.parametrize("engine", ["sparse", "dense"])
+def test_small_games_are_solved_to_measure_rates(
+    engine: rates.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "is_compiled", lambda _: True)
+    found = measuring.measured_factor(engine)
+    assert found is not None
+    assert rates.LEAST < found < rates.MOST

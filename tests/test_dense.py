@@ -580,7 +580,7 @@ def test_estimates_of_games_with_masks():
     reachable = costs.solving(L3, objectives, 1, table=False)
     every = boards.passing("", L3, objectives, 1, 8 << 30)
     assert every.bound == 693_815_207
-    afterstates = sum(layer.afterstates for layer in costs.layers_of(L3).values())
+    afterstates = costs.layers_of(L3).afterstates.sum()
     assert 98_403_070 / reachable.spread < afterstates < 98_403_070 * reachable.spread
     assert 23 / reachable.spread < reachable.seconds < 23 * reachable.spread
     assert 10 < every.seconds < 20

@@ -75,6 +75,12 @@ def cache_key(module: str, folder: Path = Path(__file__).parent) -> str:
     return digest.hexdigest()[:12]
 
 
+def is_compiled(module: str) -> bool:
+    """Whether kernels of a module were compiled before and are kept."""
+    cache = cache_folder()
+    return cache is not None and any((cache / f"{module}-{cache_key(module)}").rglob("*.nbc"))
+
+
 @cache
 def _kernel_cache(module: str) -> str | None:
     """The folder for the compiled kernels of a module, if it can be written."""

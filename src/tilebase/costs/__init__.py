@@ -3,7 +3,7 @@
 Modules, those that the others import first:
 
     estimate    an estimate in words; queries that take too long are refused
-    rates       how fast a machine is
+    rates       how fast this machine is: factors that are kept, and rates that are fixed
     shares      which share of the boards play reaches: counted, or estimated
     reachable   counting and solving the reachable boards
     boards      a pass over all boards within the limits
@@ -11,6 +11,7 @@ Modules, those that the others import first:
     forcing     a search for forced wins
     cores       counting and solving on many cores and machines
     batches     a pass over all boards on many cores and machines
+    measuring   the factors, measured with small games
     rows        the rows of `--plan`
     formations  tables of formations: their size, measured or estimated, and what solving them takes
 

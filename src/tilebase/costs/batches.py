@@ -107,7 +107,7 @@ def passing(
     large = {total: size for total, size in sizes.items() if size >= shared.SHARED_BOARDS}
     for total in _sample(sorted(large)):
         cuts[total] = _Cuts.of(shared.cut_for(plan, index, total, slots), sizes[total])
-    here = rates()
+    here = rates("dense")
     rate = here.values(len(index.game.masks))
     value, again = plan.value_bytes, _again(index.game, objective)
     seconds = read = written = 0.0
@@ -144,7 +144,7 @@ def _alone(index: PerfectIndex, objective: Objective, cores: int, keep: bool, me
     except ResourceError:  # the tables do not fit
         plan = Plan.outline(index, objective, NO_BOUND, cores, bits=not keep)
     sizes, boards = index.sizes(), sum(index.sizes().values())
-    here = rates()
+    here = rates("dense")
     rate = here.values(len(index.game.masks)) if plan.words is None else here.bits
     stored = stored_bytes([objective]) * boards if keep else 0.0
     if not plan.batched:

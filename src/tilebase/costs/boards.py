@@ -32,7 +32,7 @@ def passing(
         if s >= (down_to or 0) and (highest is None or s <= highest)
     }
     boards, together = sum(sizes.values()), max(layers_together(sizes).values(), default=0)
-    here = rates()
+    here = rates("dense")
     seconds = disk = 0.0
     for one in objectives:
         bits = one.dtype == "bit" and not value_bytes and not keep and together // 6 + OVERHEAD < memory

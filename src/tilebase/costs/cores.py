@@ -90,7 +90,7 @@ class Scale:
 
 def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
     """What counting the states of some layers takes."""
-    machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates()
+    machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
     slides, wanted = slides_of(game), shared_forward.PIECES * cores
     seconds = read = written = 0.0
     files = 1
@@ -114,7 +114,7 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
 
 def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Mapping[int, Layer]) -> Scale:
     """What solving some layers takes, after they were counted."""
-    machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates()
+    machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
     wanted = shared_forward.PIECES * cores
     stored, each = stored_bytes(objectives), solve_seconds(game, len(objectives))
     seconds = read = written = 0.0

@@ -16,8 +16,12 @@ from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import check_resources
 
+MEASURED_CELLS = 14
+"""Cells of the largest boards whose searches were measured to their ends."""
 SEARCHED_SHARE = 0.02
-"""The share of the boards up to symmetry that a search opens; measured: 0.08 on 3x3, 0.015 on 3x4."""
+"""The share of the boards up to symmetry that a search opens on larger boards: nobody knows it."""
+LARGE_SEARCH = 1e7
+"""Afterstates from which on the table of a search is too large for caches."""
 OPENED_BYTES = 16
 """Bytes of the table of a search for each afterstate that it opens."""
 FEWEST_BOARDS = 1 << 20
@@ -25,13 +29,23 @@ FEWEST_BOARDS = 1 << 20
 
 
 def opened_afterstates(game: Game) -> int:
-    """How many afterstates a search probably opens: a rough estimate from measurements (docs/force.md)."""
-    return int(SEARCHED_SHARE * sum(boards_by_sum(game).values()) / len(symmetries(game)))
+    """How many afterstates a search probably opens, by the searches of docs/records.md.
+
+    Their share of the boards up to symmetry is 0.07 with 8 cells, 0.04 to 0.08 with 9, 0.02 to 0.04 with 10,
+    0.016 to 0.032 with 12 and 0.005 with 14; 0.16 and 0.08 with 8 and 12 cells on three axes.
+    """
+    share = SEARCHED_SHARE
+    if game.free_cells <= MEASURED_CELLS:
+        axes = sum(length > 1 for length in game.shape)
+        share = 0.07 * math.exp(-0.4 * (game.free_cells - 8)) * (3 if axes > 2 else 1)
+    return int(min(share, 1.0) * sum(boards_by_sum(game).values()) / len(symmetries(game)))
 
 
 def search_seconds(game: Game, threads: int) -> float:
-    """A rough estimate of the seconds of a search."""
-    return opened_afterstates(game) * rates().opened / threads
+    """A rough estimate of the seconds of a search; each afterstate takes longer if the table is large."""
+    opened = opened_afterstates(game)
+    slower = 1 + min(max(math.log10(max(opened, 1) / LARGE_SEARCH), 0.0), 2.5) * 0.7
+    return opened * slower * rates("sparse").opened / threads
 
 
 def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:

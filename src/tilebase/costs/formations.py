@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from tilebase.costs.estimate import DAY, duration
-from tilebase.costs.reachable import layers_of, least_memory, solving
+from tilebase.costs.reachable import Work, count_work, half_boards, layers_of, least_memory, solve_work
 from tilebase.costs.shares import Measured, measured
-from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError
 from tilebase.game.formations import Formation, formations
 from tilebase.objectives.objective import Objective
-from tilebase.sparse.halves import TABLE_LIMIT, Halves
+from tilebase.sparse.halves import TABLE_LIMIT
 
 WIN = (Objective("win"),)
 """What a table is solved for."""
@@ -38,8 +37,8 @@ class TableSize:
         How many boards lie within the rules below the horizon, without symmetry; exact.
     positions, measured:
         How many positions the table holds; exact if it was measured, else an estimate.
-    cpu_seconds:
-        Of one thread, to solve for the probability to win in float64.
+    cpu_seconds, work:
+        Of one thread, to solve for the probability to win in float64; and which part of them threads share.
     memory, disk:
         Bytes that the run needs at least, and bytes of the table.
     possible:
@@ -55,6 +54,7 @@ class TableSize:
     memory: int
     disk: int
     possible: bool
+    work: Work
 
     def __repr__(self) -> str:
         return f"<TableSize of {self.formation.name} to {self.goal}: {self.positions_text} positions>"
@@ -66,7 +66,7 @@ class TableSize:
 
     def seconds(self, threads: int) -> float:
         """The expected time with so many threads."""
-        return solving(self.formation.game(self.goal), WIN, threads, table=True).seconds
+        return self.work.seconds(threads)
 
     def time_text(self, threads: int) -> str:
         """The expected time in words; the engine's refusal where it has no tables."""
@@ -93,13 +93,13 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
     """
     game = formation.game(goal)
     exact = measured().get((formation.name, goal)) if formation in formations() else None
-    takes = solving(game, WIN, 1, table=True)
-    positions = sum(layer.afterstates for layer in layers_of(game).values())
+    layers, work = layers_of(game), count_work(game) + solve_work(game, WIN)
+    positions = float(layers.afterstates.sum())
     return TableSize(
-        formation, goal, sum(boards_by_sum(game).values()),
-        exact.positions if exact else round(positions), exact is not None, takes.seconds,
+        formation, goal, sum(layers.boards.values()),
+        exact.positions if exact else round(positions), exact is not None, work.seconds(1),
         least_memory(game, WIN), (exact and exact.disk) or round(positions * _bytes(goal)),
-        Halves(game).largest <= TABLE_LIMIT,
+        half_boards(game) <= TABLE_LIMIT, work,
     )  # fmt: skip
 
 

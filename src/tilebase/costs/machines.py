@@ -59,14 +59,14 @@ def machines(memory: int | None = None, threads: int | None = None) -> tuple[Mac
     threads = check_threads(threads)
     here = available_memory() * 3 // 4 if memory is None else memory
     return (
-        Machine(f"this machine, {threads} threads", here, threads, None, rates().disk, True),
+        Machine(f"this machine, {threads} threads", here, threads, None, rates("dense").disk, True),
         Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
     )
 
 
 def rate_of(plan: Plan) -> float:
     """Boards per second and thread of a pass on processors."""
-    return 1 / (rates().boards if plan.words is None else rates().bits)
+    return 1 / (rates("dense").boards if plan.words is None else rates("dense").bits)
 
 
 def seconds_on(plan: Plan, machine: Machine) -> float:
@@ -138,7 +138,7 @@ def rows(
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
     sizes = boards_by_sum(game)
     together = objective.value_bytes * max(layers_together(sizes).values())
-    rate = machine.rate or machine.threads / rates().boards
+    rate = machine.rate or machine.threads / rates("dense").boards
     return {
         "machine": machine.name,
         "memory": f"{byte_text(together)}, or batches",

@@ -1,8 +1,40 @@
-"""How fast a machine is: the rates of one thread, and of what many machines share."""
+"""How fast this machine is: the rates of one thread, and of what many machines share.
+
+`FIXED` are the rates of two virtual cores of a server processor (docs/costs.md).  Those of another machine
+are these times one factor for each engine: how long it takes to solve a small game (`costs.measuring`),
+divided by how long that took where the fixed rates were measured.  The game is solved when a process that
+has loaded the compiler first needs an estimate.  This takes less than a second, and the factor is kept in the
+cache folder, in a file for each version of the kernels and each machine.
+
+The fixed rates hold where nothing can be measured in so short a time or kept: before the compiler is loaded
+and the kernels of an engine are compiled, and without a cache folder that can be written.  A file that is
+damaged is written again.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import json
+import logging
+import os
+import platform
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import cache, lru_cache
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from tilebase.errors import StorageError
+from tilebase.runtime.paths import cache_folder
+from tilebase.runtime.storage import write_whole
+
+LOG = logging.getLogger(__name__)
+Engine = Literal["sparse", "dense"]
+LEAST, MOST = 0.05, 50.0
+"""A factor beyond these was not measured by this program."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +77,7 @@ class Rates:
     masked_boards: float = 1 / 45e6
     several_boards: float = 1 / 18e6
     bits: float = 1 / 400e6
-    opened: float = 1 / 5.5e5
+    opened: float = 1.1e-6
     disk: float = 1e9
     exchange: float = 3e-8
     load: float = 1.5e-8
@@ -57,11 +89,64 @@ class Rates:
         """Seconds per board of a pass over all boards of a game with so many masks, without bits."""
         return (self.boards, self.masked_boards, self.several_boards)[min(masks, 2)]
 
+    def scaled(self, factor: float) -> Rates:
+        """The rates of a machine that takes so many times as long; its disks and schedulers are as fast."""
+        kept = ("disk", "piece", "step")
+        slower = {one.name: factor * getattr(self, one.name) for one in fields(self) if one.name not in kept}
+        return replace(self, **slower)
+
 
 FIXED = Rates()
 """Rates of two virtual cores of a server processor with AVX-512."""
+FACTORS: dict[str, float] = {}
+"""The factors that this process knows, by engine."""
 
 
-def rates() -> Rates:
-    """The rates of this machine."""
-    return FIXED
+def rates(engine: Engine) -> Rates:
+    """The rates of this machine for an engine."""
+    if engine not in FACTORS:
+        FACTORS[engine] = _factor(engine)
+    return _scaled(FACTORS[engine])
+
+
+@lru_cache(maxsize=4)
+def _scaled(factor: float) -> Rates:
+    return FIXED.scaled(factor)
+
+
+def _factor(engine: Engine) -> float:
+    """The factor of an engine: kept, or measured now and kept, or 1."""
+    folder = cache_folder()
+    if folder is None:
+        return 1.0
+    file = folder / f"rate-{engine}-{_machine()}.json"
+    with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+        found = float(json.loads(file.read_text("utf-8"))["factor"])
+        if LEAST <= found <= MOST:
+            return found
+    if "numba" not in sys.modules or not os.access(folder, os.W_OK):
+        return 1.0
+    from tilebase.costs.measuring import measured_factor
+
+    measured = measured_factor(engine)
+    if measured is None or not LEAST <= measured <= MOST:
+        return 1.0
+    with suppress(StorageError):
+        write_whole(file, json.dumps({"factor": round(measured, 3)}) + "\n", durable=False)
+    LOG.debug("this machine takes %.2f times the fixed rates of the %s engine", measured, engine)
+    return measured
+
+
+@cache
+def _machine() -> str:
+    """What the rates depend on, as a hash: the kernels, their compiler and its checks, and the processor."""
+    digest = hashlib.sha256(f"{version('numba')} {os.environ.get('TILEBASE_DEBUG')}".encode())
+    for kernel in sorted(files("tilebase._kernels").iterdir(), key=lambda file: file.name):
+        if kernel.name.endswith(".py"):
+            digest.update(kernel.read_bytes())
+    names = [platform.node(), platform.machine(), platform.processor(), str(os.cpu_count())]
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+        names += [line for line in lines if line.startswith("model name")][:1]
+    digest.update(" ".join(names).encode())
+    return digest.hexdigest()[:12]

@@ -13,9 +13,14 @@ does the layers of at most `SMALL_BITS` ranks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tilebase.costs.estimate import Estimate
 from tilebase.costs.rates import rates
@@ -30,6 +35,8 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse.halves import Halves
 from tilebase.sparse.sizes import SMALL_BITS, TABLE_BYTES, directory_bytes, lean_bytes, ranks_of
+
+Array = npt.NDArray[Any]
 
 KEY_BYTES = 0.75
 """Bytes on disk per key of an afterstate."""
@@ -56,16 +63,56 @@ class Layer:
     afterstates: float
 
 
-@lru_cache(maxsize=16)
-def layers_of(game: Game) -> dict[int, Layer]:
-    """The expected sizes of the layers of a game, by sum."""
-    order, share = len(symmetries(game)), share_of(game)
-    return {
-        total: Layer(
-            ranks_of(boards, order), share.states * boards / order, share.afterstates * boards / order
-        )
-        for total, boards in boards_by_sum(game).items()
-    }
+class Layers:
+    """The expected sizes of the layers of a game, by ascending sum.
+
+    Attributes
+    ----------
+    boards:
+        By sum, how many boards lie within the limits; exact.
+    sums, ranks, states, afterstates:
+        Arrays with a number for each layer.
+    """
+
+    def __init__(self, game: Game) -> None:
+        order, share = len(symmetries(game)), share_of(game)
+        self.boards = boards_by_sum(game)
+        self.sums = np.array(list(self.boards), dtype=np.int64)
+        counts = np.array(list(self.boards.values()), dtype=np.float64)
+        self.ranks = ranks_of(counts, order)
+        self.states, self.afterstates = share.states * counts / order, share.afterstates * counts / order
+
+    def by_sum(self, up_to: int | None = None) -> dict[int, Layer]:
+        """The layers one by one."""
+        columns = (self.sums, self.ranks, self.states, self.afterstates)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return {total: Layer(*sizes) for total, *sizes in rows if up_to is None or total <= up_to}
+
+
+@lru_cache(maxsize=32)
+def layers_of(game: Game) -> Layers:
+    """The expected sizes of the layers of a game."""
+    return Layers(game)
+
+
+@dataclass(frozen=True)
+class Work:
+    """CPU seconds of layers that one thread does alone, and of those that threads share."""
+
+    alone: float
+    shared: float
+
+    @classmethod
+    def of(cls, seconds: Array, shared: Array) -> Work:
+        """Of the seconds of each layer, and whether threads share it."""
+        return cls(float(seconds[~shared].sum()), float(seconds[shared].sum()))
+
+    def __add__(self, other: Work) -> Work:
+        return Work(self.alone + other.alone, self.shared + other.shared)
+
+    def seconds(self, threads: int) -> float:
+        """The time with so many threads."""
+        return self.alone + self.shared / threads
 
 
 def slides_of(game: Game) -> float:
@@ -74,15 +121,15 @@ def slides_of(game: Game) -> float:
     return sum(axes) / 2 * (WITHOUT_SYMMETRY if len(symmetries(game)) == 1 else 1.0)
 
 
-def count_seconds(layer: Layer, slides: float) -> float:
-    """CPU seconds to count a layer of a game whose slides take so much."""
-    rate = rates()
-    return rate.layer + layer.states * rate.state * slides + layer.ranks * rate.rank
+def count_seconds(layers: Any, slides: float) -> Any:
+    """CPU seconds to count a layer, or each of some layers, of a game whose slides take so much."""
+    rate = rates("sparse")
+    return rate.layer + layers.states * rate.state * slides + layers.ranks * rate.rank
 
 
 def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> float:
     """CPU seconds to solve an afterstate for so many objectives, with or without recorded slides."""
-    rate = rates()
+    rate = rates("sparse")
     tops = [top for top in game.tops if top]
     empty = game.free_cells / max(len(tops), 1) * empty_cells(tops)
     spawn = rate.known_spawn if recorded else rate.spawn * slides_of(game)
@@ -91,19 +138,35 @@ def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> flo
     return rate.after + spawns * (spawn + rate.fold * (objectives - 1))
 
 
+def count_work(game: Game, up_to: int | None = None) -> Work:
+    """What counting the layers of sums to `up_to` takes."""
+    layers = layers_of(game)
+    wanted = layers.sums <= (math.inf if up_to is None else up_to)
+    return Work.of(count_seconds(layers, slides_of(game))[wanted], layers.ranks[wanted] > SMALL_BITS)
+
+
+def solve_work(
+    game: Game, objectives: Sequence[Objective], memory: int = 0, down_to: int | None = None
+) -> Work:
+    """What solving the layers of sums from `down_to` takes, with so many bytes of memory."""
+    layers = layers_of(game)
+    afters = layers.afterstates[layers.sums >= (down_to or 0)]
+    recorded = records_slides(game, objectives, memory)
+    each = solve_seconds(game, len(objectives), recorded=recorded)
+    return Work.of(rates("sparse").layer + afters * each, afters >= 2 * CHUNK_KEYS)
+
+
 def counting(game: Game, threads: int, *, up_to: int | None = None, keep: str = "counts") -> Estimate:
     """The estimate for counting the reachable states."""
-    layers = {s: layer for s, layer in layers_of(game).items() if up_to is None or s <= up_to}
-    states = sum(layer.states for layer in layers.values())
-    afters = sum(layer.afterstates for layer in layers.values())
+    layers = layers_of(game)
+    wanted = layers.sums <= (math.inf if up_to is None else up_to)
+    states, afters = float(layers.states[wanted].sum()), float(layers.afterstates[wanted].sum())
+    bound = sum(boards for total, boards in layers.boards.items() if up_to is None or total <= up_to)
     # At least the keys of two layers are on disk.
     kept = {"counts": 0.04 * afters, "afterstates": afters, "states": states + afters}[keep]
-    slides, seconds = slides_of(game), 0.0
-    for layer in layers.values():
-        seconds += count_seconds(layer, slides) / (threads if layer.ranks > SMALL_BITS else 1)
     return Estimate(
-        "counting", game, _canonical(game, up_to), states, "states", seconds, threads, OVERHEAD,
-        KEY_BYTES * kept, share_of(game).spread,
+        "counting", game, -(-bound // len(symmetries(game))), states, "states",
+        count_work(game, up_to).seconds(threads), threads, OVERHEAD, KEY_BYTES * kept, share_of(game).spread,
     )  # fmt: skip
 
 
@@ -120,21 +183,17 @@ def solving(
 
     The largest layers need 4/3 bits of memory per rank.
     """
-    before = counting(game, threads, keep="afterstates")
-    recorded = records_slides(game, objectives, memory)
-    each = solve_seconds(game, len(objectives), recorded=recorded)
-    seconds, afters, largest = before.seconds, 0.0, 0.0
-    for total, layer in layers_of(game).items():
-        if total >= (down_to or 0):
-            afters, largest = afters + layer.afterstates, max(largest, layer.ranks)
-            used = min(threads, layer.afterstates // CHUNK_KEYS) or 1
-            seconds += rates().layer + layer.afterstates * each / used
-    disk = before.disk + stored_bytes(objectives) * afters * (1 if table else 0.05)
-    least = OVERHEAD + directory_bytes(int(largest))
-    return Estimate(
-        "solving", game, before.bound, before.positions, "states", seconds, threads, least, disk,
-        before.spread,
-    )  # fmt: skip
+    before, layers = counting(game, threads, keep="afterstates"), layers_of(game)
+    work = count_work(game) + solve_work(game, objectives, memory, down_to)
+    solved = layers.sums >= (down_to or 0)
+    values = stored_bytes(objectives) * float(layers.afterstates[solved].sum())
+    return replace(
+        before,
+        task="solving",
+        seconds=work.seconds(threads),
+        memory=OVERHEAD + directory_bytes(int(layers.ranks[solved].max(initial=0))),
+        disk=before.disk + values * (1 if table else 0.05),
+    )
 
 
 def records_slides(game: Game, objectives: Sequence[Objective], memory: int) -> bool:
@@ -142,10 +201,10 @@ def records_slides(game: Game, objectives: Sequence[Objective], memory: int) -> 
 
     Memory that is used for the first time costs time, too.
     """
-    layers = layers_of(game).values()
-    if len(objectives) > 1 or objectives[0].meaning.merge or max(one.ranks for one in layers) > SMALL_BITS:
+    layers = layers_of(game)
+    if len(objectives) > 1 or objectives[0].meaning.merge or layers.ranks.max() > SMALL_BITS:
         return False
-    return SLIDE_BYTES * sum(one.states for one in layers) <= RECORDED * memory
+    return bool(SLIDE_BYTES * layers.states.sum() <= RECORDED * memory)
 
 
 def stored_bytes(objectives: Sequence[Objective]) -> float:
@@ -153,17 +212,18 @@ def stored_bytes(objectives: Sequence[Objective]) -> float:
     return VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
-def table_bytes(game: Game) -> int:
-    """Bytes of the tables of the index, about."""
-    return TABLE_BYTES * Halves(game).largest
-
-
 def least_memory(game: Game, objectives: Sequence[Objective]) -> int:
     """The bytes with which solving begins, with one layer above in memory at a time."""
-    largest = max(layers_of(game).values(), key=lambda layer: layer.ranks)
+    layers = layers_of(game)
     each = sum(one.value_bytes for one in objectives) + lean_bytes(len(objectives))
-    held = directory_bytes(int(largest.ranks)) + int(each * largest.afterstates)
-    return OVERHEAD + table_bytes(game) + held
+    held = directory_bytes(int(layers.ranks.max())) + int(each * layers.afterstates.max())
+    return OVERHEAD + TABLE_BYTES * half_boards(game) + held
+
+
+@lru_cache(maxsize=32)
+def half_boards(game: Game) -> int:
+    """How many fillings half a board has, which the engine tabulates."""
+    return Halves(game).largest
 
 
 def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean: bool | None) -> None:
@@ -171,19 +231,19 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
 
     The number of ranks of a layer is known exactly, the number of its afterstates is estimated.
     """
-    layers, spread = layers_of(game), share_of(game).spread
-    largest = max(layers, key=lambda total: layers[total].ranks)
+    expected, spread = layers_of(game), share_of(game).spread
+    largest = int(expected.sums[expected.ranks.argmax()])
     above = 1 if lean is not False else 3
     each = above * sum(one.value_bytes for one in objectives)
     if lean is not False:
         each += lean_bytes(len(objectives))
-    more = each * layers[largest].afterstates
-    if OVERHEAD + above * boards_by_sum(game)[largest] // 6 + more * spread < memory:
+    more = each * float(expected.afterstates.max())
+    if OVERHEAD + above * expected.boards[largest] // 6 + more * spread < memory:
         return  # before the sizes of layers are computed, which takes a while
     from tilebase.sparse.maps import Layouts
 
     layouts = Layouts(game)
-    layouts.index_at(max(layers))
+    layouts.index_at(max(expected.boards))
     fixed = OVERHEAD + layouts.nbytes + above * directory_bytes(layouts.at(largest).layer.size)
     if fixed + more > memory:
         raise ResourceError(
@@ -192,9 +252,3 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
             "give more memory, choose a smaller type of value, give limits on cells, or begin it all the "
             "same with --anyway (in Python anyway=True)"
         )
-
-
-def _canonical(game: Game, up_to: int | None) -> int:
-    """How many boards up to symmetry lie within the limits, about, with sums up to `up_to`."""
-    boards = sum(n for s, n in boards_by_sum(game).items() if up_to is None or s <= up_to)
-    return -(-boards // len(symmetries(game)))

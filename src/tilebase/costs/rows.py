@@ -18,8 +18,7 @@ def counting(
     game: Game, objectives: Sequence[Objective] = (), *, up_to: int | None = None
 ) -> list[dict[str, Any]]:
     """Rows for counting, and with objectives for solving, too."""
-    layers = {s: layer for s, layer in layers_of(game).items() if up_to is None or s <= up_to}
-    rows = []
+    layers, rows = layers_of(game).by_sum(up_to), []
     for number in CORES:
         rows.append({"step": "count"} | cores.counting(game, number, layers).row())
         if objectives:

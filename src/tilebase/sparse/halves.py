@@ -20,6 +20,7 @@ class Halves:
     def __init__(self, game: Game, cap: int | None = None) -> None:
         self.game = game
         self.cap = max(game.tops) if cap is None else min(cap, max(game.tops))
+        self._codes = [self._codes_of(cell) for cell in range(game.cells)]
         self._movable = 0 if game.fixed else len(game.unmergeable) - len(game.held)
         self._cut()
 
@@ -57,7 +58,7 @@ class Halves:
                 return first, second
         return None
 
-    def _codes(self, cell: int) -> list[int]:
+    def _codes_of(self, cell: int) -> list[int]:
         """The codes that a cell may hold, ascending, without an x that may be elsewhere."""
         held = cell in self.game.held
         return [
@@ -71,7 +72,7 @@ class Halves:
     def _ways(self, cells: Sequence[int]) -> int:
         """How many fillings some cells have."""
         return sum(
-            prod(len(self._codes(cell)) for cell in cells if cell not in x) for x in self._x_sets(cells)
+            prod(len(self._codes[cell]) for cell in cells if cell not in x) for x in self._x_sets(cells)
         )
 
     def _too_many(self, count: int) -> ResourceError:

@@ -103,7 +103,7 @@ class Index(Halves):
         sums = np.full(1, self._weight * len(held - self.game.held), dtype=np.int64)
         maxima = np.zeros(1, dtype=np.uint8)
         for cell in cells:
-            codes = np.array([self.game.x] if cell in held else self._codes(cell), dtype=np.uint64)
+            codes = np.array([self.game.x] if cell in held else self._codes[cell], dtype=np.uint64)
             tile = np.array([self.game.sum((int(c),)) for c in codes], dtype=np.int64)
             size = np.array([self.game.max_exponent((int(c),)) for c in codes], dtype=np.uint8)
             keys = (keys[:, None] << np.uint64(self.game.bits) | codes).ravel()

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 SMALL_BITS = 1 << 24
 """One thread does layers of at most this many ranks, whose bits fit into its cache."""
 TABLE_BYTES = 60
 """Bytes of the tables of the index for each filling of half a board, about; more if there are few."""
 
 
-def ranks_of(boards: float, symmetries: int) -> float:
-    """About how many ranks a layer of so many boards has: heads that no canonical board has get none."""
+def ranks_of(boards: Any, symmetries: int) -> Any:
+    """About how many ranks a layer of so many boards has: heads that no canonical board has get none.
+
+    Numbers or arrays of them.
+    """
     kept = {1: 1.0, 2: 1.5}.get(symmetries, 2.3)  # per board up to symmetry; measured: 2.0 to 2.5
     return boards / symmetries * kept
 

@@ -1,0 +1,134 @@
+"""Ten commands: what was expected before they began, what was measured, and the ratio of both.
+
+    scripts/bench --costs               all of them: about six CPU minutes
+    scripts/bench --costs --only 3x3    those whose name contains a word
+
+Goal: CPU seconds, and bytes of disk where a table is written, within 1.5 times of what was expected.  Memory
+is the peak of the process.  The rates are measured anew before each command (`costs.measuring`), since other
+programs slow it down as much, and the start of the program is added to what is expected.  All commands run on
+one thread.  The lines are the table of docs/costs.md.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilebase import Game, formation
+from tilebase.costs.boards import passing
+from tilebase.costs.estimate import duration
+from tilebase.costs.forcing import search_seconds
+from tilebase.costs.measuring import measured_factor
+from tilebase.costs.rates import FACTORS
+from tilebase.costs.reachable import counting, solving
+from tilebase.objectives.numbers import byte_text
+from tilebase.objectives.objective import parse_objectives
+
+GOAL = 1.5
+MEMORY = 8 << 30
+LIMITS = "256,128,16,16/64,64,32,16/16,16,16,16"
+BOUND = f"--limits {LIMITS} --pattern lemma1 --start empty"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds and bytes: CPU time, and of a table on disk (0 without one)."""
+
+    seconds: float
+    disk: float = 0.0
+
+
+def counted(game: Game) -> Cost:
+    return Cost(counting(game, 1).seconds)
+
+
+def solved(game: Game, objective: str = "win", *, table: bool = False) -> Cost:
+    found = solving(game, parse_objectives(objective), 1, table=table, memory=MEMORY)
+    return Cost(found.seconds, found.disk if table else 0.0)
+
+
+def passed(game: Game, objective: str) -> Cost:
+    return Cost(passing("", game, parse_objectives(objective), 1, MEMORY).seconds)
+
+
+def searched(game: Game) -> Cost:
+    return Cost(search_seconds(game, 1))
+
+
+COMMANDS: dict[str, Callable[[], Cost]] = {
+    "count 3x3 1024": lambda: counted(Game("3x3", 1024)),
+    "count 4x4 32": lambda: counted(Game("4x4", 32)),
+    "solve 3x3 1024": lambda: solved(Game("3x3", 1024)),
+    "solve 3x4 64": lambda: solved(Game("3x4", 64)),
+    "solve --formation 442 512 --objective lower:uint32 -o TABLE": lambda: solved(
+        formation("442").game(512), "lower:uint32", table=True
+    ),
+    "solve --formation L3 256 -o TABLE": lambda: solved(formation("L3").game(256), table=True),
+    "solve --formation 442 128 --space all": lambda: passed(formation("442").game(128), "win"),
+    f"prove 3x4 512 {BOUND} --type uint32": lambda: passed(
+        Game("3x4", 512, limits=LIMITS, pattern="lemma1", start="empty"), "lower:uint32"
+    ),
+    "force 2x6 128 --start empty --engine dense": lambda: passed(
+        Game("2x6", 128, start="empty"), "guaranteed"
+    ),
+    "force 3x4 64 --start empty --engine search": lambda: searched(Game("3x4", 64, start="empty")),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a command took: CPU seconds, bytes of memory at the peak, bytes of its table."""
+
+    seconds: float
+    memory: int
+    disk: int
+
+
+def measure(command: str) -> Measured:
+    """Run a command on one thread, in an empty folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [*shlex.split(command), "--threads", "1", "--memory", str(MEMORY), "--quiet"]
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "tilebase", *words], cwd=folder, stdout=subprocess.DEVNULL,
+            env=os.environ | {"TILEBASE_RUNS_DIR": f"{folder}/runs"},
+        )  # fmt: skip
+        _, status, used = os.wait4(process.pid, 0)
+        if status:
+            sys.exit(f"tilebase {command} failed")
+        disk = sum(file.stat().st_size for file in Path(folder, "TABLE").rglob("*") if file.is_file())
+    return Measured(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, disk)
+
+
+def main(only: str) -> int:
+    reached = True
+    print("| command | expected | measured | ratio | disk expected | measured | ratio | memory |")
+    print("|---|---|---|---|---|---|---|---|")
+    start = min(measure("solve 2x2 32").seconds for _ in range(3))
+    for command, expect in COMMANDS.items():
+        if only not in command:
+            continue
+        for engine in ("sparse", "dense"):
+            FACTORS[engine] = measured_factor(engine) or 1.0
+        expected, measured = expect(), measure(command)
+        seconds = expected.seconds + start
+        ratios = [measured.seconds / seconds]
+        cells = [duration(seconds), duration(measured.seconds), f"{ratios[0]:.2f}"]
+        if expected.disk:
+            ratios.append(measured.disk / expected.disk)
+            cells += [byte_text(int(expected.disk)), byte_text(measured.disk), f"{ratios[1]:.2f}"]
+        else:
+            cells += ["", "", ""]
+        print(f"| `tilebase {command}` | {' | '.join([*cells, byte_text(measured.memory)])} |", flush=True)
+        reached &= all(1 / GOAL <= ratio <= GOAL for ratio in ratios)
+    print(f"goal, within {GOAL} times: {'reached' if reached else 'MISSED'}", file=sys.stderr)
+    return 0 if reached else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(" ".join(sys.argv[1:])))

@@ -1,0 +1,80 @@
+"""How fast the engines are on this machine: a small game is solved, in less than a second."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tilebase._kernels.jit import is_compiled
+from tilebase.costs.rates import Engine
+from tilebase.errors import StorageError
+from tilebase.files import places
+from tilebase.files.reachable import Reachable, Written
+from tilebase.files.run import Question, RunFolder
+from tilebase.files.solved import StoredValues
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.storage import temporary_folder
+from tilebase.sparse.backward import BackwardPass
+from tilebase.sparse.forward import count_in
+
+KERNELS = {"sparse": ("forward", "backward", "fold"), "dense": ("dense",)}
+"""The modules of kernels that an engine takes."""
+GAMES = {
+    "sparse": Game("3x4", 16),  # 898,594 states and 220,932 afterstates in 37 layers
+    "dense": Game("2x5", 32, limits="16,16,16,16,16/8,8,8,8,8"),  # 3,200,000 boards in 49 layers
+}
+SECONDS = {"sparse": 0.14, "dense": 0.25}
+"""CPU seconds that they take with the fixed rates."""
+MEMORY = 1 << 30
+"""Bytes for each of them: more than it takes."""
+
+
+def measured_factor(engine: Engine) -> float | None:
+    """CPU seconds of the game, divided by those with the fixed rates; None if it cannot be measured now.
+
+    To compile kernels takes longer than all the rest, so nothing is measured before this was done.
+    """
+    if not all(map(is_compiled, KERNELS[engine])):
+        return None
+    solve = {"sparse": _reachable, "dense": _all}[engine]
+    try:
+        solve(Game("2x2", 16))  # loads the kernels
+        return min(_seconds(engine), _seconds(engine)) / SECONDS[engine]
+    except StorageError:  # no space for temporary files
+        return None
+
+
+def _seconds(engine: Engine) -> float:
+    """CPU seconds that this process takes for the game; other programs do not count."""
+    since = time.process_time()
+    {"sparse": _reachable, "dense": _all}[engine](GAMES[engine])
+    return time.process_time() - since
+
+
+def _reachable(game: Game) -> None:
+    """Count and solve the reachable boards."""
+    win = Objective("win")
+    with temporary_folder() as folder, RunFolder(folder / "run", Question(game, keep="afterstates")) as run:
+        written: dict[int, Written] = {}
+        counts = count_in(run, memory=MEMORY, threads=1, written=written)
+        sizes = {
+            int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
+        }
+        stored = StoredValues(run.path / places.values_folder(win.label), game, win)
+        backward = BackwardPass(run.path, game, [stored], memory=MEMORY, threads=1)
+        try:
+            backward.run(Reachable(run.path, sizes, game, written))
+        finally:
+            backward.close()
+
+
+def _all(game: Game) -> None:
+    """Solve all boards within the limits."""
+    from tilebase.dense.passes import DensePass  # the other engine is loaded if it is asked
+
+    with temporary_folder() as folder:
+        path = Path(folder) / "run"
+        bound = Objective("lower", "uint32")
+        with DensePass(path, game, bound, memory=MEMORY, threads=1, summaries=False) as dense:
+            dense.run()
