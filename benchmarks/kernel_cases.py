@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, boards, codec, exchange, forward, half, rank
+from tilebase._kernels import backward, boards, codec, coded, exchange, forward, rank
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
 from tilebase._kernels.packed import packed
 from tilebase.dense.executors.bits import BitLayer, Bits, Words
@@ -725,25 +725,25 @@ def search(inputs: Inputs) -> Case:
     return Case(run, lambda: done)
 
 
-def from_halves(inputs: Inputs) -> Case:
+def decode_halves(inputs: Inputs) -> Case:
     """All float16s from 0 to 1 as numbers."""
     codes = np.tile(np.arange(0x3C01, dtype=np.uint16), inputs.halves)
     out = np.zeros(len(codes))
 
     def run() -> int:
-        half.from_halves(codes, out)
+        coded.decode(codes, out)
         return len(codes)
 
     return Case(run, lambda: [out])
 
 
-def to_halves(inputs: Inputs) -> Case:
+def encode_halves(inputs: Inputs) -> Case:
     """Numbers from 0 to 1 as float16s: all multiples of 2^-14, of which some lie between two float16s."""
     values = np.tile(np.arange((1 << 14) + 1) / 2.0**14, inputs.halves)
     out = np.zeros(len(values), dtype=np.uint16)
 
     def run() -> int:
-        half.to_halves(values, out)
+        coded.encode(values, out)
         return len(values)
 
     return Case(run, lambda: [out])

@@ -108,8 +108,8 @@ BENCHMARKS = (
     Benchmark("bits.slide_alike", 0.8, "ns per board", "alike", cases.alike_bits(Step.COLUMNS)),
     Benchmark("bits.join_alike", 1, "ns per board", "alike", cases.alike_bits(Step.ROWS)),
     Benchmark("force.search", 700_000, "afterstates per second", "forced", cases.search),
-    Benchmark("half.from_halves", 0.15, "ns per number", "halves", cases.from_halves),
-    Benchmark("half.to_halves", 0.22, "ns per number", "halves", cases.to_halves),
+    Benchmark("coded.decode float16", 0.15, "ns per number", "halves", cases.decode_halves),
+    Benchmark("coded.encode float16", 0.22, "ns per number", "halves", cases.encode_halves),
 )
 
 

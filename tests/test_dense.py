@@ -40,7 +40,8 @@ from tilebase.errors import (
 from tilebase.files.manifest import Manifest
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.objective import ONE, Objective, parse_objectives
+from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.running import Ask, Run
 from tilebase.questions.spaces import choose_space
@@ -108,7 +109,7 @@ def test_a_start_that_was_changed_is_found(text: str, change: int, tmp_path: Pat
     old = Manifest.parse(path.read_bytes(), "manifest")
     value = old.starts[text]
     assert isinstance(value, Lower | Upper)
-    moved = type(value)(value.bound - change * Fraction(1, ONE["uint64"]))
+    moved = type(value)(value.bound - change * Fraction(1, TYPES["uint64"].one))
     path.write_text(replace(old, starts={text: moved}).text)
     assert any("the start under" in sentence for sentence in verify_table(tmp_path, sample=0).wrong)
 

@@ -21,7 +21,7 @@ from numba.core import config
 
 from tilebase import Game
 from tilebase._kernels import boards, jit
-from tilebase._kernels.half import from_halves, to_halves
+from tilebase._kernels.coded import decode, encode
 from tilebase._kernels.packed import packed
 from tilebase.cli.progress import watching_compiler
 from tilebase.game.compiled import CompiledGame
@@ -108,12 +108,12 @@ kernel()(lambda a: a[3])(numpy.zeros(3))
 def test_float16_is_converted_as_numpy_does():
     bits = np.arange(0x3C01, dtype=np.uint16)  # all of [0, 1]
     numbers = np.empty(len(bits))
-    from_halves(bits, numbers)
+    decode(bits, numbers)
     assert (numbers == bits.view(np.float16).astype(np.float64)).all()
     ties = (numbers[1:] + numbers[:-1]) / 2
     wanted = np.concatenate([numbers, ties, np.nextafter(ties, 0.0), np.nextafter(ties, 1.0)])
     found = np.empty(len(wanted), dtype=np.uint16)
-    to_halves(wanted, found)
+    encode(wanted, found)
     assert (found == wanted.astype(np.float16).view(np.uint16)).all()
 
 

@@ -17,7 +17,8 @@ from tilebase import formation, remove_run, solve
 from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
-from tilebase.objectives.objective import ONE, Objective, parse_objectives
+from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
 from tilebase.sparse import backward, forward
 from tilebase.tables.probe import open_table
@@ -192,7 +193,7 @@ def test_summaries(tmp_path):
 def test_a_summary_is_that_of_the_numbers_meant(dtype):
     name = {"f": "win", "u": "upper", "b": "guaranteed"}[dtype[0]]
     objective = Objective(name, dtype)
-    one = ONE[dtype] if name == "upper" else 1
+    one = TYPES[dtype].one if name == "upper" else 1
     meant = np.random.default_rng(4).integers(0, 5, 1000) / 4
     meant = meant > 0.5 if dtype == "bit" else meant
     stored = (

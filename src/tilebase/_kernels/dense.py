@@ -36,7 +36,7 @@ from numba import types
 from numba.extending import overload
 
 from tilebase._kernels.backward import FIRST, FIRST64, NONE, WON
-from tilebase._kernels.half import from_half, to_half
+from tilebase._kernels.coded import number, stored
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
@@ -445,18 +445,6 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
 # -- the adversary or chance: the fold over spawns -----------------------------------------------
 
 
-def number(_value):  # pragma: no cover - replaced by Numba
-    """A kept mean as a float64: integers are the bits of a float16."""
-    raise NotImplementedError
-
-
-@overload(number)
-def _number(_value):
-    if isinstance(_value, types.Integer):
-        return lambda _value: from_half(_value)
-    return lambda _value: np.float64(_value)
-
-
 class AddMean(NamedTuple):
     """Mean: add the value, at least `least`, and `step`."""
 
@@ -544,18 +532,6 @@ def _combine(_acc, _value, tune):
             return max(_acc, value) if tune.sign > 0 else min(_acc, value)
 
     return folded
-
-
-def stored(_value, _like):  # pragma: no cover - replaced by Numba
-    """A mean in its stored form: unchanged, or as the bits of a float16 if integers are stored."""
-    raise NotImplementedError
-
-
-@overload(stored)
-def _stored(_value, _like):
-    if isinstance(_like, types.Integer):
-        return lambda _value, _like: to_half(_value)
-    return lambda _value, _like: _value
 
 
 def settled(_first, _second, _spawns, _law, _like):  # pragma: no cover - replaced by Numba

@@ -18,7 +18,7 @@ from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
-from tilebase.objectives.numbers import DIGITS, digits_text
+from tilebase.objectives.numbers import digits_text
 
 
 def evaluate(
@@ -68,7 +68,7 @@ def evaluate(
     title = str(found.objective)
     rows: list[dict[str, Any]] = [
         {"": found.policy, title: found.text},
-        {"": "optimal", title: digits_text(found.optimum, DIGITS[found.objective.dtype])},
+        {"": "optimal", title: digits_text(found.optimum, found.objective.type.digits)},
         {"": "regret", title: found.regret_text},
     ]
     if found.games is not None:

@@ -54,6 +54,7 @@ from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
+from tilebase.objectives.encoding import decoded
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
@@ -328,8 +329,8 @@ class DensePass:
         objective = self.objective
         if raw == self.law.none and not objective.is_win:
             return objective.number(0)
-        if objective.dtype == "float16":
-            raw = np.uint16(raw).view(np.float16)
+        if objective.type.is_coded:
+            raw = decoded(np.array([raw], dtype=objective.type.kept))[0]
         return objective.discounted(objective.number(objective.meaning.slide + objective.read(raw)))
 
     # -- finishing and telling ---------------------------------------------------------------

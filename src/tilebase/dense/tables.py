@@ -19,7 +19,7 @@ from tilebase.dense.pieces import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.encoding import FIRST, NONE, WON, stored_sentinels, summarise
+from tilebase.objectives.encoding import FIRST, NONE, WON, decoded, encoded, stored_sentinels, summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import Piece
 
@@ -373,7 +373,7 @@ class Law:
     Attributes
     ----------
     dtype:
-        Of the values; float16 is kept as its bits.
+        Of the values in memory (`ValueType.kept`).
     none, won:
         What a slide that is not allowed and one that wins are worth.
     tunes:
@@ -425,7 +425,7 @@ def _mean_law(game: Game, objective: Objective) -> Law:
         divide = kernels.DivideMeanBy(fours, factor)
     else:
         divide = kernels.DivideMean(float(fours[0]) if len(exponents) > 1 else 1.0, factor)
-    dtype = np.dtype(np.uint16 if objective.dtype == "float16" else objective.dtype)
+    dtype = np.dtype(objective.type.kept)
     return Law(dtype, none, won, (add,) * len(exponents), divide, 0.0, "f8", ends=bool(meaning.end))
 
 
@@ -434,13 +434,13 @@ def _extreme_law(game: Game, objective: Objective) -> Law:
     largest = objective.meaning.spawns == "largest"
     sign, start = np.int64(1 if largest else -1), np.int64(0 if largest else np.iinfo(np.int32).max)
     take = kernels.TakeLargest(sign, np.int64(objective.meaning.slide))
-    dtype = np.dtype(np.uint8 if objective.is_boolean else objective.dtype)
+    dtype = np.dtype(objective.type.kept)
     tunes = (take,) * len(game.spawn_exponents)
     return Law(dtype, none, won, tunes, kernels.KeepLargest(sign, start), start, "i8")
 
 
 def _bound_law(game: Game, objective: Objective) -> Law:
-    one, most, dtype = objective.one, objective.most, np.dtype(objective.dtype)
+    one, most, dtype = objective.one, objective.most, np.dtype(objective.type.kept)
     # With a discount, states are discounted before they are read: few leave anything to lift, but for those
     # that their sum has won.
     full = one * objective.discount > most or game.goal_sum is not None
@@ -472,10 +472,11 @@ def discounted(objective: Objective, values: Array, most: int) -> Array:
     What is kept of a state is its best slide without what slides add.
     """
     if not objective.is_bound:
-        numbers = values.view(np.float16) if objective.dtype == "float16" else values
+        coded = objective.type.is_coded
+        numbers = decoded(values) if coded else values.astype(np.float64)
         slide, factor = objective.meaning.slide, float(objective.discount)
-        less: Array = (factor * (numbers.astype(np.float64) + slide) - slide).astype(numbers.dtype)
-        return less.view(values.dtype)
+        less: Array = factor * (numbers + slide) - slide
+        return encoded(less, values.dtype) if coded else less.astype(values.dtype)
     found = values.astype(np.uint64)
     if objective.rounds_up:
         found[values == most] = objective.one

@@ -36,7 +36,8 @@ import zstandard
 
 from tilebase.errors import CorruptError
 from tilebase.files.source import LocalFile, Source
-from tilebase.objectives.objective import MEANINGS, Objective
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.types import TYPES
 from tilebase.runtime.documents import mapping, parse_json, shown
 from tilebase.runtime.storage import PartFile, storage_errors
 
@@ -64,8 +65,6 @@ VALUE_LEVEL = -1
 """For values of more than a bit: half the time of `LEVEL`, and 2 to 8 percent more bytes."""
 _OF_THREAD = threading.local()
 
-DTYPES = frozenset(dtype for meaning in MEANINGS.values() for dtype in meaning.types)
-"""The types of values."""
 
 _INDEX = np.dtype([("first", "<u8"), ("keys", "<u4"), ("bytes", "<u4"), ("crc", "<u4")])
 _TRAILER = struct.Struct("<QQQIIII8s")
@@ -482,23 +481,21 @@ class ValueFile(_ChunkFile):
         """The type of the values: a NumPy name, or ``bit``.  Raises `CorruptError`."""
         objective = mapping(self.meta.get("objective"), f"the objective in the meta of {self.path}")
         dtype = objective.get("dtype")
-        if dtype not in DTYPES:
+        if dtype not in TYPES:
             raise CorruptError(f"{self.path} holds values of an unknown type: {shown(repr(dtype), 40)}")
         return str(dtype)
 
     def values(self, chunk: int) -> Values:
         """The values of a chunk; Boolean values are returned as uint8.  Raises `CorruptError`."""
         count = int(self.index[chunk]["keys"])
-        if self.dtype == "bit":
-            expected = (count + 7) // 8
-        else:
-            expected = count * np.dtype(self.dtype).itemsize
+        kind = TYPES[self.dtype]
+        expected = (count * kind.bits + 7) // 8
         data = self.data(chunk, expected + 1)
         if len(data) != expected:
             raise CorruptError(f"{self.path} holds {len(data)} bytes in chunk {chunk}, not {expected}")
-        if self.dtype == "bit":
+        if kind.bits == 1:
             return np.unpackbits(np.frombuffer(data, dtype=np.uint8), count=count, bitorder="little")
-        values: Values = np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<"))
+        values: Values = np.frombuffer(data, dtype=np.dtype(kind.filed).newbyteorder("<"))
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise CorruptError(f"{self.path} is damaged in chunk {chunk}: a value is not finite")
         return values

@@ -2,6 +2,7 @@
 
 Modules, those that the others import first:
 
+    types       the types in which values are kept
     numbers     how numbers, differences and parts are printed
     values      exact and rounded values, bounds and intervals as different types
     objective   an objective and all that depends on its name

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, fold, half
+from tilebase._kernels import backward, coded, fold
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import Piece
@@ -35,14 +35,28 @@ def end_values(objective: Objective, tops: Array) -> Array:
 
 
 def stored_sentinels(game: Game, objective: Objective) -> tuple[Any, Any]:
-    """The same as they lie in front of a layer in memory: bounds in units, a float16 as its bits."""
+    """The same as they lie in front of a layer in memory: bounds in units, coded floats as their codes."""
     none, won = sentinels(game, objective)
     if objective.is_bound:
         return 0, objective.most
-    if objective.dtype == "float16":
-        bits = np.array([none, won], dtype=np.float16).view(np.uint16)
-        return int(bits[0]), int(bits[1])
+    if objective.type.is_coded:
+        codes = encoded(np.array([none, won]), objective.type.kept)
+        return int(codes[0]), int(codes[1])
     return (none, won) if objective.is_float else (int(none), int(won))
+
+
+def decoded(codes: Array) -> Array:
+    """Coded floats as numbers."""
+    numbers = np.empty(len(codes))
+    coded.decode(codes, numbers)
+    return numbers
+
+
+def encoded(numbers: Array, kept: Any) -> Array:
+    """Numbers of [0, 1] as codes, integers of the type `kept`."""
+    codes = np.empty(len(numbers), dtype=kept)
+    coded.encode(numbers, codes)
+    return codes
 
 
 def as_floats(objective: Objective, stored: Array) -> Array:
@@ -57,9 +71,8 @@ def as_floats(objective: Objective, stored: Array) -> Array:
 
 def summarise(objective: Objective, stored: Array, size: int) -> list[Piece]:
     """The summaries of chunks of `size` stored values.  They do not depend on how the work was divided."""
-    if objective.dtype == "float16":
-        bits, stored = stored, np.empty(len(stored), dtype=np.float32)
-        half.from_halves(bits, stored)
+    if objective.type.is_coded:
+        stored = decoded(stored)
     one = objective.one
     full = objective.most if objective.rounds_up else one  # the stored integer that is read as 1
     found = np.empty((-(-len(stored) // size), 5))

@@ -3,8 +3,8 @@
 `web/page/text.js` says the same for numbers that the page computes; `tests/numbers.tsv` holds the cases that
 both must print alike.
 
-*With all digits* a number has twelve significant digits, eight if it was stored as a float32, four as a
-float16 (`digits_text`).  A number that is not 1 is not printed as 1: it has more digits then.
+*With all digits* a number has twelve significant digits, or fewer if it was stored in a smaller type
+(`digits_text`, `types`).  A number that is not 1 is not printed as 1: it has more digits then.
 
 *As people read it* (`short_number`) a probability is always written in percent, with one decimal, or so many
 that the smaller of it and its complement has two significant digits: 73.7 %, 99.97 %, 0.026 %.  Below 0.0001
@@ -27,8 +27,6 @@ from typing import Literal, TypeAlias
 Unit: TypeAlias = Literal["probability", "score", "merges", "slides", "tile", "yes-no"]
 """What a value counts."""
 
-DIGITS = {"float64": 12, "float32": 8, "float16": 4}
-"""Significant digits of a number with all digits, by the type in which it was stored."""
 SMALL = 1e-6
 """A smaller probability is written with a power of ten."""
 NEAR_ONE = Fraction(1e-9)

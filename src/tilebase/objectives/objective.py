@@ -39,10 +39,12 @@ from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
 from tilebase.objectives.numbers import Unit
+from tilebase.objectives.types import TYPES, ValueType
 from tilebase.objectives.values import Number
 
 FLOATS = ("float64", "float32")
 BOUNDS = ("uint64", "uint32", "uint16")
+"""The types of means, and of proved bounds; the first is the default."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,6 @@ DISCOUNTED = tuple(n for n, meaning in MEANINGS.items() if meaning.spawns == "me
 
 MOST_DENOMINATOR = 10**12
 """Largest denominator of a discount, since the discount is part of the name of a folder."""
-
-ONE = {"uint16": 1 << 16, "uint32": 1 << 32, "uint64": 1 << 52}
-"""The integer that stands for 1 in the proved bounds.  A uint16 or uint32 holds at most ``ONE - 1``."""
 
 
 def merge_worth(merge: str, exponent: int) -> int:
@@ -187,6 +186,11 @@ class Objective:
         return MEANINGS[self.name]
 
     @property
+    def type(self) -> ValueType:
+        """The type in which values are stored."""
+        return TYPES[self.dtype]
+
+    @property
     def text(self) -> str:
         """What a value means, in words."""
         words = self.meaning.text
@@ -200,7 +204,7 @@ class Objective:
     @property
     def value_bytes(self) -> float:
         """Bytes per value, not compressed: 1/8 for a Boolean value."""
-        return 0.125 if self.is_boolean else int(self.dtype.lstrip("floatuin")) / 8
+        return self.type.bits / 8
 
     @property
     def is_mean(self) -> bool:
@@ -230,12 +234,12 @@ class Objective:
     @property
     def is_float(self) -> bool:
         """Whether values are floats."""
-        return self.dtype.startswith("float")
+        return self.type.is_float
 
     @property
     def one(self) -> int:
         """The integer that stands for 1 in a proved bound; 1 for other objectives."""
-        return ONE.get(self.dtype, 1)
+        return self.type.one
 
     @property
     def most(self) -> int:
@@ -244,7 +248,7 @@ class Objective:
         If the type cannot hold `one`, this is ``one - 1``.  A lower bound may be too small, so
         ``one - 1`` is right for 1.  As an upper bound ``one - 1`` is read as `one`.
         """
-        return min(self.one, (1 << int(self.dtype[4:])) - 1) if self.is_bound else 1
+        return min(self.one, (1 << self.type.bits) - 1) if self.is_bound else 1
 
     # -- arithmetic on single values, as exact as the type --------------------------------------
 

@@ -39,10 +39,6 @@ from tilebase.objectives.values import Exact, Lower, Number, Rounded, Upper, Val
 Array = npt.NDArray[Any]
 DOUBLE = 2.0**-53
 """The unit of rounding of the sums and means, which are computed in float64."""
-UNITS = {"float64": 0.0, "float32": 2.0**-24, "float16": 2.0**-11}
-"""By the type of the values: the relative error of storing a mean, beyond that of float64."""
-LEAST = {"float64": 2.0**-1074, "float32": 2.0**-149, "float16": 2.0**-24}
-"""The least positive number of each type."""
 OTHER = 6
 """Further roundings of a step: of what slides and merges add, and of a discount."""
 
@@ -95,14 +91,14 @@ class Rounding:
         # The value of a state follows from that of an afterstate by `OTHER` roundings at most.
         relative = math.expm1(self._at(self._sums, total) + OTHER * DOUBLE)
         layers = max(len(self._sums) - total // 2, 0)
-        error = 2 * LEAST[self.objective.dtype] * (layers + 1)
+        error = 2 * self.objective.type.least * (layers + 1)
         error += size * relative / (1 - relative) if relative < 1 else math.inf
         return min(error, max(size, 1 - size)) if self.objective.unit == "probability" else error
 
     def step_error(self, number: float, total: int) -> float:
         """How far the value of an afterstate can be from the exact mean of the stored values after it."""
         relative = self._at(self._steps, total) + OTHER * DOUBLE
-        return abs(number) * relative / (1 - relative) + 4 * LEAST[self.objective.dtype]
+        return abs(number) * relative / (1 - relative) + 4 * self.objective.type.least
 
     def _at(self, array: Array, total: int) -> float:
         index = max(total, 0) // 2
@@ -124,7 +120,7 @@ class Rounding:
         law = self.game.spawn
         mixing = 3 * max(1.0, *(float(p / (1 - p)) for p in law.fours)) if len(law.exponents) > 1 else 0
         others = 1 + mixing + (0 if plain else OTHER)
-        stored = UNITS[objective.dtype] * (1 if plain else 2)
+        stored = objective.type.unit * (1 if plain else 2)
         steps: Array = (self._empty + others) * DOUBLE + stored
         return steps
 

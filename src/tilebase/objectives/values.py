@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 from tilebase.errors import UsageError
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.numbers import DIGITS, DOWN, NEAR, UP, Unit, cut, digits_text, power, short_number
+from tilebase.objectives.numbers import DOWN, NEAR, UP, Unit, cut, digits_text, power, short_number
+from tilebase.objectives.types import TYPES
 
 Number: TypeAlias = float | int | bool | Fraction
 
@@ -56,7 +57,7 @@ class Rounded:
     Attributes
     ----------
     value, dtype:
-        The number, and the type in which it was stored: ``"float64"``, ``"float32"`` or ``"float16"``.
+        The number, and the type in which it was stored: the name of a float in `types.TYPES`.
     error:
         How far from it the optimum can be.  This is proved (`rounding`), and usually much too large.
     most:
@@ -77,7 +78,7 @@ class Rounded:
 
     def __str__(self) -> str:
         """The digits of its type; of a probability that may be 1 or 0, the nearest that is certain."""
-        digits = DIGITS[self.dtype]
+        digits = TYPES[self.dtype].digits
         text = digits_text(self.value, digits)
         if self.most is None:
             return text

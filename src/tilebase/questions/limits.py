@@ -24,8 +24,9 @@ from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries
-from tilebase.objectives.numbers import DIGITS, digits_text
+from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.types import TYPES
 from tilebase.runtime.resources import check_resources
 from tilebase.runtime.storage import temporary_folder
 
@@ -61,7 +62,7 @@ class Trial:
     @property
     def value_text(self) -> str:
         """The value with the digits of its type."""
-        return digits_text(self.value, DIGITS["float32"])
+        return digits_text(self.value, TYPES["float32"].digits)
 
     @property
     def text(self) -> str:

@@ -35,7 +35,7 @@ from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.numbers import DIGITS, byte_text, digits_text, estimate_text
+from tilebase.objectives.numbers import byte_text, digits_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.runtime.progress import Pace, Progress
@@ -92,7 +92,7 @@ class Evaluation:
     rounding: float = 0.0
 
     def __repr__(self) -> str:
-        optimum = digits_text(self.optimum, DIGITS[self.objective.dtype])
+        optimum = digits_text(self.optimum, self.objective.type.digits)
         return f"<Evaluation of {self.policy}: {self.objective.label} {self.text}, optimum {optimum}>"
 
     @property

@@ -30,7 +30,8 @@ from tilebase.files.run import Question, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.names import board_words, random_start_words, winning_words, within_words
 from tilebase.objectives.numbers import cut
-from tilebase.objectives.objective import ONE, Objective
+from tilebase.objectives.objective import Objective
+from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
 from tilebase.questions.running import Ask, Run, Use, run_in
 from tilebase.questions.solve import check_solving, solve_in
@@ -136,7 +137,7 @@ def rounding_loss(game: Game, dtype: str) -> Fraction:
     Each spawn adds 2 or more, so at most (largest sum) // 2 afterstates follow each other.
     """
     steps = sum((1 << top) // 2 for top in game.tops if top)
-    return Fraction(steps + 1, ONE[dtype])
+    return Fraction(steps + 1, TYPES[dtype].one)
 
 
 def prove(

@@ -34,6 +34,7 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
 from tilebase.objectives.objective import Objective
+from tilebase.objectives.types import TYPES
 from tilebase.patterns.checkerboards import COLOURINGS, Checkerboard, checkerboard
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Rules
@@ -460,13 +461,10 @@ def _first_number(text: str) -> Fraction:
     return Fraction(found[0])
 
 
-UNITS = {"float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
-"""The largest rounding error of a number just below 1 (0.5 ulp)."""
-
-
 def _rounding(fact: Fact) -> float:
     """The rounding error of a published float: 0.5 ulp per slide, and about T / 2 slides for a goal T."""
-    return UNITS.get(fact.columns.get("value_type", ""), -1.0) * int(fact.columns.get("goal", 0)) / 2
+    kind = TYPES.get(fact.columns.get("value_type", ""))
+    return (kind.tie / 2 if kind else -1.0) * int(fact.columns.get("goal", 0)) / 2
 
 
 def summary(verdicts: Iterable[Verdict]) -> str:

@@ -22,9 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import fold as kernels
-from tilebase._kernels import half
 from tilebase.game.game import Game
-from tilebase.objectives.encoding import FIRST, NONE, WON, sentinels, stored_sentinels
+from tilebase.objectives.encoding import FIRST, NONE, WON, decoded, encoded, sentinels, stored_sentinels
 from tilebase.objectives.objective import Objective
 
 Array = npt.NDArray[Any]
@@ -102,7 +101,7 @@ class _Plain:
 
     def __init__(self, game: Game, objective: Objective) -> None:
         self.game, self.objective = game, objective
-        self.dtype = np.dtype(objective.dtype)
+        self.dtype = np.dtype(objective.type.kept)
         merge = objective.meaning.merge
         self.merges: tuple[str, ...] = (merge,) if merge else ()
 
@@ -144,13 +143,13 @@ class _Plain:
 
 
 class MeanFold(_Plain):
-    """Means in floating point.  A float16 is stored as its bits, whose order is that of the values."""
+    """Means in floating point.  Coded ones are compared as they are: their order is that of the values."""
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
-        self.is_float16 = objective.dtype == "float16"
+        self.coded = objective.type.is_coded
         if not objective.meaning.merge:
-            self.best_type = np.uint16 if self.is_float16 else np.float64
+            self.best_type = self.dtype if self.coded else np.float64
         self.factor = float(objective.discount)
         # A state that is won by its sum is not discounted, since no slide follows.
         self.early = game.goal_sum is not None and self.factor != 1
@@ -158,14 +157,13 @@ class MeanFold(_Plain):
         self.fours = np.array(game.spawn_probabilities(2))
 
     def values(self, n: int, total: int) -> Array:
-        values = np.empty(FIRST + n, dtype=np.uint16 if self.is_float16 else self.dtype)
+        values = np.empty(FIRST + n, dtype=self.dtype)
         values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
         return values
 
     def best(self, spawned: Spawned, values: Array) -> Array:
-        if self.is_float16:
-            found = np.empty(spawned.n)
-            half.from_halves(self.best_slide(spawned, values), found)
+        if self.coded:
+            found = decoded(self.best_slide(spawned, values))
         elif merge := self.objective.meaning.merge:
             found = np.empty(spawned.n)
             kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, found)
@@ -193,10 +191,8 @@ class MeanFold(_Plain):
             acc *= self.factor
         if self.objective.meaning.end and ends is not None:
             np.copyto(acc, ends, where=spawns == 0)
-        if self.is_float16:
-            bits = np.empty(len(acc), dtype=np.uint16)
-            half.to_halves(acc, bits)
-            return bits
+        if self.coded:
+            return encoded(acc, self.dtype)
         return acc.astype(self.dtype, copy=False)
 
 

@@ -29,6 +29,7 @@ from tilebase.objectives.numbers import Unit, digits_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues, proves_certain
 from tilebase.objectives.rounding import Rounding
+from tilebase.objectives.types import ValueType
 from tilebase.objectives.values import Below, Exact, Found, Number, Value, join_bounds
 from tilebase.tables.answers import INTERVAL, interval_answer
 from tilebase.tables.answers import Answer as Answer
@@ -344,7 +345,7 @@ class Table:
         self.manifest = manifest
         self.location = location
         checks = {total: dict(files) for total, files in manifest.layers.items()}
-        self._slacks = {one.dtype: _slack(manifest.game, one.dtype) for one in manifest.objectives}
+        self._slacks = {one.dtype: _slack(manifest.game, one.type) for one in manifest.objectives}
         self._roundings = {one.label: Rounding(manifest.game, one) for one in manifest.objectives}
         thinned = manifest.thinned is not None
         arguments = (location, manifest.game, manifest.objectives, checks)
@@ -600,11 +601,9 @@ class Table:
         return probe_real(self, board, objective)
 
 
-def _slack(game: Game, dtype: str) -> float:
-    if not dtype.startswith("float"):
-        return 0.0
+def _slack(game: Game, kind: ValueType) -> float:
     layers = sum(2**top for top in game.tops if top) // 2
-    return 2 * math.sqrt(layers) * float(np.finfo(dtype).eps)
+    return 2 * math.sqrt(layers) * kind.tie
 
 
 def open_table(location: Path | str) -> Table:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilebase.objectives.types import TYPES
+
 Schema = dict[str, Any]
 
 
@@ -62,7 +64,7 @@ COMPONENTS: dict[str, Schema] = {
         "description": "A value. Members depend on kind; text has all digits, short is as people read it.",
         "properties": {
             "kind": one_of("exact", "rounded", "lower", "upper", "interval", "below", "unknown"),
-            "type": one_of("float64", "float32", "float16"),
+            "type": one_of(*(name for name, kind in TYPES.items() if kind.is_float)),
             "error": {"type": "number", "description": "How far the optimum can be from a rounded value."},
             "text": TEXT,
             "short": TEXT,

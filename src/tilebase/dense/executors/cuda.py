@@ -99,7 +99,7 @@ class Cuda:
     steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
     def __init__(self, rules: DenseRules, law: Law, objective: Objective) -> None:
-        if objective.meaning.merge or objective.meaning.end or objective.dtype == "float16":
+        if objective.meaning.merge or objective.meaning.end or objective.type.is_coded:
             raise UsageError(
                 "cuda solves win in float32 or float64, lower, upper and guaranteed: choose one of "
                 "these, or the executor threads"

@@ -1,0 +1,85 @@
+"""Floats by their bits: Numba has no float16, and NumPy converts them one by one.
+
+Kernels that take means take such values as unsigned integers: `number` decodes one, and `stored` encodes one,
+by its type.  Numbers must not be negative, and codes must have the order of the numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.scalar import U1
+
+# A float64 has 42 more bits of fraction than a float16, and exponents that are larger by 1008.
+MORE = np.uint64(42)
+HIGHER, HIGHER_SMALL = np.uint64(1008 << 52), np.uint64(1009 << 52)
+NEARLY_HALF = np.uint64((1 << 41) - 1)
+SMALL = 2.0**-14
+"""Numbers below this are multiples of 2^-24 in float16, kept with an exponent of 0."""
+
+
+@scalar
+def from_half(bits):
+    """The number that a float16 is, not negative and finite, from its bits.
+
+    Only arithmetic, which takes several at once; a table would be read one by one.
+    """
+    wide = np.uint64(bits) << MORE
+    if bits < 1 << 10:
+        return np.uint64(wide + HIGHER_SMALL).view(np.float64) - SMALL
+    return np.uint64(wide + HIGHER).view(np.float64)
+
+
+@scalar
+def to_half(value):
+    """A number of [0, 1] as the bits of the nearest float16, ties to even."""
+    wide = np.float64(value).view(np.uint64) - HIGHER
+    near = (wide + (NEARLY_HALF + (wide >> MORE & U1))) >> MORE
+    return np.uint16(np.uint64(np.int64(np.rint(value * 2.0**24))) if value < SMALL else near)
+
+
+CODES = {types.uint16: (from_half, to_half)}
+"""By the type of the integers: what decodes one, and what encodes a number of [0, 1]."""
+
+
+def number(_value):  # pragma: no cover - replaced by Numba
+    """A kept mean as a float64."""
+    raise NotImplementedError
+
+
+@overload(number)
+def _number(_value):
+    if _value in CODES:
+        decode_one, _ = CODES[_value]
+        return lambda _value: decode_one(_value)
+    return lambda _value: np.float64(_value)
+
+
+def stored(_value, _like):  # pragma: no cover - replaced by Numba
+    """A mean in the form in which `like` is kept: unchanged, or as a code."""
+    raise NotImplementedError
+
+
+@overload(stored)
+def _stored(_value, _like):
+    if _like in CODES:
+        _, encode_one = CODES[_like]
+        return lambda _value, _like: encode_one(_value)
+    return lambda _value, _like: _value
+
+
+@kernel()
+def decode(codes, out):
+    """Numbers, from their codes."""
+    for i in range(len(codes)):
+        out[i] = number(codes[i])
+
+
+@kernel()
+def encode(values, out):
+    """The codes that are nearest to numbers of [0, 1]."""
+    for i in range(len(values)):
+        out[i] = stored(values[i], out[i])
