@@ -330,8 +330,10 @@ class DensePass:
         if raw == self.law.none and not objective.is_win:
             return objective.number(0)
         if objective.type.is_coded:
-            raw = decoded(np.array([raw], dtype=objective.type.kept))[0]
-        return objective.discounted(objective.number(objective.meaning.slide + objective.read(raw)))
+            number = objective.number(decoded(np.array([raw], dtype=objective.type.kept))[0])
+        else:
+            number = objective.read(raw)
+        return objective.discounted(objective.number(objective.meaning.slide + number))
 
     # -- finishing and telling ---------------------------------------------------------------
 

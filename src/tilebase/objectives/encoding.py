@@ -62,18 +62,17 @@ def encoded(numbers: Array, kept: Any) -> Array:
 def as_floats(objective: Objective, stored: Array) -> Array:
     """Stored values as float64: bounds as fractions of 1, Boolean values as 0 and 1."""
     values: Array = stored.astype(np.float64)
-    if objective.is_bound:
-        if objective.rounds_up:
-            values[stored == objective.most] = objective.one
-        values /= objective.one
+    if objective.rounds_up:
+        values[stored == objective.most] = objective.one
+    values /= objective.one
     return values
 
 
 def summarise(objective: Objective, stored: Array, size: int) -> list[Piece]:
     """The summaries of chunks of `size` stored values.  They do not depend on how the work was divided."""
-    if objective.type.is_coded:
-        stored = decoded(stored)
     one = objective.one
+    if objective.type.is_coded:
+        stored, one = decoded(stored), 1
     full = objective.most if objective.rounds_up else one  # the stored integer that is read as 1
     found = np.empty((-(-len(stored) // size), 5))
     fold.summaries(stored, size, float(full), float(one), found)

@@ -238,7 +238,7 @@ class Objective:
 
     @property
     def one(self) -> int:
-        """The integer that stands for 1 in a proved bound; 1 for other objectives."""
+        """What stands for 1 in files: an integer for proved bounds."""
         return self.type.one
 
     @property
@@ -263,7 +263,7 @@ class Objective:
     def read(self, stored: Any) -> Number:
         """The number that a stored value, a NumPy scalar, stands for."""
         if not self.is_bound:
-            return self.number(stored)
+            return self.number(stored if self.one == 1 else stored / self.one)
         whole = int(stored)
         return Fraction(self.one if self.rounds_up and whole == self.most else whole, self.one)
 

@@ -27,7 +27,7 @@ class ValueType:
     unit, least:
         The relative error of storing a mean, beyond that of float64, and the least positive number.
     one:
-        The integer that stands for 1 in a proved bound; 1 for other types.
+        What stands for 1: an integer for proved bounds, 1 for other types.
     """
 
     name: str
@@ -47,7 +47,7 @@ class ValueType:
     @property
     def is_coded(self) -> bool:
         """Whether memory holds the bits of floats, which kernels decode."""
-        return self.is_float and self.kept != self.filed
+        return self.is_float and self.kept.startswith("u")
 
     @property
     def tie(self) -> float:
