@@ -42,5 +42,6 @@ def passing(
         seconds += max(work, 8 * size * boards / here.disk if batched else 0.0)
         disk = max(disk, size * together if batched else 0.0)
     if keep:
+        seconds += here.kept * sum(one.value_bytes for one in objectives) * boards / threads
         disk += stored_bytes(objectives) * boards
     return Estimate(task, game, boards, boards, "boards", seconds, threads, OVERHEAD, disk)

@@ -55,6 +55,8 @@ class Rates:
         masks, whose index ranks up to 2.6 times as many boards.
     bits:
         The same with Boolean values as bits.
+    kept:
+        Of such a pass that keeps a table, per byte of a value, which is compressed.
     opened:
         Of a search for forced wins, per afterstate that it opens.
     disk:
@@ -74,9 +76,10 @@ class Rates:
     known_spawn: float = 1.9e-8
     fold: float = 1.5e-8
     boards: float = 1 / 35e6
-    masked_boards: float = 1 / 45e6
+    masked_boards: float = 1 / 40e6
     several_boards: float = 1 / 18e6
     bits: float = 1 / 400e6
+    kept: float = 2.6e-9
     opened: float = 1.1e-6
     disk: float = 1e9
     exchange: float = 3e-8
@@ -91,8 +94,8 @@ class Rates:
 
     def scaled(self, factor: float) -> Rates:
         """The rates of a machine that takes so many times as long; its disks and schedulers are as fast."""
-        kept = ("disk", "piece", "step")
-        slower = {one.name: factor * getattr(self, one.name) for one in fields(self) if one.name not in kept}
+        same = ("disk", "piece", "step")
+        slower = {one.name: factor * getattr(self, one.name) for one in fields(self) if one.name not in same}
         return replace(self, **slower)
 
 
