@@ -76,11 +76,11 @@ class Rates:
     known_spawn: float = 1.9e-8
     fold: float = 1.5e-8
     boards: float = 1 / 35e6
-    masked_boards: float = 1 / 40e6
+    masked_boards: float = 1 / 36e6
     several_boards: float = 1 / 18e6
     bits: float = 1 / 400e6
     kept: float = 2.6e-9
-    opened: float = 1.1e-6
+    opened: float = 1.4e-6
     disk: float = 1e9
     exchange: float = 3e-8
     load: float = 1.5e-8
