@@ -211,11 +211,12 @@ def _play(
         over, won = slot == NONE, slot == WON
         slides = slides + ~over
         done = over | won | game.ended(total)  # at the horizon no tile is spawned any more
-        worth = np.where(over, 0.0, gains(objective, links)[choice, every])
-        last = np.where(over, states, links.afters[choice, every])
-        worth += np.where(won, sentinels(game, objective)[1], 0.0)
-        ended = done & ~won
-        worth[ended] += end_values(objective, reader.compiled.tops(last[ended]))
+        worth = np.where(over, 0.0, gains(objective, links, choice))
+        worth[won] += sentinels(game, objective)[1]
+        if objective.meaning.end:
+            ended = done & ~won
+            last = np.where(over, states, links.afters[choice, every])[ended]
+            worth[ended] += end_values(objective, reader.compiled.tops(last))
         payoffs = payoffs + worth * discount**slides
         tally.end(total, slides[done], payoffs[done], int(won.sum()))
         afters = links.afters[choice, every][~done]

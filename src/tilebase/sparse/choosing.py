@@ -24,18 +24,23 @@ def ratings(objective: Objective, layer: ReadLayer, links: Links) -> Array:
 
     -inf if the slide is not allowed, or if the layer does not hold the board after it (`MISSING`).
     """
-    q: Array = layer.values[0][links.slots] + gains(objective, links)
+    q: Array = layer.values[0][links.slots]
+    meaning = objective.meaning
+    if meaning.merge:
+        q = q + np.repeat(links.gains[meaning.merge], 2, axis=0)
+    if meaning.slide:
+        q = q + meaning.slide
     q[(links.slots == NONE) | (links.slots == MISSING)] = -np.inf
     return q
 
 
-def gains(objective: Objective, links: Links) -> Array:
-    """``gains[k, x]``: what slide k of state x adds to the value of the board after it."""
+def gains(objective: Objective, links: Links, chosen: Array) -> Array | int:
+    """What the slide ``chosen[x]`` of each state x adds to the value of the board after it."""
     meaning = objective.meaning
-    found = np.full(links.slots.shape, float(meaning.slide))
-    if meaning.merge:
-        found += np.repeat(links.gains[meaning.merge], 2, axis=0)
-    return found
+    if not meaning.merge:
+        return meaning.slide
+    found: Array = links.gains[meaning.merge][chosen // 2, np.arange(len(chosen))]
+    return found + meaning.slide
 
 
 def best_slides(q: Array, slack: float) -> Array:
