@@ -21,10 +21,10 @@ from facts import Fact, facts
 from tilebase.check import RefusedError
 from tilebase.check import check_certificate as check
 from tilebase.cli import main
-from tilebase.errors import StorageError
-from tilebase.game.board import Board
+from tilebase.errors import MissingBoardError, StorageError
 from tilebase.game.game import Game
 from tilebase.game.spawns import law_of
+from tilebase.objectives.values import Exact
 from tilebase.questions.force import force
 from tilebase.search.certificates import hitting_set
 from tilebase.tables.certificates import open_certificate
@@ -462,6 +462,12 @@ def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path: Path) ->
     force(game, memory=MEMORY, threads=1, certificate=tmp_path / "lost.cert")
     certificate = open_certificate(tmp_path / "lost.cert")
     assert not certificate.forced
-    slides = certificate.slides(Board.parse(game, "16,16/2,0"))
-    assert {slide.wins for slide in slides} == {True, False}
-    assert not any(slide.proved for slide in slides)
+    with pytest.raises(MissingBoardError, match="does not list this board"):
+        certificate.ask("16,16/2,0")  # a slide wins
+    listed = [state for state in certificate.starts if state.slides()]
+    assert listed
+    for state in listed:
+        answer = certificate.ask(state)
+        assert answer.value == Exact(False)
+        assert {slide.value for slide in answer.slides} == {Exact(False)}
+        assert answer.best == ()

@@ -27,6 +27,7 @@ from tilebase.objectives.values import (
     Interval,
     Lower,
     Rounded,
+    Unknown,
     Upper,
     short_text,
     value_document,
@@ -330,7 +331,7 @@ def test_no_bound_is_shown_better_than_proved():
 
 
 def test_a_value_that_is_not_known():
-    assert value_document(None, "score") == {"kind": "unknown", "text": "unknown", "short": "unknown"}
+    assert value_document(Unknown(), "score") == {"kind": "unknown", "text": "unknown", "short": "unknown"}
 
 
 def test_written_boards_are_read_back():

@@ -45,6 +45,7 @@ from tilebase.files.dddmp import read_dddmp, read_numbers
 from tilebase.files.source import LocalFile
 from tilebase.files.winning import FILE, StoredSet
 from tilebase.game.game import Cells, Game
+from tilebase.objectives.values import Exact, Unknown
 from tilebase.questions.force import force
 from tilebase.tables.winning import WinningSet
 
@@ -91,15 +92,15 @@ def compare(analysis: Analysis, winning: WinningSet) -> None:
         text = game.format(cells)
         if game.sum(cells):
             answer = winning.probe(text)
-            assert (answer.won, winning.holds(text)) == (won, won), text
+            assert (bool(answer.value.value), winning.holds(text)) == (won, won), text
             for slide in answer.slides:
                 after = manifest.layer_of(slide.cells)
                 held = slide.wins == (manifest.player == "slider") if slide.wins else analysis.sets.holds(
                     analysis.won_afters[after], slide.cells, after=True
                 )  # fmt: skip
-                assert slide.won == held
+                assert slide.value == (Unknown() if held is None else Exact(held))
             assert {slide.direction for slide in answer.slides} == game.slides(cells).keys()
-            best = [s.direction for s in answer.slides if s.won == (manifest.player == "slider")]
+            best = [s.direction for s in answer.slides if s.value == Exact(manifest.player == "slider")]
             assert answer.best == tuple(best)
         if game.spawns(cells) and not game.wins(cells):
             assert winning.holds_after(text) == won_after, text
@@ -148,11 +149,11 @@ def test_what_was_not_computed_is_unknown(tmp_path: Path, player: str, strategy:
     full, _ = analysed(game, Rules(player=player), strategy)
     _, winning = saved(tmp_path / "set", game, Rules(player=player, strong=False), strategy)
     answers = {cells: winning.get(game.format(cells)) for cells in boards_of(game)}
-    assert answers[game.start_board].won == winning.manifest.verdict
+    assert answers[game.start_board].value.value == winning.manifest.verdict
     for cells, answer in answers.items():
         if answer is not None:
             layer = full.won[winning.manifest.layer_of(cells)]
-            assert answer.won == full.sets.holds(layer, cells)
+            assert answer.value.value == full.sets.holds(layer, cells)
             assert all(slide.value.kind in ("exact", "unknown") for slide in answer.slides)
     if strategy == "sum":
         assert {cells for cells, answer in answers.items() if answer is None} == {
@@ -170,7 +171,7 @@ def test_what_corollary_7_leaves_out_is_unknown(tmp_path: Path) -> None:
     for cells in boards_of(game)[1:]:
         answer = winning.get(game.format(cells))
         missing += answer is None
-        assert answer is None or answer.won == full.sets.holds(full.won[str(game.sum(cells))], cells)
+        assert answer is None or answer.value.value == full.sets.holds(full.won[str(game.sum(cells))], cells)
     assert missing
     with pytest.raises(MissingBoardError, match="no play makes it"):
         winning.probe("8,8,8/8,8,0")
@@ -187,7 +188,7 @@ def test_a_run_that_was_stopped(tmp_path: Path, strategy: str, until: str, below
         if answer is None:
             missing.append(SMALL.sum(cells))
         else:
-            assert answer.won == full.sets.holds(full.won[winning.manifest.layer_of(cells)], cells)
+            assert answer.value.value == full.sets.holds(full.won[winning.manifest.layer_of(cells)], cells)
     assert missing
     assert max(missing) < below + 8
     with pytest.raises(MissingBoardError, match="not all boards were computed"):
@@ -243,7 +244,7 @@ def test_spawns_are_those_of_the_variant(tmp_path: Path) -> None:
     texts = {}
     for variant in VARIANTS:
         _, winning = saved(tmp_path / variant, SMALL, Rules(variant))
-        texts[variant] = [state.text for state in winning.probe("2,4/0,0").slides[0].spawns()]
+        texts[variant] = [state.text for state, _ in winning.probe("2,4/0,0").slides[0].spawns()]
     every = ["2,0/2,4", "4,0/2,4", "0,2/2,4", "0,4/2,4"]
     assert texts == {"adversarial": every, "cooperative": every, "deterministic": every[:2]}
 
@@ -257,7 +258,7 @@ def test_answers_as_json(tmp_path: Path) -> None:
     assert found["value"] == {"kind": "exact", "value": True}
     assert found["best"] == ["left", "right"]
     assert found["slides"]["left"] == {
-        "after": "16,0/2,4", "value": {"kind": "exact", "value": True}, "wins": True, "spawns": []
+        "after": "16,0/2,4", "value": {"kind": "exact", "value": True}, "wins": True, "spawns": {}
     }  # fmt: skip
     assert len(repr(winning)) < 200
     assert len(repr(winning.probe("8,8/2,4"))) < 200
@@ -676,7 +677,7 @@ def test_sets_in_zip_files(tmp_path: Path) -> None:
     subprocess.run(["zip", "-q", "-0", "-r", "set.zip", "set"], cwd=tmp_path, check=True) if shutil.which(
         "zip"
     ) else shutil.make_archive(str(tmp_path / "set"), "zip", tmp_path, "set")
-    assert open_winning_set(tmp_path / "set.zip").probe("8,8/2,4").won
+    assert open_winning_set(tmp_path / "set.zip").probe("8,8/2,4").value == Exact(True)
 
 
 def test_a_checkpoint_cut_short_by_a_full_disk_is_noticed(tmp_path: Path) -> None:

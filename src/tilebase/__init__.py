@@ -118,7 +118,6 @@ if TYPE_CHECKING:
     from tilebase.small.mdp import to_mdp as to_mdp
     from tilebase.sparse.forward import Work as Work
     from tilebase.tables.certificates import Certificate as Certificate
-    from tilebase.tables.certificates import CertifiedSlide as CertifiedSlide
     from tilebase.tables.certificates import open_certificate as open_certificate
     from tilebase.tables.folders import FolderAnswer as FolderAnswer
     from tilebase.tables.folders import TableAnswer as TableAnswer
@@ -142,9 +141,7 @@ if TYPE_CHECKING:
     from tilebase.tables.sums import table_sums as table_sums
     from tilebase.tables.verify import Verification as Verification
     from tilebase.tables.verify import verify_table as verify_table
-    from tilebase.tables.winning import WinningAnswer as WinningAnswer
     from tilebase.tables.winning import WinningSet as WinningSet
-    from tilebase.tables.winning import WinningSlide as WinningSlide
     from tilebase.tables.winning import open_winning_set as open_winning_set
     from tilebase.web.app import serve as serve
     from tilebase.web.export import ExportedPage as ExportedPage
@@ -317,7 +314,6 @@ _HOMES = {
     "sparse.forward": ("Work",),
     "tables.certificates": (
         "Certificate",
-        "CertifiedSlide",
         "open_certificate",
     ),
     "tables.folders": (
@@ -357,9 +353,7 @@ _HOMES = {
         "verify_table",
     ),
     "tables.winning": (
-        "WinningAnswer",
         "WinningSet",
-        "WinningSlide",
         "open_winning_set",
     ),
     "web.app": ("serve",),

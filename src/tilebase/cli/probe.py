@@ -14,11 +14,9 @@ from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
-    from tilebase.objectives.values import Value
+    from tilebase.tables.answers import Answer
     from tilebase.tables.folders import FolderAnswer, TableFolder
-    from tilebase.tables.probe import Answer, Table
     from tilebase.tables.real_boards import RealAnswer
-    from tilebase.tables.winning import Unknown, WinningAnswer, WinningSet
 
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
@@ -85,13 +83,12 @@ def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str
         with open_tables(table) as tables:
             return _ask_folder(tables, board, objective)
     with open_solved(table) as opened:
-        if isinstance(opened, WinningSet):
-            found, text = _look_up(opened, board, objective)
-            return found.as_dict(), text
-        if board is None:
-            value = opened.value if objective is None else opened.start[objective]
-            return value.as_dict(), _start_text(opened, value)
-        return _ask_table(opened, board, objective)
+        if board is not None:
+            answer = opened.ask(board, objective)
+            return answer.as_dict(), describe(answer)
+        value = opened.start_value(objective)
+        meaning = f": {opened.manifest.meaning}" if isinstance(opened, WinningSet) else ""
+        return value.as_dict(), f"start of {title_of(opened.game)}{meaning}: {value}\n"
 
 
 def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
@@ -110,17 +107,6 @@ def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[di
     return found.as_dict(), "\n".join(lines) + "\n"
 
 
-def _ask_table(table: Table, board: str, objective: str | None) -> tuple[dict[str, Any], str]:
-    from tilebase.tables.real_boards import probe_any
-
-    answer = probe_any(table, board, objective)
-    return answer.as_dict(), describe(answer)
-
-
-def _start_text(table: Table, value: Value) -> str:
-    return f"start of {title_of(table.game)}: {value}\n"
-
-
 def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
     """What a folder of tables says; its tables and their starts without a board."""
     if board is not None:
@@ -132,7 +118,9 @@ def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -
         values = {name: one.value for name, one in tables.tables.items()}
     else:
         values = {name: one.start[objective] for name, one in tables.with_objective(objective).items()}
-    text = "".join(f"{name}: {_start_text(tables.tables[name], value)}" for name, value in values.items())
+    text = "".join(
+        f"{name}: start of {title_of(tables.tables[name].game)}: {value}\n" for name, value in values.items()
+    )
     return {name: value.as_dict() for name, value in values.items()}, text
 
 
@@ -141,22 +129,7 @@ def _name_unreadable(unreadable: dict[str, str]) -> None:
         print(f"{name} was left out: {why}", file=sys.stderr)
 
 
-def _look_up(
-    winning: WinningSet, board: str | None, objective: str | None
-) -> tuple[Value | Unknown | WinningAnswer, str]:
-    """What a winning set says of a board or the start, also as text."""
-    if objective is not None:
-        raise UsageError(
-            f"{winning.location.name} is a winning set and has no objectives: leave {objective} out"
-        )
-    if board is None:
-        start = f"start of {title_of(winning.game)}: {winning.manifest.meaning}: {winning.value}\n"
-        return winning.value, start
-    answer = winning.probe(board)
-    return answer, describe(answer)
-
-
-def describe(answer: Answer | RealAnswer | WinningAnswer) -> str:
+def describe(answer: Answer | RealAnswer) -> str:
     """The result as text: the board, its value, and the slides."""
     return f"{answer.board.unicode()}\n{_describe_values(answer)}"
 
@@ -171,22 +144,18 @@ def _describe_folder(found: FolderAnswer) -> str:
     return "".join(parts)
 
 
-def _describe_values(answer: Answer | RealAnswer | WinningAnswer) -> str:
+def _describe_values(answer: Answer | RealAnswer) -> str:
     """The value of a board, and its slides; also why a slide that would move tiles is not allowed."""
-    from tilebase.tables.real_boards import refusals_of
-
-    lines = []
-    if how := getattr(answer, "how", ""):
-        lines.append(how)
+    lines = [answer.how] if answer.how else []
     lines.append(f"{answer.meaning}: {answer.value}")
     if not answer.slides:
         lines.append("no slide is allowed: the game is over")
-    refused = {direction: why for direction, why in refusals_of(answer).items() if why != NOTHING}
+    refused = {direction: why for direction, why in answer.refused.items() if why != NOTHING}
     width = max(map(len, [*(slide.direction for slide in answer.slides), *refused]), default=0)
     for slide in answer.slides:
         mark = "*" if slide.direction in answer.best else " "
         note = "wins" if slide.wins else f"then {len(slide.spawns())} spawns"
         lines.append(f"{mark} {slide.direction:{width}}  {slide.value}  {note}")
     lines += [f"  {direction:{width}}  {why}" for direction, why in refused.items()]
-    lines += getattr(answer, "notes", ())
+    lines += answer.notes
     return "\n".join(lines) + "\n"

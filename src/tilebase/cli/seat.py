@@ -14,9 +14,8 @@ from tilebase.objectives.numbers import MISTAKE_TEXT, Unit, is_mistake, loss_tex
 from tilebase.objectives.values import Found, short_text
 from tilebase.questions.review import find_loss, longest_run, size_of
 from tilebase.tables import playing
-from tilebase.tables.answers import SlideAnswer
+from tilebase.tables.answers import ENDED, WON, SlideAnswer, end_after
 from tilebase.tables.large_tiles import read_tiles
-from tilebase.tables.playing import ENDED, WON
 from tilebase.tables.probe import Answer, Table
 from tilebase.tables.real_boards import (
     RealAnswer,
@@ -24,7 +23,6 @@ from tilebase.tables.real_boards import (
     RealSlide,
     RealStep,
     probe_any,
-    refusals_of,
     slides_by_rules,
 )
 
@@ -219,7 +217,7 @@ class Seat:
         answer, board = self.answer(), self.board
         why: dict[str, str] = {}
         if answer is not None:
-            why = refusals_of(answer)
+            why = answer.refused
         elif isinstance(board, Board) and not self.over:
             why = board.game.refusals(board.cells)
         return f"{direction} {why.get(direction, 'is not allowed here')}"
@@ -273,7 +271,7 @@ class Seat:
 
 
 def _slid(after: Board) -> Slid:
-    end = playing.end_after(after)
+    end = end_after(after)
     states = [] if end else [(Board(after.game, cells), p) for cells, p in after.game.spawns(after.cells)]
     return Slid(after, end, states)
 

@@ -8,6 +8,7 @@ proved.  An `Interval` is proved to hold the optimum.  `Below` says that a table
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -198,13 +199,32 @@ class Below:
 
 
 Value: TypeAlias = Exact | Rounded | Lower | Upper | Interval
-Found: TypeAlias = Value | Below
-"""What a probe finds: a value, or that it is below the bound of the table."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A value that was not computed."""
+
+    kind = "unknown"
+
+    def __float__(self) -> float:
+        return math.nan
+
+    def __str__(self) -> str:
+        return "unknown"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"kind": self.kind}
+
+
+Found: TypeAlias = Value | Below | Unknown
+"""What a probe finds: a value, that it is below the bound of the table, or nothing."""
 
 
 def sort_key(found: Found) -> float:
-    """A number that sorts what probes find; what is below a bound comes before all values."""
-    return float("-inf") if isinstance(found, Below) else float(found)
+    """A number that sorts what probes find; what is below a bound, or unknown, comes before all values."""
+    return float("-inf") if isinstance(found, Below | Unknown) else float(found)
 
 
 def value_from_dict(values: Any) -> Value:
@@ -253,6 +273,8 @@ def short_text(value: Found, unit: Unit) -> str:
     >>> short_text(Interval(Fraction("0.736"), Fraction("0.738")), "probability")
     '73.6 to 73.8 %'
     """
+    if isinstance(value, Unknown):
+        return str(value)
     if isinstance(value, Below):
         return f"below {_bound_text(value.bound, unit)}" + ("" if value.reached else " or not reachable")
     if isinstance(value, Interval):
@@ -266,16 +288,12 @@ def short_text(value: Found, unit: Unit) -> str:
     return f"{'≤' if up else '≥'} {short_number(value.bound, unit, UP if up else DOWN)}"
 
 
-def value_document(value: Found | None, unit: Unit) -> dict[str, Any]:
+def value_document(value: Found, unit: Unit) -> dict[str, Any]:
     """A value as plain JSON values, with its texts: ``text`` with all digits, ``short`` as people read it.
-
-    None is a value that is not known.
 
     >>> value_document(Lower(Fraction(3, 4)), "probability")
     {'kind': 'lower', 'bound': '3/4', 'float': 0.75, 'text': 'at least 0.75', 'short': '≥ 75.0 %'}
     """
-    if value is None:
-        return {"kind": "unknown", "text": "unknown", "short": "unknown"}
     return value.as_dict() | {"text": str(value), "short": short_text(value, unit)}
 
 

@@ -11,13 +11,12 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.records import Position, X, parse_game, text_of
 from tilebase.objectives.numbers import MISTAKE, Unit, is_mistake, loss_text
-from tilebase.objectives.values import Below, Found, value_document
+from tilebase.objectives.values import Below, Found, Unknown, value_document
 from tilebase.tables.answers import Answer
 from tilebase.tables.folders import TableFolder
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.probe import Table
-from tilebase.tables.real_boards import RealAnswer, RealSlide, probe_any
-from tilebase.tables.winning import Unknown, WinningAnswer
+from tilebase.tables.real_boards import RealAnswer, probe_any
 
 MOST_DROPS = 10
 """How many of the largest losses a review names."""
@@ -257,13 +256,13 @@ def read_written(game: Game, board: str) -> Cells:
     return tuple(X if game.is_x(e) else e for e in Board.read(game, board).cells)
 
 
-def find_loss(answer: Answer | RealAnswer | WinningAnswer, direction: str) -> float | None:
+def find_loss(answer: Answer | RealAnswer, direction: str) -> float | None:
     """The best value minus that of a slide, as `review` says; None if it is not known.
 
     It is not known of a slide that merges two large tiles, which no slide of the table's game does.
     """
     slide = next((one for one in answer.slides if one.direction == direction), None)
-    if slide is None or (isinstance(slide, RealSlide) and slide.merges_large):
+    if slide is None or slide.merges_large:
         return None
     if isinstance(answer.value, Below) or isinstance(slide.value, Unknown):
         return None
@@ -274,7 +273,7 @@ def find_loss(answer: Answer | RealAnswer | WinningAnswer, direction: str) -> fl
     return max(float(answer.value) - float(slide.value), 0.0)
 
 
-def size_of(value: Found | Unknown | None) -> float:
+def size_of(value: Found | None) -> float:
     """The size of a value, of which what a slide lost is a part; 0 if it is not known."""
     return 0.0 if value is None or isinstance(value, Below | Unknown) else abs(float(value))
 
@@ -313,7 +312,7 @@ def _why(slides: Sequence[Any], made: str, value: Found | None, loss: float | No
     slide = next((one for one in slides if one.direction == made), None)
     if slide is None:
         return f"the game of the table does not allow {made} here"
-    if isinstance(slide, RealSlide) and slide.merges_large:
+    if slide.merges_large:
         return f"{made} merges two large tiles, which the table does not know"
     if isinstance(value, Below):
         less = "" if loss is None else ": the loss is at least this"

@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tilebase import check
-from tilebase.errors import BoardError, CorruptError, MissingBoardError, MissingLayerError, StorageError
+from tilebase.errors import (
+    BoardError,
+    CorruptError,
+    MissingBoardError,
+    MissingLayerError,
+    StorageError,
+    UsageError,
+)
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import by_rows
 from tilebase.game.spawns import law_of
+from tilebase.objectives.numbers import Unit
+from tilebase.objectives.values import Exact, Unknown
+from tilebase.tables.answers import WINNING, Answer, SlideAnswer
 
+MEANING = "whether a win can be forced"
+"""What is said of a board."""
 MOST_BOARDS = 5_000_000
 """Most boards of a certificate that is kept in memory: about 1 GB."""
-
-
-@dataclass(frozen=True)
-class CertifiedSlide:
-    """A slide, and whether the certificate proves that the goal is still forced after it."""
-
-    direction: str
-    after: Board
-    wins: bool
-    proved: bool
 
 
 class Certificate:
@@ -91,17 +92,42 @@ class Certificate:
         """Whether it lists an afterstate, up to symmetry."""
         return self._rules.least_image(_to_check(self.game, after.cells)) in self._spawns
 
-    def slides(self, state: Board) -> tuple[CertifiedSlide, ...]:
-        """The slides of a state, with what is proved of each.
+    def ask(self, board: Any, objective: str | None = None) -> Answer:
+        """What it proves of a state (as `Board.read` reads it) and of its slides.
 
-        A slide is proved if it wins or leads to a listed board of a forced win.
+        A slide keeps a forced win if it wins, or if the board after it is listed.  In a certificate of the
+        adversary, the goal is not forced after a slide to a listed board.  Of other slides nothing is known.
+
+        Raises
+        ------
+        UsageError
+            If an objective is named: a certificate has none.
+        MissingBoardError
+            If what it lists does not decide the state.
         """
-        slides = state.slides().items()
-        made = [(direction, after, self.game.wins(after.cells)) for direction, after in slides]
-        return tuple(
-            CertifiedSlide(direction, after, wins, self.forced and (wins or self.lists(after)))
-            for direction, after, wins in made
+        if objective not in (None, WINNING):
+            raise UsageError(f"{self.path.name} is a certificate without objectives: leave {objective} out")
+        state = Board.read(self.game, board)
+        slides = tuple(
+            SlideAnswer(self.game, direction, after.cells, self._proved(after), self.game.wins(after.cells))
+            for direction, after in state.slides().items()
         )
+        decided = [slide.direction for slide in slides if slide.value == Exact(self.forced)]
+        if slides and not (decided if self.forced else len(decided) == len(slides)):
+            raise MissingBoardError(f"the certificate does not list this board: {state.text}")
+        won = self.forced and bool(decided)
+        return Answer(state, MEANING, Exact(won), slides, tuple(decided) if won else ())
+
+    def _proved(self, after: Board) -> Exact | Unknown:
+        """Whether a win can be forced from a board after a slide, as far as it is proved."""
+        if self.game.wins(after.cells):
+            return Exact(True)
+        ended = self.game.ended(after.sum)
+        return Exact(self.forced and not ended) if ended or self.lists(after) else Unknown()
+
+    def unit(self, _: str | None = None) -> Unit:
+        """What a value counts."""
+        return "yes-no"
 
     def spawn(self, after: Board) -> Board:
         """The state after the adversary's spawn that the certificate names for an afterstate.

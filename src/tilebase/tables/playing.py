@@ -13,15 +13,13 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells
 from tilebase.game.records import Move, Record
 from tilebase.objectives.values import Found, sort_key
-from tilebase.tables.answers import Answer
+from tilebase.tables.answers import LOST, WON, Answer
 from tilebase.tables.probe import Table
 from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any
 
 Boards = Sequence[tuple[Cells, Fraction]]
 """Boards with their probabilities."""
 State = TypeVar("State", bound=Board | RealBoard)
-WON, LOST, ENDED = "won", "lost", "ended"
-"""How a game ends: with the goal, without a slide that is allowed, or at the horizon."""
 MOST_TRIES = 200
 """How often a random position is looked for before none is said to exist."""
 
@@ -65,12 +63,6 @@ def choose_state(
     worths = [worth(table, state, objective) for state in found]
     least = min(worths)
     return rng.choice([state for state, value in zip(found, worths, strict=True) if value == least])
-
-
-def end_after(after: Board) -> str:
-    """How a slide ends the game: `WON`, `ENDED` at the horizon, or empty if a spawn follows."""
-    game = after.game
-    return WON if game.wins(after.cells) else ENDED if game.ended(after.sum) else ""
 
 
 def best_slide(answer: Answer | RealAnswer) -> str | None:
@@ -127,10 +119,10 @@ def play_game(
         if chosen is None:
             end = "" if answer.slides else LOST
             break
-        after = next(slide.after for slide in answer.slides if slide.direction == chosen)
+        slide = next(slide for slide in answer.slides if slide.direction == chosen)
+        after, end = slide.after, slide.end
         states.append(state)
         values.append(answer.value)
-        end = end_after(after)
         if end:
             moves.append(Move(chosen))
             break

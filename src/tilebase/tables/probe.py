@@ -572,6 +572,16 @@ class Table:
         """What reads real boards as boards of this game.  Raises `BoardError` if no x of it can move."""
         return LargeTiles(self.game)
 
+    def start_value(self, objective: str | None = None) -> Value:
+        """The value of the start: see `value`, and `start` for one objective."""
+        return self.value if objective is None else self.start[objective]
+
+    def ask(self, board: Any, objective: str | None = None) -> Answer | RealAnswer:
+        """As `probe`, and as `probe_real` for a real board if the game has x that move."""
+        from tilebase.tables.real_boards import probe_any
+
+        return probe_any(self, board, objective)
+
     def probe_real(self, board: str | npt.ArrayLike, objective: str | None = None) -> RealAnswer:
         """The value of a real board, on which large tiles stand for the x of the game, and of its slides.
 

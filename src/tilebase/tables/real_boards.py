@@ -17,10 +17,9 @@ from tilebase.game.board import Board, draw
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.notation import count_of, tile_text
 from tilebase.objectives.values import Below, Found, sort_key
-from tilebase.tables.answers import Answer
+from tilebase.tables.answers import Answer, end_after
 from tilebase.tables.large_tiles import COUNT, LargeTiles, NoReadingError, Reading, read_tiles
 from tilebase.tables.probe import Table
-from tilebase.tables.winning import WinningAnswer
 
 UNIQUE = 100
 """A large tile on cell c has the code ``UNIQUE + c`` while it slides, so it merges with no other tile."""
@@ -35,6 +34,8 @@ class RealBoard:
     game, tiles:
         The game of the table, which has the shape and the walls; the exponents, 0 for an empty cell.
     """
+
+    won = False  # the table does not tell
 
     game: Game
     tiles: Cells
@@ -79,6 +80,11 @@ class RealStep:
     _cells: Cells  # the board of the table's game after the slide
     _sources: Cells
 
+    @property
+    def end(self) -> str:
+        """How the slide ends the game: see `answers.end_after`."""
+        return end_after(Board(self.after.game, self._cells))
+
     def spawns(self) -> list[tuple[RealBoard, Fraction]]:
         """The boards that the next spawn can lead to, with probabilities; empty after a win."""
         if self.wins:
@@ -101,6 +107,16 @@ class RealSlide(RealStep):
 
     def __repr__(self) -> str:
         return f"<RealSlide {self.direction} to {self.after.text}: {self.value}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "after": self.after.text,
+            "value": self.value.as_dict(),
+            "wins": self.wins,
+            "merges large tiles": self.merges_large,
+            "spawns": {state.text: str(p) for state, p in self.spawns()},
+        }
 
 
 @dataclass(frozen=True)
@@ -155,6 +171,13 @@ class RealAnswer:
         """How the board was read, in words."""
         return _how(self.board, self.reading)
 
+    @property
+    def refused(self) -> dict[str, str]:
+        """``refused[direction]``: why a slide is not allowed on the board as given, for each that is not."""
+        game, turned = self.board.game, self.reading.orientation.directions
+        refused = {turned[one]: why for one, why in game.refusals(self.reading.cells).items()}
+        return {direction: refused[direction] for direction in game.directions if direction in refused}
+
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
@@ -165,7 +188,7 @@ class RealAnswer:
             "meaning": self.meaning,
             "value": self.value.as_dict(),
             "best": list(self.best),
-            "slides": {slide.direction: _slide_dict(slide) for slide in self.slides},
+            "slides": {slide.direction: slide.as_dict() for slide in self.slides},
             "other readings": [value.as_dict() for value in self.others],
             "notes": list(self.notes),
         }
@@ -175,25 +198,6 @@ def _how(board: RealBoard, reading: Reading) -> str:
     words = ", ".join(tile_text(e) for e in sorted(board.tiles[cell] for cell in reading.large))
     tiles = "the large tile" if len(reading.large) == 1 else "the large tiles"
     return f"read {reading.orientation.name}, with {tiles} {words}"
-
-
-def _slide_dict(slide: RealSlide) -> dict[str, Any]:
-    return {
-        "after": slide.after.text,
-        "value": slide.value.as_dict(),
-        "wins": slide.wins,
-        "merges large tiles": slide.merges_large,
-        "spawns": {state.text: str(p) for state, p in slide.spawns()},
-    }
-
-
-def refusals_of(answer: Answer | RealAnswer | WinningAnswer) -> dict[str, str]:
-    """``refused[direction]``: why a slide is not allowed on the board as given, for each that is not."""
-    if not isinstance(answer, RealAnswer):
-        return answer.board.game.refusals(answer.board.cells)
-    game, turned = answer.board.game, answer.reading.orientation.directions
-    refused = {turned[one]: why for one, why in game.refusals(answer.reading.cells).items()}
-    return {direction: refused[direction] for direction in game.directions if direction in refused}
 
 
 # -- probing ---------------------------------------------------------------------------------------

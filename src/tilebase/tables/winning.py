@@ -7,132 +7,22 @@ diagrams nor Numba.  Objects here are safe to share between threads.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
-from tilebase.errors import CorruptError, MissingBoardError
+from tilebase.errors import CorruptError, MissingBoardError, UsageError
 from tilebase.files.manifest import Manifest
 from tilebase.files.source import Location
 from tilebase.files.winning import AFTERSTATES, FORMAT, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.values import Exact
+from tilebase.objectives.numbers import Unit
+from tilebase.objectives.values import Exact, Found, Unknown
+from tilebase.tables.answers import WINNING, Answer, SlideAnswer
 from tilebase.tables.probe import BoardLike, Default, Table, read_manifest
 from tilebase.tables.slides import Slider
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """It was not computed whether the side wins."""
-
-    kind = "unknown"
-
-    def __str__(self) -> str:
-        return "unknown"
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {"kind": self.kind}
-
-
-@dataclass(frozen=True)
-class WinningSlide:
-    """One slide of a position.
-
-    Attributes
-    ----------
-    direction, cells:
-        The direction of the slide, and the exponents after it; `after` is the same as a `Board`.
-    won:
-        Whether the side whose winning set it is wins after the slide; None if that was not computed.
-    wins:
-        Whether the slide makes the goal.
-    variant:
-        Who spawns: see `WinningManifest`.
-    """
-
-    game: Game
-    direction: str
-    cells: Cells
-    won: bool | None
-    wins: bool
-    variant: str
-
-    def __repr__(self) -> str:
-        return f"<WinningSlide {self.direction} to {self.after.text}: {self.value}>"
-
-    @property
-    def value(self) -> Exact | Unknown:
-        """`won` as a value: it is printed as yes, no or unknown."""
-        return Unknown() if self.won is None else Exact(self.won)
-
-    @property
-    def after(self) -> Board:
-        """The afterstate."""
-        return Board(self.game, self.cells)
-
-    def spawns(self) -> list[Board]:
-        """The states that the next spawn can lead to; empty after a win."""
-        if self.wins:
-            return []
-        states = [cells for cells, _ in self.game.spawns(self.cells)]
-        if self.variant == "deterministic":
-            states = states[: len(self.game.spawn_exponents)]  # those on the first empty cell
-        return [Board(self.game, cells) for cells in states]
-
-
-@dataclass(frozen=True)
-class WinningAnswer:
-    """The result of probing a winning set.
-
-    Attributes
-    ----------
-    board, meaning:
-        The state, and what is said of it if it is in the set, in words.
-    won:
-        Whether it is in the set.
-    slides:
-        All allowed slides, in the order of the game's directions.
-    best:
-        The directions of the slides after which the player wins.
-    """
-
-    board: Board
-    meaning: str
-    won: bool
-    slides: tuple[WinningSlide, ...]
-    best: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        best = f", best {' or '.join(self.best)}" if self.best else ""
-        return f"<WinningAnswer for {self.board.text}: {self.meaning}: {self.value}{best}>"
-
-    @property
-    def value(self) -> Exact:
-        """`won` as a value: it is printed as yes or no."""
-        return Exact(self.won)
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "board": self.board.text,
-            "key": f"{self.board.key:#x}",
-            "meaning": self.meaning,
-            "value": self.value.as_dict(),
-            "best": list(self.best),
-            "slides": {
-                slide.direction: {
-                    "after": slide.after.text,
-                    "value": slide.value.as_dict(),
-                    "wins": slide.wins,
-                    "spawns": [state.text for state in slide.spawns()],
-                }
-                for slide in self.slides
-            },
-        }
 
 
 class WinningSet:
@@ -212,7 +102,7 @@ class WinningSet:
             raise self._missing(after.cells)
         return won
 
-    def probe(self, board: Any) -> WinningAnswer:
+    def probe(self, board: Any) -> Answer:
         """Whether the side wins from a state, and after each of its slides.
 
         Parameters
@@ -231,23 +121,44 @@ class WinningSet:
         """
         state = self._read(board)
         won = self.holds(state)
+        first_cell = self.manifest.variant == "deterministic"
         slides = tuple(
-            WinningSlide(self.game, direction, after, self._known_after(after), wins, self.manifest.variant)
+            SlideAnswer(self.game, direction, after, _value(self._known_after(after)), wins, first_cell)
             for direction, after, wins in self._slider.slides(state.cells)
         )
-        if self._follows(slides) != won:
+        if self._follows([slide.value for slide in slides]) != won:
             raise CorruptError(
                 f"{self.location.name} says of {state.text} that {self.manifest.meaning}: {Exact(won)}, but "
                 "what it says of the slides from there does not agree: make the winning set again"
             )
-        of_player = self.manifest.player == "slider"
-        best = tuple(slide.direction for slide in slides if slide.won is of_player)
-        return WinningAnswer(state, self.manifest.meaning, won, slides, best)
+        of_player = Exact(self.manifest.player == "slider")
+        best = tuple(slide.direction for slide in slides if slide.value == of_player)
+        return Answer(state, self.manifest.meaning, Exact(won), slides, best)
+
+    def ask(self, board: Any, objective: str | None = None) -> Answer:
+        """As `probe`; a winning set has no objectives.  Raises `UsageError` if one is named."""
+        self._without(objective)
+        return self.probe(board)
+
+    def start_value(self, objective: str | None = None) -> Exact | Unknown:
+        """Whether the side wins from the start.  Raises as `ask`."""
+        self._without(objective)
+        return self.value
+
+    def _without(self, objective: str | None) -> None:
+        if objective not in (None, WINNING):
+            raise UsageError(
+                f"{self.location.name} is a winning set and has no objectives: leave {objective} out"
+            )
+
+    def unit(self, _: str | None = None) -> Unit:
+        """What a value counts."""
+        return "yes-no"
 
     @overload
-    def get(self, board: BoardLike, default: None = None) -> WinningAnswer | None: ...
+    def get(self, board: BoardLike, default: None = None) -> Answer | None: ...
     @overload
-    def get(self, board: BoardLike, default: Default) -> WinningAnswer | Default: ...
+    def get(self, board: BoardLike, default: Default) -> Answer | Default: ...
     def get(self, board: BoardLike, default: Any = None) -> Any:
         """As `probe`, but `default` where it was not computed who wins."""
         try:
@@ -261,13 +172,12 @@ class WinningSet:
             raise self._missing(state.cells)  # a spawn comes first: this is not a state
         return state
 
-    def _follows(self, slides: Sequence[WinningSlide]) -> bool | None:
+    def _follows(self, slides: Sequence[Found]) -> bool | None:
         """Whether a state is won by what is known of its slides; None if that is not enough."""
         chooses = self.manifest.player == "slider"
-        found = {slide.won for slide in slides}
-        if chooses in found:
+        if Exact(chooses) in slides:
             return chooses
-        return None if None in found else not chooses
+        return None if Unknown() in slides else not chooses
 
     def _known_after(self, after: Cells) -> bool | None:
         """Whether the side wins from a board after a slide; None if that was not computed."""
@@ -295,6 +205,11 @@ class WinningSet:
         coded = all(value in manifest.codes for value in board)
         played = bool(self.game.sum(board)) and coded and manifest.possible(board)
         return played and (not manifest.strong or manifest.verdict is None)
+
+
+def _value(won: bool | None) -> Exact | Unknown:
+    """Whether a side wins, as a value; None if that was not computed."""
+    return Unknown() if won is None else Exact(won)
 
 
 def open_winning_set(location: Path | str) -> WinningSet:

@@ -17,17 +17,17 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.names import title_of
 from tilebase.game.notation import exponent_of, split_cells
 from tilebase.objectives.numbers import Unit, is_mistake, loss_text
-from tilebase.objectives.values import Exact, Found, sort_key, value_document
+from tilebase.objectives.values import Exact, Found, Unknown, sort_key, value_document
 from tilebase.questions.review import find_loss, size_of
 from tilebase.runtime.progress import Progress, describe
-from tilebase.tables.answers import Answer
-from tilebase.tables.certificates import Certificate, CertifiedSlide
+from tilebase.tables.answers import LOST, WINNING, WON, Answer, SlideAnswer
+from tilebase.tables.certificates import Certificate
 from tilebase.tables.large_tiles import Reading, read_tiles
 from tilebase.tables.layers import layer_sizes, layer_values
-from tilebase.tables.playing import ENDED, LOST, WON, end_after, play_game, random_position, spawn
+from tilebase.tables.playing import play_game, random_position, spawn
 from tilebase.tables.probe import Table
-from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any, refusals_of
-from tilebase.tables.winning import WinningAnswer, WinningSet
+from tilebase.tables.real_boards import RealAnswer, RealBoard, RealSlide
+from tilebase.tables.winning import WinningSet
 from tilebase.web.collection import Entry, Opened, kind_of
 from tilebase.web.rules import describe_rules, goal_cells
 from tilebase.web.surroundings import surroundings_to_dot
@@ -39,8 +39,6 @@ MOST_TEXT = 1000
 """Most characters of a board."""
 DRAWN = 400
 """Most states of a game that is drawn whole; of larger ones, the surroundings of a board are."""
-WINNING = "won"
-"""The label of the only objective of a winning set or a certificate."""
 
 # -- what is served ----------------------------------------------------------------------------------
 
@@ -154,7 +152,7 @@ def _certificate_facts(certificate: Certificate) -> Document:
 
 
 def _verdict(won: bool | None) -> Document:
-    return value_document(None if won is None else Exact(won), "yes-no")
+    return value_document(Unknown() if won is None else Exact(won), "yes-no")
 
 
 # -- boards ------------------------------------------------------------------------------------------
@@ -229,55 +227,45 @@ def position(name: str, opened: Opened, text: str, label: str | None) -> Documen
     return _position(name, opened, text, label)[0]
 
 
-def _position(name: str, opened: Opened, text: str, label: str | None) -> tuple[Document, Found | None]:
+def _position(name: str, opened: Opened, text: str, label: str | None) -> tuple[Document, Found]:
     """A `position`, and its value as the table knows it."""
-    board = read_board(opened, text)
-    if isinstance(opened, Certificate):
-        return _certified(name, opened, _own(board)), None
-    unit: Unit = "yes-no"
-    if isinstance(opened, Table):
-        unit = opened.objective(label).unit
-    if isinstance(board, Board) and board.won:
-        return _plain(name, board, WON, None), None
+    board, unit = read_board(opened, text), opened.unit(label)
+    if board.won:
+        return _unanswered(name, board, WON, None), Unknown()
     try:
-        answer = _ask(opened, board, label)
+        answer = opened.ask(board, label)
     except MissingBoardError as error:
-        return _plain(name, board, PLAY, str(error)), None
+        return _unanswered(name, board, PLAY, str(error)), Unknown()
     return _answered(name, board, answer, unit), answer.value
 
 
-def _ask(
-    opened: Table | WinningSet, board: Board | RealBoard, label: str | None
-) -> Answer | RealAnswer | WinningAnswer:
-    if isinstance(opened, WinningSet):
-        return opened.probe(_own(board))
-    return probe_any(opened, board, label)
-
-
-def _own(board: Board | RealBoard) -> Board:
-    assert isinstance(board, Board)  # only a `Table` has real boards
-    return board
-
-
-def _plain(name: str, board: Board | RealBoard, state: str, problem: str | None) -> Document:
+def _unanswered(name: str, board: Board | RealBoard, state: str, problem: str | None) -> Document:
     """A position without values: a won one, or one that the table does not hold."""
+    answer = Answer(board, "", Unknown(), (), ()) if isinstance(board, Board) else None
     slides: list[Document] = []
-    if isinstance(board, Board) and state == PLAY:
-        slides = [
-            _slide(direction, after, None, "yes-no", None, 0.0, best=False, ends=end_after(after))
-            for direction, after in board.slides().items()
+    if answer is not None and state == PLAY:
+        unknown = [
+            SlideAnswer(board.game, direction, after.cells, Unknown(), board.game.wins(after.cells))
+            for direction, after in answer.board.slides().items()
         ]
+        slides = [_slide(answer, slide, "yes-no") | {"value": None} for slide in unknown]
         state = state if slides else LOST
     return {
-        "table": name, **board_document(board), "state": state, "meaning": "", "value": None, "best": [],
-        "slides": slides, "refused": _refused(board, state), "goal_cells": _goals(board), "large_tiles": None,
-        "orientation": None, "notes": [], "problem": problem,
-    }  # fmt: skip
-
-
-def _refused(board: Board | RealBoard, state: str) -> dict[str, str]:
-    """Why slides are not allowed, by direction; empty after a win, and of a real board that is not known."""
-    return board.game.refusals(board.cells) if isinstance(board, Board) and state != WON else {}
+        "table": name,
+        **board_document(board),
+        "state": state,
+        "meaning": "",
+        "value": None,
+        "best": [],
+        "slides": slides,
+        # Nothing is known of a real board, and nothing follows a win.
+        "refused": answer.refused if answer is not None and state != WON else {},
+        "goal_cells": _goals(board),
+        "large_tiles": None,
+        "orientation": None,
+        "notes": [],
+        "problem": problem,
+    }
 
 
 def _goals(board: Board | RealBoard, reading: Reading | None = None) -> list[int]:
@@ -288,13 +276,8 @@ def _goals(board: Board | RealBoard, reading: Reading | None = None) -> list[int
     return [] if reading is None else sorted(reading.orientation.sources[cell] for cell in cells)
 
 
-def _answered(
-    name: str,
-    board: Board | RealBoard,
-    answer: Answer | RealAnswer | WinningAnswer,
-    unit: Unit,
-) -> Document:
-    slides = [_slide_of(answer, slide, unit) for slide in answer.slides]
+def _answered(name: str, board: Board | RealBoard, answer: Answer | RealAnswer, unit: Unit) -> Document:
+    slides = [_slide(answer, slide, unit) for slide in answer.slides]
     real = answer if isinstance(answer, RealAnswer) else None
     return {
         "table": name,
@@ -304,90 +287,30 @@ def _answered(
         "value": value_document(answer.value, unit),
         "best": list(answer.best),
         "slides": slides,
-        "refused": refusals_of(answer),
+        "refused": answer.refused,
         "goal_cells": _goals(board, None if real is None else real.reading),
         "large_tiles": None if real is None else list(real.large_tiles),
         "orientation": None if real is None else real.reading.orientation.name,
-        "notes": [] if real is None else list(real.notes),
+        "notes": list(answer.notes),
         "problem": None,
     }
 
 
-def _slide_of(answer: Answer | RealAnswer | WinningAnswer, slide: Any, unit: Unit) -> Document:
-    best = slide.direction in answer.best
-    loss = find_loss(answer, slide.direction)
-    after: Board | RealBoard = slide.after
-    if slide.wins:
-        ends = WON
-    elif isinstance(after, Board):
-        ends = end_after(after)
-    else:
-        ends = "" if slide.spawns() else ENDED
-    merges = getattr(slide, "merges_large", False)
-    of = size_of(answer.value)
-    return _slide(slide.direction, after, slide.value, unit, loss, of, best=best, ends=ends, merges=merges)
-
-
-def _slide(
-    direction: str,
-    after: Board | RealBoard,
-    value: Any,
-    unit: Unit,
-    loss: float | None,
-    of: float,
-    *,
-    best: bool,
-    ends: str,
-    merges: bool = False,
-) -> Document:
-    text = after.text
+def _slide(answer: Answer | RealAnswer, slide: SlideAnswer | RealSlide, unit: Unit) -> Document:
+    """A slide of a position with its value, and with what it loses against the best one."""
+    loss, of, text = find_loss(answer, slide.direction), size_of(answer.value), slide.after.text
     return {
-        "direction": direction,
+        "direction": slide.direction,
         "board": text,
         "cells": words(text),
-        "value": None if value is None else _value(value, unit),
+        "value": value_document(slide.value, unit),
         "loss": loss,
         "loss_text": None if loss is None else loss_text(loss, unit, of),
         "mistake": loss is not None and is_mistake(loss, of),
-        "best": best,
-        "ends": ends,
-        "merges_large": merges,
+        "best": slide.direction in answer.best,
+        "ends": slide.end,
+        "merges_large": slide.merges_large,
     }
-
-
-def _value(value: Any, unit: Unit) -> Document:
-    known: Found | None = None if getattr(value, "kind", "unknown") == "unknown" else value
-    return value_document(known, unit)
-
-
-def _certified(name: str, certificate: Certificate, board: Board) -> Document:
-    """A position of a certificate: which slides it proves, or that no slide wins."""
-    slides = certificate.slides(board)
-    proved = [slide.direction for slide in slides if slide.proved]
-    known = not certificate.forced or bool(proved) or board.won or not slides
-    state = WON if board.won else PLAY if slides else LOST
-    return {
-        "table": name,
-        **board_document(board),
-        "state": state,
-        "meaning": "whether a win can be forced",
-        "value": _verdict(certificate.forced if known else None),
-        "best": proved,
-        "slides": [_certified_slide(certificate, one) for one in slides],
-        "refused": _refused(board, state),
-        "goal_cells": _goals(board),
-        "large_tiles": None,
-        "orientation": None,
-        "notes": [],
-        "problem": None if known else f"the certificate does not list this board: {board.text}",
-    }
-
-
-def _certified_slide(certificate: Certificate, slide: CertifiedSlide) -> Document:
-    ends = end_after(slide.after)
-    known = True if slide.proved else None if certificate.forced else False
-    document = _slide(slide.direction, slide.after, None, "yes-no", None, 0.0, best=slide.proved, ends=ends)
-    return document | {"value": _verdict(known)}
 
 
 # -- spawns ------------------------------------------------------------------------------------------
@@ -402,7 +325,8 @@ def spawns(name: str, opened: Opened, text: str, label: str | None) -> Document:
     found = list(_spawned(opened, board))
     after_spawn = [_position(name, opened, after.text, label) for _, _, _, after in found]
     if isinstance(opened, Certificate) and not opened.forced:
-        chosen = {opened.spawn(_own(board)).text}
+        assert isinstance(board, Board)  # only a table has real boards
+        chosen = {opened.spawn(board).text}
     else:
         chosen = _worst({document["board"]: value for document, value in after_spawn})
     return {
@@ -424,9 +348,9 @@ def spawns(name: str, opened: Opened, text: str, label: str | None) -> Document:
     }
 
 
-def _worst(values: Mapping[str, Found | None]) -> set[str]:
+def _worst(values: Mapping[str, Found]) -> set[str]:
     """The boards whose values are least; none if no value is known."""
-    known = {text: sort_key(value) for text, value in values.items() if value is not None}
+    known = {text: sort_key(value) for text, value in values.items() if value != Unknown()}
     least = min(known.values(), default=None)
     return {text for text, number in known.items() if number == least}
 
