@@ -22,7 +22,6 @@ from tilebase.tables.real_boards import (
     RealBoard,
     RealSlide,
     RealStep,
-    probe_any,
     slides_by_rules,
 )
 
@@ -194,11 +193,8 @@ class Seat:
         return self._known[1]
 
     def _probe(self) -> Answer | RealAnswer | None:
-        board = self.board
         try:
-            return probe_any(
-                self.table, board.text if isinstance(board, RealBoard) else board, self.objective
-            )
+            return self.table.ask(self.board, self.objective)
         except MissingBoardError:
             return None
 

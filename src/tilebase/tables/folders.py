@@ -26,7 +26,7 @@ from tilebase.objectives.values import sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import OVER, SHAPE, TILE
 from tilebase.tables.probe import Table, open_table
-from tilebase.tables.real_boards import RealAnswer, probe_any
+from tilebase.tables.real_boards import RealAnswer
 
 MOST_DEPTH = 3
 """How deep below the folder tables may be."""
@@ -158,7 +158,7 @@ class TableFolder:
         unreadable = dict(self.unreadable)
         for name, table in self.tables.items():
             try:
-                answers.append(TableAnswer(name, table.game, probe_any(table, board, objective)))
+                answers.append(TableAnswer(name, table.game, table.ask(board, objective)))
             except (CorruptError, StorageError, MissingLayerError) as error:
                 unreadable[name] = str(error)
             except (UsageError, MissingBoardError) as error:

@@ -15,7 +15,7 @@ from tilebase.game.records import Move, Record
 from tilebase.objectives.values import Found, sort_key
 from tilebase.tables.answers import LOST, WON, Answer
 from tilebase.tables.probe import Table
-from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_any
+from tilebase.tables.real_boards import RealAnswer, RealBoard
 
 Boards = Sequence[tuple[Cells, Fraction]]
 """Boards with their probabilities."""
@@ -32,7 +32,7 @@ def worth(table: Table, state: Board | RealBoard, objective: str | None = None) 
     if isinstance(state, Board) and state.won:
         return float("inf")
     try:
-        return sort_key(probe_any(table, state, objective).value)
+        return sort_key(table.ask(state, objective).value)
     except MissingBoardError:
         return float("inf")
 

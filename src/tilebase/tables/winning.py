@@ -65,8 +65,7 @@ class WinningSet:
     @property
     def value(self) -> Exact | Unknown:
         """Whether the side wins from the start."""
-        verdict = self.manifest.verdict
-        return Unknown() if verdict is None else Exact(verdict)
+        return _value(self.manifest.verdict)
 
     def close(self) -> None:
         """Release the folder."""

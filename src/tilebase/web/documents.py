@@ -126,7 +126,7 @@ def _winning_facts(winning: WinningSet) -> Document:
     return {
         "adversary": True,
         "objectives": [objective],
-        "start": {WINNING: _verdict(winning.manifest.verdict)},
+        "start": {WINNING: value_document(winning.value, "yes-no")},
         "positions": len(winning),
         "layers": None,
         "sums": None,
@@ -140,7 +140,7 @@ def _certificate_facts(certificate: Certificate) -> Document:
     return {
         "adversary": True,
         "objectives": [objective],
-        "start": {WINNING: _verdict(certificate.forced)},
+        "start": {WINNING: value_document(Exact(certificate.forced), "yes-no")},
         "positions": len(certificate),
         "layers": None,
         "sums": None,
@@ -149,10 +149,6 @@ def _certificate_facts(certificate: Certificate) -> Document:
         "claim": certificate.claim,
         "starts": [board.text for board in certificate.starts],
     }
-
-
-def _verdict(won: bool | None) -> Document:
-    return value_document(Unknown() if won is None else Exact(won), "yes-no")
 
 
 # -- boards ------------------------------------------------------------------------------------------

@@ -97,8 +97,8 @@ class Threads:
     ) -> None:
         self._rules, self._law, self.dtype = rules, law, law.dtype
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
-        # Packed, for all types of values and laws: each of their kernels compiles a fifth faster.
         self._tops = tuple(tops(rules.game, part) for part in rules.index.parts) if law.ends else ()
+        # Packed, for all types of values and laws: each of their kernels compiles a fifth faster.
         self._folding, self._ended = _packed(rules.folding), _packed(rules.ended)
         self._halves = {step: tuple(map(packed, rules.side(step))) for step in (Step.ROWS, Step.COLUMNS)}
         self._sharing = Sharing(pool, [_scratch(rules, law) for _ in range(threads)])
