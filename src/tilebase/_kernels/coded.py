@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
-from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.jit import chosen, kernel, scalar
 from tilebase._kernels.scalar import U1
 
 # A float64 has 42 more bits of fraction than a float16, and exponents that are larger by 1008.
@@ -50,7 +49,7 @@ def number(_value):  # pragma: no cover - replaced by Numba
     raise NotImplementedError
 
 
-@overload(number)
+@chosen(number)
 def _number(_value):
     if _value in CODES:
         decode_one, _ = CODES[_value]
@@ -63,7 +62,7 @@ def stored(_value, _like):  # pragma: no cover - replaced by Numba
     raise NotImplementedError
 
 
-@overload(stored)
+@chosen(stored)
 def _stored(_value, _like):
     if _like in CODES:
         _, encode_one = CODES[_like]

@@ -33,11 +33,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from numba import types
-from numba.extending import overload
 
 from tilebase._kernels.backward import FIRST, FIRST64, NONE, WON
 from tilebase._kernels.coded import number, stored
-from tilebase._kernels.jit import kernel, scalar
+from tilebase._kernels.jit import chosen, kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
 Array = npt.NDArray[Any]
@@ -275,7 +274,7 @@ def maximum(old, _value):  # pragma: no cover - replaced by Numba
     raise NotImplementedError
 
 
-@overload(maximum)
+@chosen(maximum)
 def _maximum(old, _value):
     if isinstance(old, types.Float):
         return lambda old, _value: max(old, _value)
@@ -514,7 +513,7 @@ def combine(_acc, _value, _tune):  # pragma: no cover - replaced by Numba
     raise NotImplementedError
 
 
-@overload(combine)
+@chosen(combine)
 def _combine(_acc, _value, tune):
     if tune.instance_class is AddBound:
 
@@ -542,7 +541,7 @@ def settled(_first, _second, _spawns, _law, _like):  # pragma: no cover - replac
     raise NotImplementedError
 
 
-@overload(settled)
+@chosen(settled)
 def _settled(_first, _second, _spawns, law, _like):
     if law.instance_class is DivideMean:
 
@@ -582,7 +581,7 @@ def divided(_sum, _spawns, _law):  # pragma: no cover - replaced by Numba
     raise NotImplementedError
 
 
-@overload(divided)
+@chosen(divided)
 def _divided_by(_sum, _spawns, _law):
     if isinstance(_sum, types.Float):
 

@@ -37,7 +37,8 @@ def _put_number(number, out, at):
 @scalar
 def _number(data, at):
     """Read a number of 4 bytes."""
-    return data[at] | data[at + 1] << 8 | data[at + 2] << 16 | np.int64(data[at + 3]) << 24
+    low, high = np.int64(data[at]), np.int64(data[at + 3])
+    return low | np.int64(data[at + 1]) << 8 | np.int64(data[at + 2]) << 16 | high << 24
 
 
 @scalar

@@ -23,21 +23,25 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import numba
+import numpy as np
 from llvmlite import binding, ir
-from numba import types
+from numba import typeof, types
 from numba.core import cgutils, config
 from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import infer_global, make_intrinsic_template
+from numba.extending import intrinsic, overload
 
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
+PLAIN = os.environ.get("TILEBASE_DEBUG") == "python" or bool(config.DISABLE_JIT)
+"""Whether kernels are not compiled: Python runs them, a thousand times slower, for a debugger or `print`."""
 if os.environ.get("TILEBASE_DEBUG") == "1":
     # An index out of bounds is an IndexError, in kernels of their own cache; a crash prints where Python was.
     config.BOUNDSCHECK = 1
@@ -78,7 +82,7 @@ def cache_key(module: str, folder: Path = Path(__file__).parent) -> str:
 def is_compiled(module: str) -> bool:
     """Whether kernels of a module were compiled before and are kept."""
     cache = cache_folder()
-    return cache is not None and any((cache / f"{module}-{cache_key(module)}").rglob("*.nbc"))
+    return not PLAIN and cache is not None and any((cache / f"{module}-{cache_key(module)}").rglob("*.nbc"))
 
 
 @cache
@@ -117,6 +121,8 @@ def kernel() -> Callable[[Callable[..., Any]], Any]:
 
 
 def _compiled(function: Callable[..., Any]) -> Any:
+    if PLAIN:
+        return _wrapping(function)
     package, _, module = function.__module__.rpartition(".")
     folder = _kernel_cache(module) if package == PACKAGE else None
     kept, config.CACHE_DIR = config.CACHE_DIR, folder or ""
@@ -137,6 +143,34 @@ def _compiled(function: Callable[..., Any]) -> Any:
     return found
 
 
+def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel in Python: unsigned numbers wrap around without a warning, as in compiled code."""
+
+    @wraps(function)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return run
+
+
+def chosen(stub: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """Let the types of arguments choose what a function does: the decorated function gets Numba's types."""
+
+    def decorate(choose: Callable[..., Any]) -> Any:
+        if not PLAIN:
+            return overload(stub)(choose)
+        stub.__globals__[stub.__name__] = lambda *arguments: choose(*map(typeof, arguments))(*arguments)
+        return choose
+
+    return decorate
+
+
+def operation(python: Callable[[Any], Any]) -> Callable[[Callable[..., Any]], Any]:
+    """An intrinsic function of Numba, and what Python does instead."""
+    return (lambda _: python) if PLAIN else intrinsic
+
+
 def is_kernel(dispatcher: Dispatcher) -> bool:
     """Whether a compiled function of Numba is a kernel, and not compiled as a part of kernels."""
     return "compile" in vars(dispatcher)
@@ -147,11 +181,15 @@ def scalar(function: Callable[..., Any]) -> Any:
 
     Python cannot call it: wrappers for Python would take as long to compile as the function itself.
     """
+    if PLAIN:
+        return function
     return numba.njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A function for kernels that is always inlined: one called for a few boards, with named tuples."""
+    if PLAIN:
+        return function
     return numba.njit(
         nogil=True, _nrt=False, forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True
     )(function)  # fmt: skip
@@ -180,7 +218,7 @@ class Linked:
     ) -> None:
         self._kernel = _compiled(function)
         self._returns, self._parameters = returns, parameters
-        self._wanted, self._called = not optional, False
+        self._wanted, self._called = not optional and not PLAIN, False
         self._address = ctypes.c_uint64()
         self._symbol = f"{function.__module__}.{function.__qualname__}"
         binding.add_symbol(self._symbol, ctypes.addressof(self._address))
@@ -191,7 +229,7 @@ class Linked:
 
     def want(self) -> None:
         """Have an optional kernel ready where it is called."""
-        self._wanted = True
+        self._wanted = not PLAIN
         if self._called:
             self._bind()
 

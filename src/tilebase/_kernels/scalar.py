@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
 
-from tilebase._kernels.jit import scalar
+from tilebase._kernels.jit import operation, scalar
 
 U0, U1, U2, U63, U64 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(63), np.uint64(64)
 
 
-@intrinsic
+@operation(lambda value: np.uint64((int(value) & -int(value)).bit_length() - 1))
 def trailing_zeros(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
     """Position of the lowest one bit; undefined for 0."""
 
@@ -25,7 +24,7 @@ def trailing_zeros(typing_context, value):  # noqa: ARG001  (the signature is Nu
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
+@operation(lambda value: np.uint64(int(value).bit_count()))
 def ones(typing_context, value):  # noqa: ARG001  (the signature is Numba's)
     """Number of one bits."""
 
