@@ -26,6 +26,7 @@ from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import available_memory
 from tilebase.sparse.choosing import best_slides, chosen_slides, gains, ratings
+from tilebase.sparse.flow import Flow
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, open_table
 
@@ -104,23 +105,6 @@ def counts_wins(objective: Objective) -> bool:
     return objective.is_win and objective.discount == 1
 
 
-class _Games:
-    """Games at one sum: their states, slides so far and payoffs so far."""
-
-    def __init__(self) -> None:
-        self.pieces: list[tuple[Array, Array, Array]] = []
-
-    def add(self, states: Array, slides: Array, payoffs: Array) -> None:
-        """Add games."""
-        if len(states):
-            self.pieces.append((states, slides, payoffs))
-
-    def all(self) -> tuple[Array, Array, Array]:
-        """The states, slides and payoffs of all games."""
-        states, slides, payoffs = (np.concatenate(column) for column in zip(*self.pieces, strict=True))
-        return states, slides, payoffs
-
-
 def simulate(
     table: Table | Path | str,
     games: int = 100_000,
@@ -185,19 +169,18 @@ def _play(
 ) -> _Tally:
     """Play all games, layer by layer."""
     game = reader.game
-    waiting: dict[int, _Games] = {}
+    flow = Flow()  # columns: states, slides so far, payoffs so far
     boards, chances = zip(*game.starts(), strict=True)
     keys = np.array([game.pack(board) for board in boards], dtype=np.uint64)
     sums = np.array([game.sum(board) for board in boards])
     picked = rng.choice(len(keys), size=games, p=np.array(chances, dtype=np.float64))
     for total in np.unique(sums[picked]).tolist():
         states = keys[picked[sums[picked] == total]]
-        waiting.setdefault(total, _Games()).add(states, np.zeros(len(states), int), np.zeros(len(states)))
+        flow.add(total, states, np.zeros(len(states), int), np.zeros(len(states)))
     discount = float(objective.discount)
     tally = _Tally(games, Pace(progress, "games"))
-    while waiting:
-        total = min(waiting)
-        states, slides, payoffs = waiting.pop(total).all()
+    while flow:
+        total, (states, slides, payoffs) = flow.pop()
         if game.reached(total):
             won = sentinels(game, objective)[1]
             tally.end(total, slides, payoffs + won * discount**slides, len(states))
@@ -220,7 +203,7 @@ def _play(
         payoffs = payoffs + worth * discount**slides
         tally.end(total, slides[done], payoffs[done], int(won.sum()))
         afters = links.afters[choice, every][~done]
-        _spawn(reader, afters, slides[~done], payoffs[~done], total, rng, waiting)
+        _spawn(reader, afters, slides[~done], payoffs[~done], total, rng, flow)
     return tally
 
 
@@ -254,7 +237,7 @@ def _spawn(
     payoffs: Array,
     total: int,
     rng: np.random.Generator,
-    waiting: dict[int, _Games],
+    flow: Flow,
 ) -> None:
     """One random spawn in each game that continues."""
     game, rules = reader.game, reader.compiled.rules
@@ -263,6 +246,4 @@ def _spawn(
     states, fours = np.empty_like(afters), np.empty(len(afters), dtype=np.bool_)
     backward.spawn_one(afters, cells, tiles, chances, rules, states, fours)
     for chosen, tile in ((~fours, 2), (fours, 4)):
-        if chosen.any():
-            games = waiting.setdefault(total + tile, _Games())
-            games.add(states[chosen], slides[chosen], payoffs[chosen])
+        flow.add(total + tile, states[chosen], slides[chosen], payoffs[chosen])

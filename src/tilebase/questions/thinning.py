@@ -32,7 +32,8 @@ from tilebase.runtime.documents import understood
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import FileLock, make_folder, storage_errors, sync_files, write_whole
 from tilebase.sparse.choosing import best_slides, ratings
-from tilebase.sparse.reading import LayerReader, Links, ReadLayer, merge_weights
+from tilebase.sparse.flow import Visits
+from tilebase.sparse.reading import LayerReader
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
@@ -76,28 +77,6 @@ class Thinning:
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return dict(self.__dict__)
-
-
-class _Flow:
-    """By sum, probabilities to visit states: in any way, and only through kept states."""
-
-    def __init__(self) -> None:
-        self._pieces: dict[int, list[tuple[Array, Array, Array]]] = {}
-
-    def add(self, total: int, keys: Array, visit: Array, inside: Array) -> None:
-        """Add probabilities to states of a sum."""
-        if len(keys):
-            self._pieces.setdefault(total, []).append((keys, visit, inside))
-
-    def pop(self) -> tuple[int, Array, Array, Array]:
-        """Remove and return the lowest sum, its distinct states and their two probabilities."""
-        total = min(self._pieces)
-        keys, visit, inside = (np.concatenate(c) for c in zip(*self._pieces.pop(total), strict=True))
-        keys, visit, inside = merge_weights(keys, visit, inside)
-        return total, keys, visit, inside
-
-    def __bool__(self) -> bool:
-        return bool(self._pieces)
 
 
 def thin(
@@ -218,13 +197,14 @@ def _run(
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Thinning, dict[int, dict[str, str]]]:
     """Write the layers; return a summary of their contents, and the checksums of their files."""
-    flow, least = _starts(reader), query["above"] * (1 - ROUNDING)
+    # Probabilities to visit a state in any way, and only through kept states.
+    flow, least = Visits(reader, 2), query["above"] * (1 - ROUNDING)
     checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
     pace, slack = Pace(progress, "states"), table.slack(objective)
     while flow:
-        total, keys, visit, inside = flow.pop()
+        total, (keys, visit, inside) = flow.pop()
         layer = reader.layer(total)
         links = layer.link(keys)
         stays = visit >= least
@@ -235,10 +215,14 @@ def _run(
         if len(wanted):
             checks[total] = _write(table, target, total, wanted)
             kept += len(wanted)
-        _advance(reader, objective, slack, layer, links, visit, np.where(stays, inside, 0.0), flow)
-        share = (total + 1) / (max(sizes, default=total) + 1)
-        if pace.due() or share == 1:
-            pace.report(total, "thin", visited, share)
+        best = best_slides(ratings(objective, layer, links), slack)
+        share = 1 / np.maximum(best.sum(axis=0), 1)
+        slide, state = np.nonzero(best & (links.slots != WON))
+        weights = (visit * share, np.where(stays, inside, 0.0) * share)
+        flow.spread(total, links.afters[slide, state], *(weight[state] for weight in weights))
+        done = (total + 1) / (max(sizes, default=total) + 1)
+        if pace.due() or done == 1:
+            pace.report(total, "thin", visited, done)
     found = Thinning(
         states=states, visited=visited, afterstates=kept, before=sum(sizes.values()), left_out=left_out,
         **query,
@@ -249,44 +233,6 @@ def _run(
 def _distinct(slots: Array) -> Array:
     ordered = np.sort(slots.astype(np.int64))
     return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
-
-
-def _starts(reader: LayerReader) -> _Flow:
-    flow = _Flow()
-    for board, p in reader.game.starts():
-        keys = reader.compiled.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
-        chance = np.array([float(p)])
-        flow.add(reader.game.sum(board), keys, chance, chance)
-    return flow
-
-
-def _advance(
-    reader: LayerReader,
-    objective: Objective,
-    slack: float,
-    layer: ReadLayer,
-    links: Links,
-    visit: Array,
-    inside: Array,
-    flow: _Flow,
-) -> None:
-    """Distribute the probabilities of a layer's states over their best slides and all spawns."""
-    best = best_slides(ratings(objective, layer, links), slack)
-    share = 1 / np.maximum(best.sum(axis=0), 1)
-    best &= links.slots != WON
-    slide, state = np.nonzero(best)
-    keys, visit, inside = merge_weights(
-        links.afters[slide, state], (visit * share)[state], (inside * share)[state]
-    )
-    game = reader.game
-    if game.ended(layer.total):
-        return  # these games are over
-    for exponent in game.spawn_exponents:
-        if game.reached(layer.total + 2**exponent):
-            continue  # these games are won
-        states, origin, chance = reader.random_spawns(keys, exponent)
-        if len(states):
-            flow.add(layer.total + 2**exponent, states, visit[origin] * chance, inside[origin] * chance)
 
 
 def _write(table: Table, target: Path, total: int, slots: Array) -> dict[str, str]:

@@ -14,4 +14,5 @@ Modules, those that the others import first:
     shared_backward  the backward pass shared out to workers
     reading     solved layers brought back from disk
     choosing    the best slides of many states at once
+    flow        the states that games meet, sum by sum
 """

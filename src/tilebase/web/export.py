@@ -37,7 +37,8 @@ from tilebase.runtime.documents import parse_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_folder, storage_errors, write_whole
 from tilebase.sparse.choosing import best_slides, chosen_slides, ratings
-from tilebase.sparse.reading import MISSING, LayerReader, merge_weights
+from tilebase.sparse.flow import Visits
+from tilebase.sparse.reading import MISSING, LayerReader
 from tilebase.tables.probe import Table, open_table
 
 Array = npt.NDArray[Any]
@@ -212,15 +213,15 @@ def _write_policy(
 ) -> tuple[int, float, dict[str, Any]]:
     """Write the files of the policy.  Return the states, the probability to leave them, and the files."""
     game = reader.game
-    flow = _Flow(reader) if table.manifest.thinned is not None else None
-    pace, states = Pace(progress, "states"), 0
+    flow = None if table.manifest.thinned is None else Visits(reader)  # no state of a whole table is unknown
+    pace, states, left = Pace(progress, "states"), 0, 0.0
     largest = max([*table.manifest.layers, *(game.sum(board) for board, _ in game.starts())])
     last = largest + max(1 << e for e in game.spawn_exponents)
     with closing(PolicyWriter(folder, game, last)) as writer:
         for total, keys in _states(reader, table.manifest.layers, last):
             layer = _judge(table, reader, objective, total, keys)
-            if flow is not None:
-                flow.advance(total, layer)
+            if flow is not None and total in flow:
+                left += _advance(flow, layer)
             kept = layer.known
             if kept.any():
                 worths = (
@@ -230,25 +231,30 @@ def _write_policy(
             states += int(kept.sum())
             if pace.due() or total == last:
                 pace.report(total, "pack", states, (total + 1) / (last + 1))
-        return states, flow.left if flow is not None else 0.0, writer.finish()
+        return states, left, writer.finish()
+
+
+def _advance(flow: Visits, layer: _Layer) -> float:
+    """Spread visits over the spawns after slides; return the probability to come to unknown states."""
+    total, (keys, visit) = flow.pop()
+    index = np.searchsorted(layer.states, keys)
+    known, lost = layer.known[index], layer.lost[index]
+    stay = known & ~layer.wins[index]
+    flow.spread(total, layer.afters[index[stay]], visit[stay])
+    return float(visit[~known & ~lost].sum())
 
 
 def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, Array]]:
     """The sums, ascending, and the canonical states of each: spawns on stored afterstates, and starts."""
     game = reader.game
-    waiting: dict[int, list[Array]] = {}
-    for board, _ in game.starts():
-        key = np.array([game.pack(board)], dtype=np.uint64)
-        waiting.setdefault(game.sum(board), []).append(reader.compiled.canonical(key))
-    for total in range(min([*layers, *waiting]), last + 1):
-        if total in waiting and not game.reached(total):
-            yield total, np.unique(np.concatenate(waiting.pop(total)))
+    flow = Visits(reader, ways=0)
+    for total in range(min([*layers, *(game.sum(board) for board, _ in game.starts())]), last + 1):
+        if total in flow and not game.reached(total):
+            yield total, flow.pop()[1][0]
         if total in layers and not game.ended(total):
             keys = reader.keys(total)
             for exponent in game.spawn_exponents:
-                states = np.unique(reader.spawns(keys, exponent)[0])
-                if len(states):
-                    waiting.setdefault(total + (1 << exponent), []).append(states)
+                flow.add(total + (1 << exponent), np.unique(reader.spawns(keys, exponent)[0]))
 
 
 def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, states: Array) -> _Layer:
@@ -268,37 +274,6 @@ def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, 
         states, known, ~allowed.any(axis=0), slides, links.slots[slides, every] == WON,
         links.afters[slides, every], q.max(axis=0) * float(objective.discount),
     )  # fmt: skip
-
-
-class _Flow:
-    """The probability that a game by the policy visits each state, and that it leaves the known states."""
-
-    def __init__(self, reader: LayerReader) -> None:
-        self._reader, self.left = reader, 0.0
-        self._pieces: dict[int, list[tuple[Array, Array]]] = {}
-        for board, p in reader.game.starts():
-            keys = reader.compiled.canonical(np.array([reader.game.pack(board)], dtype=np.uint64))
-            self._pieces.setdefault(reader.game.sum(board), []).append((keys, np.array([float(p)])))
-
-    def advance(self, total: int, layer: _Layer) -> None:
-        """Distribute the probabilities of a layer's states over the spawns after their slides."""
-        if total not in self._pieces:
-            return
-        keys, visit = merge_weights(*map(np.concatenate, zip(*self._pieces.pop(total), strict=True)))
-        index = np.searchsorted(layer.states, keys)
-        known = layer.known[index]
-        self.left += float(visit[~known & ~layer.lost[index]].sum())
-        stay = known & ~layer.wins[index]
-        game = self._reader.game
-        if game.ended(total):
-            return  # these games are over
-        afters, visit = merge_weights(layer.afters[index[stay]], visit[stay])
-        for exponent in game.spawn_exponents:
-            if game.reached(total + (1 << exponent)):
-                continue  # these games are won
-            states, origin, chance = self._reader.random_spawns(afters, exponent)
-            if len(states):
-                self._pieces.setdefault(total + (1 << exponent), []).append((states, visit[origin] * chance))
 
 
 # -- the page --------------------------------------------------------------------------------------
