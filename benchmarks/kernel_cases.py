@@ -27,15 +27,15 @@ import numpy.typing as npt
 from tilebase._kernels import backward, boards, codec, coded, exchange, forward, rank
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
 from tilebase._kernels.packed import packed
-from tilebase.dense.executors.bits import BitLayer, Bits, Words
-from tilebase.dense.executors.protocol import DenseWork
-from tilebase.dense.executors.threads import Threads
+from tilebase.dense.backends.bits import BitLayer, Bits, Words
+from tilebase.dense.backends.protocol import DenseWork
+from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.pieces import Source, Step, whole_pieces
-from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, make_law, masks
+from tilebase.dense.steps import Source, Step, whole_steps
+from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, make_backup, masks
 from tilebase.dense.workspace import InMemory, StateRules
 from tilebase.files.keys import BoardCheck, StoredLayer
-from tilebase.files.run import Question, RunFolder
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST
@@ -46,7 +46,7 @@ from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
 from tilebase.sparse.directory import directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Spawned, make_fold
 from tilebase.sparse.forward import count_in
-from tilebase.sparse.maps import NO_SLIDES, Layout, Layouts, SlideMemory, Worker
+from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, SlideMemory, Worker
 from tilebase.sparse.reading import word_potentials
 
 Array = npt.NDArray[Any]
@@ -174,12 +174,12 @@ class Layers:
     def __init__(self, game: Game, total: int) -> None:
         self.game, self.total, self.compiled = game, total, CompiledGame(game)
         self.rules = self.compiled.rules
-        layouts = Layouts(game)
-        self.layouts = {s: layouts.at(s) for s in range(total, total + 5, 2)}
+        indexed = GameIndex(game)
+        self.indexed = {s: indexed.at(s) for s in range(total, total + 5, 2)}
         self.afters = {}  # by sum: canonical keys, ascending
         with (
             temporary_folder() as folder,
-            RunFolder(folder / "run", Question(game, False, "afterstates")) as run,
+            RunFolder(folder / "run", Query(game, False, "afterstates")) as run,
         ):
             count_in(run, memory=MEMORY, threads=1, up_to=total + 4)
             for s in range(total - 4, total + 5, 2):
@@ -187,7 +187,7 @@ class Layers:
 
     def empty_set(self, total: int | None = None) -> BitSet:
         """A set of boards of the layer, or of that of another sum."""
-        size = self.layouts[total or self.total].layer.size
+        size = self.indexed[total or self.total].layer.size
         bits = block_bits_for(size)
         words = -(-size >> bits) << bits - 6
         return BitSet(size, np.zeros(words, dtype=np.uint64), Path(), "")
@@ -195,7 +195,7 @@ class Layers:
     def target(self, boards: BitSet, arena: Arena | None, total: int | None = None) -> Target:
         """A set that is filled, at once or through an arena."""
         pages = (arena or Arena(0)).pages_for(boards.block_bits)
-        return Target(self.layouts[total or self.total].ranking, arena is None, boards.bits, pages)
+        return Target(self.indexed[total or self.total].ranking, arena is None, boards.bits, pages)
 
     def spawn(self, target: Target, scratch: Scratch, total: int | None = None) -> int:
         """Put the states of the layer into a set: what spawns make of earlier afterstates."""
@@ -225,7 +225,7 @@ class Layers:
     def slide(self, total: int, states: BitSet, afters: BitSet, slides: Slides, worker: Worker) -> Array:
         """Slide the states of a sum, mark the afterstates and record the slides; return the counts."""
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
-        source, target = self.layouts[total].source(states), self.target(afters, None, total)
+        source, target = self.indexed[total].source(states), self.target(afters, None, total)
         slides.used[0] = 0
         forward.slide_map(
             source, np.uint64(0), np.uint64(states.size), self.rules, False, target, worker.recent,
@@ -245,16 +245,16 @@ class Layers:
     @cache  # noqa: B019 - as above
     def directory(self, total: int) -> Directory:
         """The directory of the afterstates of a sum above the layer."""
-        keys, layout = self.afters[total], self.layouts[total]
-        found = new_directory(layout.layer.size)
-        join(found, enter(found, layout.index.rank(layout.layer, keys), FIRST))
+        keys, indexed = self.afters[total], self.indexed[total]
+        found = new_directory(indexed.layer.size)
+        join(found, enter(found, indexed.index.rank(indexed.layer, keys), FIRST))
         return found
 
     def link(self, exponent: int, merges: Sequence[str], out: Links, spawns: Array, scratch: Scratch) -> int:
         """Link the layer to what follows a spawn; return the number of spawns."""
-        layout: Layout = self.layouts[self.total + 2**exponent]
+        indexed: IndexedLayer = self.indexed[self.total + 2**exponent]
         count, n, sound = backward.link(
-            self.afters[self.total], 0, exponent, self.rules, layout.ranking,
+            self.afters[self.total], 0, exponent, self.rules, indexed.ranking,
             self.directory(self.total + 2**exponent), word_potentials(self.game, merges), scratch, spawns,
             out,
         )  # fmt: skip
@@ -398,14 +398,14 @@ def record(inputs: Inputs) -> Case:
 def list_layer(inputs: Inputs) -> Case:
     """List the states of the layer and count them by largest tile."""
     layers = inputs.layers
-    layout, states = layers.layouts[layers.total], layers.states
+    indexed, states = layers.indexed[layers.total], layers.states
     n = states.count(0, states.size)
     keys, counts = np.zeros(n + 64, dtype=np.uint64), np.zeros(layers.game.bounds.code + 1, dtype=np.int64)
     maxima = np.empty(forward.BATCH, dtype=np.uint8)
 
     def run() -> int:
         end = np.uint64(states.size)
-        return int(forward.list_layer(layout.source(states), np.uint64(0), end, keys, maxima, counts))
+        return int(forward.list_layer(indexed.source(states), np.uint64(0), end, keys, maxima, counts))
 
     return Case(run, lambda: [keys[:n], counts], lambda: counts.fill(0))
 
@@ -425,11 +425,11 @@ def best_after(inputs: Inputs) -> Case:
     above = layers.total + 2
     values = _values(len(layers.afters[above]))
     best = np.zeros(links.slots.shape[1], dtype=np.uint64)
-    layout: Layout = layers.layouts[above]
+    indexed: IndexedLayer = layers.indexed[above]
 
     def run() -> int:
         _, n, sound = backward.best_after(
-            layers.afters[layers.total], 0, 1, layers.rules, layout.ranking, layers.directory(above), values,
+            layers.afters[layers.total], 0, 1, layers.rules, indexed.ranking, layers.directory(above), values,
             scratch, spawns, best,
         )  # fmt: skip
         assert sound
@@ -463,11 +463,11 @@ def best_known(inputs: Inputs) -> Case:
     states.run()
     (known,), directory = states.written(), directory_of(layers.slides(above).states)
     best = np.zeros(links.slots.shape[1], dtype=np.uint64)
-    layout: Layout = layers.layouts[above]
+    indexed: IndexedLayer = layers.indexed[above]
 
     def run() -> int:
         _, n, sound = backward.best_known(
-            layers.afters[layers.total], 0, 1, layers.rules, layout.ranking, directory, known, scratch,
+            layers.afters[layers.total], 0, 1, layers.rules, indexed.ranking, directory, known, scratch,
             spawns, best,
         )  # fmt: skip
         assert sound
@@ -480,9 +480,9 @@ def best_known(inputs: Inputs) -> Case:
 def index_keys(inputs: Inputs) -> Case:
     """Enter the afterstates of the layer into its directory."""
     layers = inputs.layers
-    layout, keys = layers.layouts[layers.total], layers.afters[layers.total]
-    ranks = layout.index.rank(layout.layer, keys)
-    out, edge = new_directory(layout.layer.size), np.zeros(3, dtype=np.uint64)
+    indexed, keys = layers.indexed[layers.total], layers.afters[layers.total]
+    ranks = indexed.index.rank(indexed.layer, keys)
+    out, edge = new_directory(indexed.layer.size), np.zeros(3, dtype=np.uint64)
 
     def run() -> int:
         backward.index_keys(ranks, len(ranks), FIRST, out, edge)
@@ -544,7 +544,7 @@ def rank_keys(inputs: Inputs) -> Case:
     """Rank the states that spawns of a 2 make of the layer below."""
     layers = inputs.layers
     keys = layers.compiled.canonical(layers.spawned(layers.total - 2, 1))
-    ranking, out = layers.layouts[layers.total].ranking, np.zeros(len(keys), dtype=np.uint64)
+    ranking, out = layers.indexed[layers.total].ranking, np.zeros(len(keys), dtype=np.uint64)
 
     def run() -> int:
         rank.rank_keys(keys, len(keys), ranking, out)
@@ -620,50 +620,50 @@ class DenseLayers:
     def __init__(self, game: Game, total: int, objective: str, *, bits: bool) -> None:
         self.game, self.total, index = game, total, PerfectIndex(game)
         (one,) = parse_objectives(objective)
-        law, pool, sizes = make_law(game, one), ThreadPoolExecutor(1), index.sizes()
+        backup, pool, sizes = make_backup(game, one), ThreadPoolExecutor(1), index.sizes()
         rules = DenseRules(index, pool, merge=one.meaning.merge)
-        self.executor: Any = (
+        self.backend: Any = (
             Bits(rules, pool, 1, Words.of(index, sizes))
             if bits
-            else Threads(rules, law, pool, 1, largest=None)
+            else Threads(rules, backup, pool, 1, largest=None)
         )
         self.work, self.boards = DenseWork(), sizes[total]
 
-        state_rules = StateRules.of(game, one, law)
-        self.memory: InMemory[Any] = InMemory(self.executor, index, Path(), state_rules, self.work)
+        state_rules = StateRules.of(game, one, backup)
+        self.memory: InMemory[Any] = InMemory(self.backend, index, Path(), state_rules, self.work)
         nothing: Any = SimpleNamespace(add=lambda _: None)  # is kept of afterstates
         for s in sorted((s for s in sizes if s > total), reverse=True):
             self.memory.release_above(s + 4)
             self.memory.solve(s, nothing, lambda _: None)
 
-    def case(self, step: Step) -> Case:
+    def case(self, kind: Step) -> Case:
         """One step of the layer, after the steps before it."""
         afters, states = (self._layer(kind) for kind in ("afterstates", "states"))
-        pieces = list(whole_pieces(self.executor.steps, self.game.spawn_exponents, self.total))
-        for piece in itertools.takewhile(lambda piece: piece.step is not step, pieces):
-            self._do(piece, afters, states)
-        (piece,) = (piece for piece in pieces if piece.step is step)
+        steps = list(whole_steps(self.backend.steps, self.game.spawn_exponents, self.total))
+        for one in itertools.takewhile(lambda one: one.kind is not kind, steps):
+            self._do(one, afters, states)
+        (step,) = (one for one in steps if one.kind is kind)
         before = [_buffer(layer).copy() for layer in (afters, states)]
 
         def run() -> int:
-            self._do(piece, afters, states)
+            self._do(step, afters, states)
             return self.boards
 
         def clear() -> None:
             for layer, values in zip((afters, states), before, strict=True):
                 np.copyto(_buffer(layer), values)
 
-        return Case(run, lambda: [_buffer(afters if step is Step.FOLD else states)], clear)
+        return Case(run, lambda: [_buffer(afters if kind is Step.FOLD else states)], clear)
 
     def _layer(self, kind: Any) -> Any:
-        layer = self.executor.layer(Source(kind, self.total))
+        layer = self.backend.layer(Source(kind, self.total))
         _buffer(layer)[-len(layer.data) :] = 0  # bits that no kernel writes are in the signature, too
         return layer
 
-    def _do(self, piece: Any, afters: Any, states: Any) -> None:
-        fold = piece.step is Step.FOLD
-        reads = [self.memory.layer(source.total) for source in piece.reads] if fold else [afters]
-        self.executor.do(piece, reads, afters if fold else states, self.work, lambda _: None)
+    def _do(self, step: Any, afters: Any, states: Any) -> None:
+        fold = step.kind is Step.FOLD
+        reads = [self.memory.layer(source.total) for source in step.reads] if fold else [afters]
+        self.backend.do(step, reads, afters if fold else states, self.work, lambda _: None)
 
 
 def _buffer(layer: Any) -> Array:

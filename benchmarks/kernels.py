@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import kernel_cases as cases
 from kernel_cases import LARGE, SMALL, Case, Inputs
-from tilebase.dense.pieces import Step
+from tilebase.dense.steps import Step
 
 LEAST_SECONDS, LEAST_RUNS = 0.3, 5
 

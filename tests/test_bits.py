@@ -22,8 +22,8 @@ from tilebase.costs.machines import rate_of
 from tilebase.costs.rates import rates
 from tilebase.dense import passes as dense
 from tilebase.dense import plan as plans
-from tilebase.dense.executors import bits
-from tilebase.dense.executors.bits import Matrices
+from tilebase.dense.backends import bits
+from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan

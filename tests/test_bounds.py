@@ -16,7 +16,7 @@ import cached_oracle as oracle
 from tilebase import prove, solve
 from tilebase.cli import main
 from tilebase.costs.machines import Machine, estimate, rows
-from tilebase.dense.executors.bits import BitLayer
+from tilebase.dense.backends.bits import BitLayer
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.tables import DenseLayer
 from tilebase.errors import GameError, ResourceError, UsageError, WrongGameError
@@ -133,8 +133,8 @@ def test_the_published_bound_that_is_small(tmp_path, capsys):
         (["2x2", "32", "--direction", "down"], "down"),
         (["2x2", "32", "--type", "uint8"], "must be uint64 or uint32 or uint16, not uint8"),
         (["2x2", "32", "--space", "some"], "choose one of all, reachable"),
-        (["2x2", "32", "--executor", "gpu"], "choose one of threads, cuda"),
-        (["2x2", "32", "--executor", "cuda"], "choose the space all"),
+        (["2x2", "32", "--backend", "gpu"], "choose one of threads, cuda"),
+        (["2x2", "32", "--backend", "cuda"], "choose the space all"),
         (["2x2", "--type", "uint32"], "needs a goal"),
         (["2x2", "32", "--limits", "16,8"], "one for each cell, 4 in all"),
         (["2x2", "32", "--limits", "2,8/8,4"], "below the spawned tile"),

@@ -48,7 +48,7 @@ from tilebase.questions.solve import solve
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.forward import Work
-from tilebase.sparse.maps import Layouts
+from tilebase.sparse.maps import GameIndex
 
 SMALL = Game("3x3", 64)
 
@@ -688,7 +688,7 @@ def test_every_damaged_parcel_is_found(tmp_path: Path) -> None:
 def counted_layers(game: Game) -> dict[int, cores.Layer]:
     """The layers of a game as they are."""
     found = count(game)
-    index = Layouts(game)
+    index = GameIndex(game)
     sizes = zip(found.sums, found.states.sum(axis=1), found.afterstates.sum(axis=1), strict=True)
     return {int(s): cores.Layer(index.at(int(s)).layer.size, int(m), int(n)) for s, m, n in sizes}
 

@@ -30,8 +30,8 @@ from tilebase.costs.cores import MACHINE_CORES
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
-from tilebase.dense.pieces import Cut
 from tilebase.dense.plan import Plan
+from tilebase.dense.steps import Cut
 from tilebase.dense.stores import joined_checksum
 from tilebase.errors import ClusterError, ResourceError, StorageError, UsageError
 from tilebase.game.formations import formation
@@ -338,7 +338,7 @@ def test_what_workers_cannot_do_is_refused(threads: ThreadExecutor) -> None:
     with pytest.raises(UsageError, match="choose the engine dense or reachable"):
         force(SMALL, cluster=threads)
     with pytest.raises(UsageError, match="use no GPU"):
-        prove(SMALL, space="all", executor="cuda", cluster=threads)
+        prove(SMALL, space="all", backend="cuda", cluster=threads)
 
 
 def test_ranges_of_a_file_have_the_checksum_of_the_file() -> None:

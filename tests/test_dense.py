@@ -25,8 +25,8 @@ from tilebase.dense import stores
 from tilebase.dense.checkpoints import Checkpoint, Checkpoints
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
-from tilebase.dense.pieces import Step
 from tilebase.dense.plan import Plan
+from tilebase.dense.steps import Step
 from tilebase.dense.tables import DenseLayer
 from tilebase.dense.workspace import InMemory
 from tilebase.errors import (
@@ -235,7 +235,7 @@ def test_batches_change_no_value(tmp_path, text):
     for name in files:
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "batched" / name).read_bytes()
     work = batched.work
-    size = batched.law.dtype.itemsize
+    size = batched.backup.dtype.itemsize
     boards = sum(batched.sizes.values())
     assert work.written == 3 * size * boards
     assert 5 * size * boards - 8 * size * max(batched.sizes.values()) <= work.read <= 9 * size * boards
@@ -409,15 +409,15 @@ def test_a_table_needs_a_third_of_the_values_more_on_the_disk(tmp_path, monkeypa
 
 
 def test_a_batch_reads_what_spawns_lead_to():
-    """The estimate counts the boards of the blocks that the pieces read."""
+    """The estimate counts the boards of the blocks that the steps read."""
     index = PerfectIndex(BATCHED)
     plan = Plan.of(index, parse_objectives("win")[0], small_memory(BATCHED, "win"), 2, bits=False)
     folds = 0
     for total in sorted(index.sizes())[:-2]:
         cut = plan.cut(index, total)
-        for piece in (one for one in cut.pieces() if one.step is Step.FOLD):
-            read = sum(index.layer(source.total, source.mask(index)).size for source in piece.reads)
-            assert cut.boards_above(piece) == read
+        for fold in (one for one in cut.steps() if one.kind is Step.FOLD):
+            read = sum(index.layer(source.total, source.mask(index)).size for source in fold.reads)
+            assert cut.boards_above(fold) == read
             folds += len(cut.tops) > 1
     assert folds > 20
 

@@ -15,7 +15,7 @@ import pytest
 from stored import contents
 from tilebase.errors import CorruptError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile
-from tilebase.files.run import Question, RunFolder, read_journal, verify_run
+from tilebase.files.run import Query, RunFolder, read_journal, verify_run
 from tilebase.game.game import Game
 from tilebase.questions.count import count, remove_run
 from tilebase.runtime.documents import digest_of
@@ -182,7 +182,7 @@ def test_journal_is_readable_text(done):
         assert f"{zlib.crc32(text.encode()):08x}" == crc
         json.loads(text)
     lines, _ = read_journal((done / "counts.jsonl").read_bytes(), done)
-    of = digest_of(Question(SMALL, keep="afterstates").as_dict())
+    of = digest_of(Query(SMALL, keep="afterstates").as_dict())
     assert lines[-1] == {"complete": True, "of": of}
     assert {line["of"] for line in lines} == {of}
     for line in lines[:-1]:
@@ -253,7 +253,7 @@ def test_file_instead_of_a_folder(tmp_path):
 
 
 def test_locked_folder(tmp_path):
-    folder = RunFolder(tmp_path / "run", Question(SMALL, keep="afterstates"))
+    folder = RunFolder(tmp_path / "run", Query(SMALL, keep="afterstates"))
     script = f"""if True:
         import sys
         from tilebase.cli import main

@@ -10,7 +10,7 @@ import pytest
 
 from tilebase import evaluate, open_table, prove, simulate, solve, thin, verify_table
 from tilebase.cli import main
-from tilebase.dense.executors.cuda import Cuda
+from tilebase.dense.backends.cuda import Cuda
 from tilebase.errors import GameError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.spawns import ORIGINAL, SpawnLaw, law_of

@@ -21,7 +21,7 @@ from tilebase.cluster.workers import Exchange
 from tilebase.errors import CorruptError, MissingLayerError, StorageError, TilebaseError, WrongGameError
 from tilebase.files.format import LayerFile, LayerWriter, ValueFile
 from tilebase.files.places import DECIDED
-from tilebase.files.run import Question, RunFolder, delete_run
+from tilebase.files.run import Query, RunFolder, delete_run
 from tilebase.files.work_folders import work_folder
 from tilebase.game.game import Game
 from tilebase.questions.count import count
@@ -406,7 +406,7 @@ def test_runs_are_listed_and_removed(folder: Path, capsys: pytest.CaptureFixture
 
 def test_run_in_use_is_never_removed(folder: Path, refused: Refused) -> None:
     run = left_run()
-    with RunFolder(run.path, Question(SMALL, keep="afterstates")):
+    with RunFolder(run.path, Query(SMALL, keep="afterstates")):
         (used,) = list_runs()
         assert used.in_use
         assert remove_runs() == ()
@@ -570,10 +570,10 @@ def test_the_exchange_folder_of_a_killed_run_is_deleted(
     other = tmp_path / "other"
     other.mkdir()
     (other / "kept").touch()
-    with RunFolder(tmp_path / "run", Question(SMALL)) as run:
+    with RunFolder(tmp_path / "run", Query(SMALL)) as run:
         exchanging(run.path)
         (run.path / ".link.part").symlink_to(other)
-    with RunFolder(tmp_path / "run", Question(SMALL)) as run:
+    with RunFolder(tmp_path / "run", Query(SMALL)) as run:
         assert not list(run.path.rglob(".*"))
         exchanging(run.path)
     delete_run(run.path)

@@ -13,7 +13,7 @@ from typing import Any
 
 from attack import formations
 from attack.case import Case
-from attack.random_games import random_question
+from attack.random_games import random_game
 from attack.rules import Board, Rules, TooLargeError, X
 from tilebase import Game, UsageError, force
 from tilebase.check import RefusedError, check_certificate
@@ -45,9 +45,9 @@ NAMES = (
 def sound(rng: random.Random, folder: Path) -> tuple[str, dict[str, Any], list[str]]:
     """A game, and the header and the lines of its certificate: a small game, or a random formation."""
     while rng.random() < 0.6:
-        question = random_question(rng, drawn=formations.draw, spawn=rng.choice((0, 1, "1/10", "1/10")))
+        drawn = random_game(rng, options_of=formations.draw, spawn=rng.choice((0, 1, "1/10", "1/10")))
         try:
-            return question.lines, *certificate(question.game, folder)
+            return drawn.lines, *certificate(drawn.game, folder)
         except UsageError:  # a game that is not asked: a score, walls, the start of none
             continue
     shape, goal, options = rng.choice(GAMES)

@@ -237,7 +237,7 @@ POOL: dict[str, tuple[str, ...]] = {
     "type": ("uint16", "uint32", "uint64", "float64", "", "x"),
     "direction": ("lower", "upper", "", "x"),
     "precision": ("1e-3", "0", "-1", "nan", "x"),
-    "executor": ("threads", "cuda", "", "x"),
+    "backend": ("threads", "cuda", "", "x"),
     "max_states": ("100", "0", "-1", "99999999999999999999", "x"),
     "policy": (
         "random",
@@ -260,7 +260,7 @@ POOL: dict[str, tuple[str, ...]] = {
     "repeat": ("1", "0", "-1", "x"),
 }
 HEAVY = {"goal": ("8", "16"), "games": ("3", "0", "-1", "x"), "budget": ("1s", "1", "2x", "")}
-"""Values that keep a question small, mostly: it is answered, not refused."""
+"""Values that keep a drawn small, mostly: it is answered, not refused."""
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 from attack import tables
 from attack.case import REFUSED, Case
 from attack.processes import contents, run
-from attack.random_games import Question, random_board, random_question
+from attack.random_games import DrawnGame, random_board, random_game
 from attack.rules import Board, TooLargeError
 from attack.tables import (
     ALWAYS,
@@ -38,42 +38,40 @@ POINTS = 300
 
 def attack(case: Case) -> None:
     """A random game, whose table grows; then small tables of it."""
-    question = random_question(case.rng, MOST_STATES)
+    drawn = random_game(case.rng, MOST_STATES)
     discount = case.rng.choice(DISCOUNTS)
-    question.rules.set_discount(discount)
-    names = [*ALWAYS, *(WINNING if question.game.can_win else ())]
+    drawn.rules.set_discount(discount)
+    names = [*ALWAYS, *(WINNING if drawn.game.can_win else ())]
     case.rng.shuffle(names)
-    fit = [name for name in dict.fromkeys(names) if fits(question, name, discount)][:4]
-    if question.game.can_win:  # its values decide what a pruned table holds
-        fit = list(
-            dict.fromkeys([case.rng.choice([w for w in WINNING if fits(question, w, discount)]), *fit])
-        )
+    fit = [name for name in dict.fromkeys(names) if fits(drawn, name, discount)][:4]
+    if drawn.game.can_win:  # its values decide what a pruned table holds
+        fit = list(dict.fromkeys([case.rng.choice([w for w in WINNING if fits(drawn, w, discount)]), *fit]))
     case.rng.shuffle(fit)
-    grow(case, question, fit, draw_space(case.rng, question))
-    small_tables(case, question, fit)
+    grow(case, drawn, fit, draw_space(case.rng, drawn))
+    small_tables(case, drawn, fit)
 
 
-def draw_space(rng: random.Random, question: Question) -> str:
+def draw_space(rng: random.Random, drawn: DrawnGame) -> str:
     """Of all boards, where they are few enough."""
     boards = 1
-    for top in question.game.tops:
+    for top in drawn.game.tops:
         boards *= top + 1
-    few = boards <= MOST_BOARDS and not question.unbounded
+    few = boards <= MOST_BOARDS and not drawn.unbounded
     return "all" if few and rng.random() < 0.5 else "reachable"
 
 
 # -- growth -------------------------------------------------------------------------------------------
 
 
-def grow(case: Case, question: Question, names: list[str], space: str) -> None:
+def grow(case: Case, drawn: DrawnGame, names: list[str], space: str) -> None:
     """Some objectives in one call, and in several into the same folder, in the same order."""
     whole, grown = case.folder / "whole", case.folder / "here" / "t"
     options: dict[str, Any] = {"space": space, "threads": 1}
-    options["discount"] = discount_for(names, question.rules.discount)
-    lines = f"{question.lines}\nsolve(game, {','.join(names)!r}, table='whole', **{options})"
-    if case.call("solve", lines, solve, question.game, ",".join(names), table=whole, **options) is REFUSED:
+    options["discount"] = discount_for(names, drawn.rules.discount)
+    lines = f"{drawn.lines}\nsolve(game, {','.join(names)!r}, table='whole', **{options})"
+    if case.call("solve", lines, solve, drawn.game, ",".join(names), table=whole, **options) is REFUSED:
         return
-    lines += f"\n{several_calls(case, question, names, grown, options)}"
+    lines += f"\n{several_calls(case, drawn, names, grown, options)}"
     case.done["tables grown"] += 1
     ours, theirs = contents(whole), contents(grown)
     ours, theirs = ({name: plain_file(name, one[name]) for name in one} for one in (ours, theirs))
@@ -82,16 +80,16 @@ def grow(case: Case, question: Question, names: list[str], space: str) -> None:
     if grown.joinpath("manifest.json").exists():
         check_verify(case, grown, f"verify of a grown table, {space}", lines)
         with open_table(grown) as table:
-            tables.ask(case, question, table, space, lines)
+            tables.ask(case, drawn, table, space, lines)
     shutil.rmtree(whole)
     shutil.rmtree(grown.parent)
 
 
 def several_calls(
-    case: Case, question: Question, names: list[str], folder: Path, options: dict[str, Any]
+    case: Case, drawn: DrawnGame, names: list[str], folder: Path, options: dict[str, Any]
 ) -> str:
     """Add one or two objectives at a time, some in two calls, some after kills; return these calls."""
-    rng, rules, left, calls = case.rng, question.rules, list(names), []
+    rng, rules, left, calls = case.rng, drawn.rules, list(names), []
     folder.parent.mkdir(parents=True)
     sums = sorted({rules.total(board) for board in rules.reachable()[1]}) or [4]
     while left:
@@ -99,24 +97,22 @@ def several_calls(
         options["discount"] = discount_for(left[:number], rules.discount)
         text, left = ",".join(left[:number]), left[number:]
         if rng.random() < 0.3:
-            calls += killed(case, question, text, folder, options)
+            calls += killed(case, drawn, text, folder, options)
         if rng.random() < 0.4:
             down_to = rng.choice(sums)
             lines = f"solve(game, {text!r}, table='t', down_to={down_to}, **{options})"
             calls.append(lines)
-            case.call("solve --down-to", "\n".join([question.lines, *calls]), solve, question.game, text,
+            case.call("solve --down-to", "\n".join([drawn.lines, *calls]), solve, drawn.game, text,
                       table=folder, down_to=down_to, **options)  # fmt: skip
         calls.append(f"solve(game, {text!r}, table='t', **{options})")
-        case.call("solve again", "\n".join([question.lines, *calls]), solve, question.game, text,
+        case.call("solve again", "\n".join([drawn.lines, *calls]), solve, drawn.game, text,
                   table=folder, **options)  # fmt: skip
     return "\n".join(calls)
 
 
-def killed(
-    case: Case, question: Question, objectives: str, folder: Path, options: dict[str, Any]
-) -> list[str]:
+def killed(case: Case, drawn: DrawnGame, objectives: str, folder: Path, options: dict[str, Any]) -> list[str]:
     """Kill the command that adds objectives."""
-    words = ["solve", *question.command, "--objective", objectives, "--discount", options["discount"]]
+    words = ["solve", *drawn.command, "--objective", objectives, "--discount", options["discount"]]
     words += ["--space", options["space"], "--threads", "1", "-q", "-o", folder.name]
     point = case.rng.randint(1, POINTS)
     done = run(folder.parent, words, point=point, action="SIGKILL")
@@ -130,31 +126,31 @@ def killed(
 # -- small tables -------------------------------------------------------------------------------------
 
 
-def small_tables(case: Case, question: Question, names: list[str]) -> None:
+def small_tables(case: Case, drawn: DrawnGame, names: list[str]) -> None:
     """A table of what is worth enough, while it is solved and of the whole one; a thinned one."""
-    discount, folder = discount_for(names, question.rules.discount), case.folder / "whole"
+    discount, folder = discount_for(names, drawn.rules.discount), case.folder / "whole"
     wins = [name for name in names if Objective(name.partition(":")[0]).is_win]
     wins.sort(key="guaranteed".__eq__)  # its values are 0 and 1
     names = [*wins[:1], *(name for name in names if name not in wins[:1])]
     objectives = ",".join(names)
-    lines = f"{question.lines}\nsolve(game, {objectives!r}, discount={discount!r}, table='whole', threads=1)"
-    made = case.call("solve", lines, solve, question.game, objectives, discount=discount, table=folder,
+    lines = f"{drawn.lines}\nsolve(game, {objectives!r}, discount={discount!r}, table='whole', threads=1)"
+    made = case.call("solve", lines, solve, drawn.game, objectives, discount=discount, table=folder,
                      space="reachable", threads=1)  # fmt: skip
     if made is REFUSED:
         return
     if wins:
-        check_pruned(case, question, folder, objectives, lines)
-    check_thinned(case, question, folder, lines)
+        check_pruned(case, drawn, folder, objectives, lines)
+    check_thinned(case, drawn, folder, lines)
     shutil.rmtree(folder)
 
 
-def check_pruned(case: Case, question: Question, whole: Path, objectives: str, lines: str) -> None:
+def check_pruned(case: Case, drawn: DrawnGame, whole: Path, objectives: str, lines: str) -> None:
     """Both ways to prune give the same layers; each answer is a value by the rules, or `Below`."""
-    above = draw_bound(case.rng, question, whole)
+    above = draw_bound(case.rng, drawn, whole)
     small, other = case.folder / "small", case.folder / "other"
-    discount = discount_for(objectives.split(","), question.rules.discount)
+    discount = discount_for(objectives.split(","), drawn.rules.discount)
     here = f"{lines}\nsolve(game, {objectives!r}, discount={discount!r}, table='small', above={above})"
-    case.call("solve --above", here, solve, question.game, objectives, discount=discount, table=small,
+    case.call("solve --above", here, solve, drawn.game, objectives, discount=discount, table=small,
               above=above, threads=1)  # fmt: skip
     case.call("prune", f"{lines}\nprune('whole', 'other', above={above})", prune, whole, other, above=above)
     ours, theirs = (
@@ -166,28 +162,28 @@ def check_pruned(case: Case, question: Question, whole: Path, objectives: str, l
         return
     check_verify(case, small, "verify of a pruned table", here)
     with open_table(small) as table, open_table(whole) as known:
-        check_kept(case, question, table, known, above, here)
-        for board in some_boards(case.rng, question):
-            probe_pruned(case, question, table, known, board, above, here)
+        check_kept(case, drawn, table, known, above, here)
+        for board in some_boards(case.rng, drawn):
+            probe_pruned(case, drawn, table, known, board, above, here)
     case.done["pruned"] += 1
     shutil.rmtree(small)
     shutil.rmtree(other)
 
 
-def check_kept(case: Case, question: Question, table: Any, whole: Any, above: float, lines: str) -> None:
+def check_kept(case: Case, drawn: DrawnGame, table: Any, whole: Any, above: float, lines: str) -> None:
     """Each board after a slide has its value if this is large enough, and is left out otherwise."""
     label = table.objectives[0].label
-    for after in sorted(question.rules.reachable()[1]):
-        text = question.rules.text(after)
+    for after in sorted(drawn.rules.reachable()[1]):
+        text = drawn.rules.text(after)
         value, found = whole.probe_after(text, label), table.probe_after(text, label)
         right = found == value if float(value) >= above else isinstance(found, Below)
         here = f"{lines}\nopen_table('small').probe_after({text!r}, {label!r})"
         case.expect(right, "pruned: after a slide", f"{text}: {found}, in the whole table {value}", here)
 
 
-def draw_bound(rng: random.Random, question: Question, whole: Path) -> float:
+def draw_bound(rng: random.Random, drawn: DrawnGame, whole: Path) -> float:
     """The value of some board, which then is just kept; a round number where no board is worth anything."""
-    rules = question.rules
+    rules = drawn.rules
     with open_table(whole) as table:
         label = table.objectives[0].label
         values = {float(table.probe_after(rules.text(after), label)) for after in rules.reachable()[1]}
@@ -195,20 +191,20 @@ def draw_bound(rng: random.Random, question: Question, whole: Path) -> float:
     return rng.choice(between if between and rng.random() < 0.8 else [1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 1.0])
 
 
-def some_boards(rng: random.Random, question: Question) -> list[Board]:
+def some_boards(rng: random.Random, drawn: DrawnGame) -> list[Board]:
     """States that occur, in any orientation, and any boards."""
-    rules = question.rules
+    rules = drawn.rules
     states = sorted(rules.reachable()[0])
     found = [rng.choice(sorted(rules.orbit(state))) for state in rng.sample(states, min(15, len(states)))]
-    drawn = [random_board(rng, question) for _ in range(15)]
-    return found + [board for board in drawn if rules.total(board) and rules.exists(board)]
+    boards = [random_board(rng, drawn) for _ in range(15)]
+    return found + [board for board in boards if rules.total(board) and rules.exists(board)]
 
 
 def probe_pruned(
-    case: Case, question: Question, table: Any, whole: Any, board: Board, above: float, lines: str
+    case: Case, drawn: DrawnGame, table: Any, whole: Any, board: Board, above: float, lines: str
 ) -> None:
     """Of each slide the value by the rules, or `Below` where what it leads to is worth less."""
-    rules, objective = question.rules, table.objectives[0]
+    rules, objective = drawn.rules, table.objectives[0]
     text, k = rules.text(board), measure(objective)
     here = f"{lines}\nopen_table('small').probe({text!r}, {objective.label!r})"
     states, afters = rules.reachable()
@@ -235,7 +231,7 @@ def probe_pruned(
             kept[direction] = worths[direction]
             sound = value is not None and not isinstance(value, Below)
             if case.expect(sound, "pruned: left out", f"{text} {direction}: {value}", here):
-                tables.judge(case, question, "pruned, slide", objective, value, worths[direction], here)
+                tables.judge(case, drawn, "pruned, slide", objective, value, worths[direction], here)
         else:
             sound = isinstance(value, Below) and value.bound == above
             sound = sound and (not value.reached or rules.least(board) in states)
@@ -245,26 +241,26 @@ def probe_pruned(
     known = bool(kept) or not worths
     if case.expect(below != known, "pruned: the value", f"{text}: {answer.value}", here) and known:
         best = max(kept.values(), default=Fraction(0))
-        tables.judge(case, question, "pruned", objective, answer.value, best, here)
-    other_values(case, question, table, board, all_kept=len(kept) == len(worths), lines=here)
+        tables.judge(case, drawn, "pruned", objective, answer.value, best, here)
+    other_values(case, drawn, table, board, all_kept=len(kept) == len(worths), lines=here)
     case.done["boards probed"] += 1
 
 
 def other_values(
-    case: Case, question: Question, table: Any, board: Board, *, all_kept: bool, lines: str
+    case: Case, drawn: DrawnGame, table: Any, board: Board, *, all_kept: bool, lines: str
 ) -> None:
     """The other objectives are answered where no slide was left out, and refused elsewhere."""
     for objective in table.objectives[1:]:
         try:
-            answer = table.probe(question.rules.text(board), objective.label)
+            answer = table.probe(drawn.rules.text(board), objective.label)
         except MissingBoardError:
             case.expect(not all_kept, "pruned: another objective is refused", objective.label, lines)
             continue
         if case.expect(all_kept, "pruned: another objective is answered", f"{answer!r}", lines):
-            tables.check_answer(case, question, board, objective, answer, "pruned", lines)
+            tables.check_answer(case, drawn, board, objective, answer, "pruned", lines)
 
 
-def check_thinned(case: Case, question: Question, whole: Path, lines: str) -> None:
+def check_thinned(case: Case, drawn: DrawnGame, whole: Path, lines: str) -> None:
     """A thinned table answers a board by the rules, or says that it does not hold it."""
     above, small = case.rng.choice((0.0, 1e-3, 0.05, 0.3, 1.0)), case.folder / "thin"
     with open_table(whole) as table:
@@ -274,7 +270,7 @@ def check_thinned(case: Case, question: Question, whole: Path, lines: str) -> No
         return
     check_verify(case, small, "verify of a thinned table", here)
     with open_table(small) as table:
-        for board in some_boards(case.rng, question):
-            tables.probe(case, question, table, board, "thinned", here, must=False)
+        for board in some_boards(case.rng, drawn):
+            tables.probe(case, drawn, table, board, "thinned", here, must=False)
     case.done["thinned"] += 1
     shutil.rmtree(small)

@@ -11,7 +11,7 @@ from typing import Any
 
 from attack.case import REFUSED, Case
 from attack.games import ask_everything
-from attack.random_games import FOURS, Question, random_question, rules_of
+from attack.random_games import FOURS, DrawnGame, random_game, rules_of
 from attack.rules import MEASURES
 from tilebase.errors import GameError
 from tilebase.game.game import Game
@@ -23,28 +23,28 @@ LARGE = ("3x4", "4x4", "4x4", "2x2x4", "4x5")
 
 def attack(case: Case) -> None:
     """One random formation, asked in every way."""
-    question = random_question(case.rng, drawn=draw)
-    check_oracle(case, question)
-    ask_everything(case, question, large_formation(case.rng))
+    drawn = random_game(case.rng, options_of=draw)
+    check_oracle(case, drawn)
+    ask_everything(case, drawn, large_formation(case.rng))
 
 
-def check_oracle(case: Case, question: Question) -> None:
+def check_oracle(case: Case, drawn: DrawnGame) -> None:
     """The oracle of tilebase gives the start the value that the plain rules give it."""
-    for name, exact in zip(MEASURES, question.rules.value, strict=True):
-        lines = f"{question.lines}; oracle.values(game, {name!r}).start"
-        found = case.call("oracle.values", lines, oracle.values, question.game, name)
+    for name, exact in zip(MEASURES, drawn.rules.value, strict=True):
+        lines = f"{drawn.lines}; oracle.values(game, {name!r}).start"
+        found = case.call("oracle.values", lines, oracle.values, drawn.game, name)
         if found is not REFUSED:
             case.expect(found.start == exact, "oracle.values", f"{found.start}, by the rules {exact}", lines)
 
 
-def large_formation(rng: random.Random) -> Question:
+def large_formation(rng: random.Random) -> DrawnGame:
     """A formation of any size, whose states are not to be listed."""
     while True:
         options = draw(rng, LARGE)
         if options["goal"] is None:  # two 16384 would make the tile that has the code of x
             options["largest"] = options.get("largest") or 16384
         try:
-            return Question(Game(**options), rules_of(options, 0), options)
+            return DrawnGame(Game(**options), rules_of(options, 0), options)
         except GameError:
             continue
 

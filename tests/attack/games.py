@@ -9,7 +9,7 @@ from typing import Any
 
 from attack import tables
 from attack.case import REFUSED, Case
-from attack.random_games import Question, large_question, random_board, random_question
+from attack.random_games import DrawnGame, large_game, random_board, random_game
 from attack.rules import MEASURES, Rules
 from attack.rules import Board as Cells
 from tilebase import bound, check_pattern, count, force
@@ -25,32 +25,32 @@ COUNTS = ("states", "live", "losing", "winning", "afterstates", "raw_states", "r
 
 def attack(case: Case) -> None:
     """One random game, asked in every way."""
-    question = random_question(case.rng)
-    ask_everything(case, question, large_question(case.rng))
+    drawn = random_game(case.rng)
+    ask_everything(case, drawn, large_game(case.rng))
 
 
-def ask_everything(case: Case, question: Question, large: Question) -> None:
+def ask_everything(case: Case, drawn: DrawnGame, large: DrawnGame) -> None:
     """A game, asked in every way; of a large one only the slides."""
-    check_counts(case, question)
-    check_bound(case, question)
-    check_slides(case, question)
+    check_counts(case, drawn)
+    check_bound(case, drawn)
+    check_slides(case, drawn)
     check_slides(case, large)
-    check_lemma(case, question)
-    check_force(case, question)
-    tables.attack(case, question)
+    check_lemma(case, drawn)
+    check_force(case, drawn)
+    tables.attack(case, drawn)
 
 
 # -- counts ---------------------------------------------------------------------------------------
 
 
-def check_counts(case: Case, question: Question) -> None:
+def check_counts(case: Case, drawn: DrawnGame) -> None:
     """All totals, by sum and largest tile, with lookahead or without, of part of the layers too."""
-    lookahead = case.rng.random() < 0.3 and question.game.goal_sum is None
-    lines = f"{question.lines}; count(game, lookahead={lookahead}, threads=1)"
-    wanted = plain_counts(question, lookahead)
+    lookahead = case.rng.random() < 0.3 and drawn.game.goal_sum is None
+    lines = f"{drawn.lines}; count(game, lookahead={lookahead}, threads=1)"
+    wanted = plain_counts(drawn, lookahead)
     for name, function in (("count", count), ("oracle.count", oracle.count)):
         options = {"threads": 1} if function is count else {}
-        result = case.call(name, lines, function, question.game, lookahead=lookahead, **options)
+        result = case.call(name, lines, function, drawn.game, lookahead=lookahead, **options)
         if result is not REFUSED:
             compare_counts(case, name, result, wanted, lines)
     case.done["counts"] += 1
@@ -60,14 +60,14 @@ def check_counts(case: Case, question: Question) -> None:
         part = {key: row for key, row in wanted.items() if key[0] <= up_to}
         lines = f"{lines[:-1]}, up_to={up_to})"
         options = {"lookahead": lookahead, "threads": 1, "up_to": up_to}
-        result = case.call("count --up-to", lines, count, question.game, **options)
+        result = case.call("count --up-to", lines, count, drawn.game, **options)
         if result is not REFUSED:
             compare_counts(case, "count --up-to", result, part, lines)
 
 
-def plain_counts(question: Question, lookahead: bool) -> dict[tuple[int, int], Counter[str]]:
+def plain_counts(drawn: DrawnGame, lookahead: bool) -> dict[tuple[int, int], Counter[str]]:
     """By sum and largest tile, by the plain rules."""
-    rules = question.rules
+    rules = drawn.rules
     states, afters = rules.reachable(lookahead=lookahead)
     rows: dict[tuple[int, int], Counter[str]] = {}
     for state in states:
@@ -96,15 +96,15 @@ def compare_counts(case: Case, name: str, result: Any, wanted: Any, lines: str) 
             case.fail(f"{name}: {column}", f"{column} {one}; {totals}", lines)
 
 
-def check_bound(case: Case, question: Question) -> None:
+def check_bound(case: Case, drawn: DrawnGame) -> None:
     """The boards within the limits, with symmetry and without, where they can be listed."""
-    game, rules = question.game, question.rules
+    game, rules = drawn.game, drawn.rules
     size = 1
     for top in game.tops:
         size *= top + 1
-    if size > 20_000 or question.unbounded:
+    if size > 20_000 or drawn.unbounded:
         return
-    lines = f"{question.lines}; bound(game)"
+    lines = f"{drawn.lines}; bound(game)"
     found = case.call("bound", lines, bound, game)
     if found is REFUSED:
         return
@@ -125,15 +125,15 @@ def check_bound(case: Case, question: Question) -> None:
 # -- slides of single boards --------------------------------------------------------------------------
 
 
-def check_slides(case: Case, question: Question, boards: int = 20) -> None:
+def check_slides(case: Case, drawn: DrawnGame, boards: int = 20) -> None:
     """`Board.slides` and the slides that probing plays by, on random boards."""
-    rules, game, slider = question.rules, question.game, Slider(question.game)
+    rules, game, slider = drawn.rules, drawn.game, Slider(drawn.game)
     for _ in range(boards):
-        plain = random_board(case.rng, question)
+        plain = random_board(case.rng, drawn)
         if not rules.exists(plain):
             continue
         text = rules.text(plain)
-        lines = f"{question.lines}; Board.parse(game, {text!r}).slides()"
+        lines = f"{drawn.lines}; Board.parse(game, {text!r}).slides()"
         board = case.call("Board.parse", lines, Board.parse, game, text)
         if board is REFUSED:
             continue
@@ -141,7 +141,7 @@ def check_slides(case: Case, question: Question, boards: int = 20) -> None:
         if slides is REFUSED:
             continue
         wanted = {
-            direction: (won_text(question, after), wins)
+            direction: (won_text(drawn, after), wins)
             for direction, (after, wins, _) in rules.slides(plain).items()
         }
         found = {direction: (after.text, game.wins(after.cells)) for direction, after in slides.items()}
@@ -153,16 +153,16 @@ def check_slides(case: Case, question: Question, boards: int = 20) -> None:
         case.done["boards slid"] += 1
 
 
-def won_text(question: Question, after: tuple[int, ...]) -> str:
-    return question.rules.text(after)
+def won_text(drawn: DrawnGame, after: tuple[int, ...]) -> str:
+    return drawn.rules.text(after)
 
 
 # -- patterns -----------------------------------------------------------------------------------------
 
 
-def check_lemma(case: Case, question: Question) -> None:
+def check_lemma(case: Case, drawn: DrawnGame) -> None:
     """Whether the goal is forced from every board that holds the pattern, and within how many slides."""
-    game, rules = question.game, question.rules
+    game, rules = drawn.game, drawn.rules
     size = 1
     for top in game.tops:
         size *= top + 1
@@ -172,9 +172,9 @@ def check_lemma(case: Case, question: Question) -> None:
         return
     bare = replace(rules, patterns=(), _states={}, _afters={})
     depths = [forced_depth(bare, board, {}) for board in rules.boards() if rules.matches(board)]
-    lines = f"{question.lines}; check_pattern(game, threads=1)"
+    lines = f"{drawn.lines}; check_pattern(game, threads=1)"
     if not depths:
-        refuse_no_board(case, question, lines)
+        refuse_no_board(case, drawn, lines)
         return
     found = case.call("check_pattern", lines, check_pattern, game, threads=1)
     if found is REFUSED:
@@ -186,10 +186,10 @@ def check_lemma(case: Case, question: Question) -> None:
     case.done["patterns checked"] += 1
 
 
-def refuse_no_board(case: Case, question: Question, lines: str) -> None:
+def refuse_no_board(case: Case, drawn: DrawnGame, lines: str) -> None:
     """There is nothing to check where no board holds the pattern: that is said."""
     try:
-        check_pattern(question.game, threads=1)
+        check_pattern(drawn.game, threads=1)
     except UsageError as error:
         case.expect("holds the pattern" in str(error), "check_pattern: another reason", str(error), lines)
     else:
@@ -212,14 +212,14 @@ def forced_depth(rules: Rules, board: Cells, known: dict[Cells, float]) -> float
 # -- what can be forced -------------------------------------------------------------------------------
 
 
-def check_force(case: Case, question: Question) -> None:
+def check_force(case: Case, drawn: DrawnGame) -> None:
     """All three engines, and the certificate."""
-    game = question.game
+    game = drawn.game
     if not game.can_win:
         return
-    wanted = bool(question.rules.value[list(MEASURES).index("guaranteed")])
+    wanted = bool(drawn.rules.value[list(MEASURES).index("guaranteed")])
     for engine in ("search", "dense", "reachable"):
-        lines = f"{question.lines}; force(game, engine={engine!r}, threads=1)"
+        lines = f"{drawn.lines}; force(game, engine={engine!r}, threads=1)"
         found = case.call(f"force {engine}", lines, force, game, engine=engine, threads=1)
         if found is not REFUSED:
             case.expect(
@@ -227,15 +227,15 @@ def check_force(case: Case, question: Question) -> None:
             )
             case.done["forced"] += 1
     if not (game.walls or game.fixed or game.largest):
-        check_proof(case, question, wanted)
+        check_proof(case, drawn, wanted)
 
 
-def check_proof(case: Case, question: Question, wanted: bool) -> None:
+def check_proof(case: Case, drawn: DrawnGame, wanted: bool) -> None:
     path = case.folder / "proof.cert"
     lines = (
-        f"{question.lines}; force(game, certificate='proof.cert', threads=1); check_certificate('proof.cert')"
+        f"{drawn.lines}; force(game, certificate='proof.cert', threads=1); check_certificate('proof.cert')"
     )
-    if case.call("certificate", lines, force, question.game, certificate=path, threads=1) is REFUSED:
+    if case.call("certificate", lines, force, drawn.game, certificate=path, threads=1) is REFUSED:
         return
     try:
         header = check_certificate(path)

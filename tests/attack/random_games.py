@@ -33,7 +33,7 @@ MOST_STATES = 300
 
 
 @dataclass(frozen=True)
-class Question:
+class DrawnGame:
     """A game twice over, and how it is written."""
 
     game: Game
@@ -75,15 +75,15 @@ class Question:
         return words
 
 
-def random_question(
+def random_game(
     rng: random.Random,
     most_states: int = MOST_STATES,
-    drawn: Callable[[random.Random], dict[str, Any]] | None = None,
+    options_of: Callable[[random.Random], dict[str, Any]] | None = None,
     **fixed: Any,
-) -> Question:
+) -> DrawnGame:
     """A game that exists and has few states; `fixed` are options that are not drawn."""
     while True:
-        options = (drawn or draw)(rng) | fixed
+        options = (options_of or draw)(rng) | fixed
         try:
             game = Game(**options)
         except GameError:
@@ -94,17 +94,17 @@ def random_question(
             and any(limit > 1 << top for limit, top in zip(game.limits, game.tops, strict=True) if top)
         ):
             continue  # a limit above all that can be built: whether it counts for symmetry is not said
-        question = Question(game, rules_of(options, most_states), options)
+        drawn = DrawnGame(game, rules_of(options, most_states), options)
         try:
-            states, _ = question.rules.reachable()
+            states, _ = drawn.rules.reachable()
         except TooLargeError:
             continue
         if len(states) > 1 or rng.random() < 0.05:
-            question.rules.most = 50 * most_states
-            return question
+            drawn.rules.most = 50 * most_states
+            return drawn
 
 
-def large_question(rng: random.Random) -> Question:
+def large_game(rng: random.Random) -> DrawnGame:
     """A game of any size, whose states are not to be listed."""
     while True:
         options = draw(rng)
@@ -114,7 +114,7 @@ def large_question(rng: random.Random) -> Question:
         for name in ("limits", "pattern"):
             options.pop(name, None)
         try:
-            return Question(Game(**options), rules_of(options, 0), options)
+            return DrawnGame(Game(**options), rules_of(options, 0), options)
         except GameError:
             continue
 
@@ -230,9 +230,9 @@ def read_patterns(rules: Rules, text: str | None) -> tuple[tuple[int | None, ...
     return tuple(sorted(found, key=str))
 
 
-def random_board(rng: random.Random, question: Question) -> Board:
+def random_board(rng: random.Random, drawn: DrawnGame) -> Board:
     """A board within the limits of a game, reachable or not."""
-    game, rules = question.game, question.rules
+    game, rules = drawn.game, drawn.rules
     free = [cell for cell in range(rules.cells) if cell not in rules.walls]
     places = set(rules.unmergeable)
     if rules.masks:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attack.case import REFUSED, Case
-from attack.random_games import Question, random_board
+from attack.random_games import DrawnGame, random_board
 from attack.rules import MEASURES, Board, TooLargeError
 from tilebase import MissingBoardError, Objective, evaluate, open_table, prove, solve, thin, verify_table
 from tilebase.errors import UsageError
@@ -41,57 +41,57 @@ MOST_BOARDS, OBJECTIVES = 5_000, 6
 """Boards of a table of all boards, and objectives of a table."""
 
 
-def attack(case: Case, question: Question) -> None:
+def attack(case: Case, drawn: DrawnGame) -> None:
     """Solve in both spaces, and ask."""
-    question.rules.set_discount(case.rng.choice(DISCOUNTS))
+    drawn.rules.set_discount(case.rng.choice(DISCOUNTS))
     for space in ("reachable", "all"):
         boards = 1
-        for top in question.game.tops:
+        for top in drawn.game.tops:
             boards *= top + 1
         if space == "all" and boards > MOST_BOARDS:
             continue
-        names = [*ALWAYS, *(WINNING if question.game.can_win else ())]
+        names = [*ALWAYS, *(WINNING if drawn.game.can_win else ())]
         case.rng.shuffle(names)
-        solve_and_ask(case, question, space, names[:OBJECTIVES])
-    if question.game.can_win:
-        check_prove(case, question)
+        solve_and_ask(case, drawn, space, names[:OBJECTIVES])
+    if drawn.game.can_win:
+        check_prove(case, drawn)
 
 
-def solve_and_ask(case: Case, question: Question, space: str, names: list[str]) -> None:
+def solve_and_ask(case: Case, drawn: DrawnGame, space: str, names: list[str]) -> None:
     """One table of all these objectives; `score`, `merges` and bounds do not fit all games, which is said."""
     folder = case.folder / space
-    discount = str(question.rules.discount)
-    fit = [name for name in dict.fromkeys(names) if fits(question, name, discount)]
+    discount = str(drawn.rules.discount)
+    fit = [name for name in dict.fromkeys(names) if fits(drawn, name, discount)]
     if not fit:
         return
     objectives = ",".join(fit)
     lines = (
-        f"{question.lines}\n"
+        f"{drawn.lines}\n"
         f"solve(game, {objectives!r}, discount={discount!r}, table='t', space={space!r}, threads=1)"
     )
     options: dict[str, Any] = {"discount": discount, "table": folder, "space": space, "threads": 1}
-    if space == "all" and question.unbounded:
-        refuse_unbounded(case, question, objectives, options, lines)
+    if space == "all" and drawn.unbounded:
+        refuse_unbounded(case, drawn, objectives, options, lines)
         return
-    solution = case.call(f"solve {space}", lines, solve, question.game, objectives, **options)
+    solution = case.call(f"solve {space}", lines, solve, drawn.game, objectives, **options)
     if solution is REFUSED:
         return
     for objective, value in zip(solution.objectives, solution.start.values(), strict=True):
-        wanted = question.rules.value[measure(objective)]
-        judge(case, question, f"start, {space}", objective, value, wanted, lines)
+        wanted = drawn.rules.value[measure(objective)]
+        judge(case, drawn, f"start, {space}", objective, value, wanted, lines)
     check_verify(case, folder, f"verify {space}", lines)
     with open_table(folder) as table:
-        ask(case, question, table, space, lines)
+        ask(case, drawn, table, space, lines)
     if space == "reachable":
-        check_policies(case, question, folder, lines)
-        check_thin(case, question, folder, lines)
+        check_policies(case, drawn, folder, lines)
+        check_thin(case, drawn, folder, lines)
     shutil.rmtree(folder)
 
 
-def refuse_unbounded(case: Case, question: Question, objectives: str, options: Any, lines: str) -> None:
+def refuse_unbounded(case: Case, drawn: DrawnGame, objectives: str, options: Any, lines: str) -> None:
     """Boards of any tiles cannot all be solved: that is said."""
     try:
-        solve(question.game, objectives, **options)
+        solve(drawn.game, objectives, **options)
     except UsageError as error:
         case.expect(
             "slides lead to larger ones" in str(error), "solve all: another reason", str(error), lines
@@ -100,11 +100,11 @@ def refuse_unbounded(case: Case, question: Question, objectives: str, options: A
         case.fail("solve all: tiles without bound", "it is solved", lines)
 
 
-def fits(question: Question, name: str, discount: str) -> bool:
+def fits(drawn: DrawnGame, name: str, discount: str) -> bool:
     """Whether an objective exists for a game: `Objective.check` says so."""
     word, _, dtype = name.partition(":")
     try:
-        Objective(word, dtype, Fraction(discount if word in MEANS else 1)).check(question.game)
+        Objective(word, dtype, Fraction(discount if word in MEANS else 1)).check(drawn.game)
     except ValueError:
         return False
     return True
@@ -120,13 +120,13 @@ def measure(objective: Objective) -> int:
 
 
 def judge(
-    case: Case, question: Question, where: str, objective: Objective, value: Any, exact: Fraction, lines: str
+    case: Case, drawn: DrawnGame, where: str, objective: Objective, value: Any, exact: Fraction, lines: str
 ) -> None:
     """Fail unless a value is as near to the exact one as its type allows, and on the right side."""
     case.done["values"] += 1
     if objective.is_bound:
         # Less than a unit an afterstate, and one for the discount of each slide; sums grow by 2 at least.
-        steps = 2 + sum(1 << top for top in question.game.tops)
+        steps = 2 + sum(1 << top for top in drawn.game.tops)
         slack = UNITS[objective.dtype] * 2 * steps
         kind = Lower if objective.name == "lower" else Upper
         number = value.bound
@@ -155,9 +155,9 @@ def check_verify(case: Case, folder: Path, name: str, lines: str) -> None:
 # -- probes -------------------------------------------------------------------------------------------
 
 
-def ask(case: Case, question: Question, table: Any, space: str, lines: str) -> None:
+def ask(case: Case, drawn: DrawnGame, table: Any, space: str, lines: str) -> None:
     """Probe states that occur, in a random orientation, and boards that no play makes."""
-    rules, rng = question.rules, case.rng
+    rules, rng = drawn.rules, case.rng
     for objective in table.objectives:
         found = table.objective(objective.label).label
         here = f"{lines}; print(open_table('t').objective({objective.label!r}))"
@@ -166,26 +166,26 @@ def ask(case: Case, question: Question, table: Any, space: str, lines: str) -> N
     known = sorted(states)
     for state in rng.sample(known, min(len(known), 15)):
         board = rng.choice(sorted(rules.orbit(state)))
-        probe(case, question, table, board, f"{space}, a state that occurs", lines, must=True)
+        probe(case, drawn, table, board, f"{space}, a state that occurs", lines, must=True)
     for _ in range(25):
-        board = random_board(rng, question)
+        board = random_board(rng, drawn)
         if not rules.total(board) or not rules.exists(board):
             continue
         slides = rules.slides(board)
         left = [after for after, wins, _ in slides.values() if not wins]
         if space == "all":
-            tops = [1 << top for top in question.game.tops]
+            tops = [1 << top for top in drawn.game.tops]
             must = all(tile <= top for after in left for tile, top in zip(after, tops, strict=True))
         else:
             must = all(rules.least(after) in afters for after in left)
-        probe(case, question, table, board, f"{space}, any board", lines, must=must)
+        probe(case, drawn, table, board, f"{space}, any board", lines, must=must)
 
 
 def probe(
-    case: Case, question: Question, table: Any, board: Board, where: str, lines: str, *, must: bool
+    case: Case, drawn: DrawnGame, table: Any, board: Board, where: str, lines: str, *, must: bool
 ) -> None:
     """Every objective's answer about one board."""
-    rules = question.rules
+    rules = drawn.rules
     text = rules.text(board)
     for objective in table.objectives:
         name = f"{objective.name}:{objective.dtype}"
@@ -199,16 +199,16 @@ def probe(
             case.fail(f"probe, {where}: {type(error).__name__}", f"{text}: {error}", here)
             return
         try:
-            check_answer(case, question, board, objective, answer, where, here)
+            check_answer(case, drawn, board, objective, answer, where, here)
         except TooLargeError:
             return
     case.done["boards probed"] += 1
 
 
 def check_answer(
-    case: Case, question: Question, board: Board, objective: Objective, answer: Any, where: str, lines: str
+    case: Case, drawn: DrawnGame, board: Board, objective: Objective, answer: Any, where: str, lines: str
 ) -> None:
-    rules, k = question.rules, measure(objective)
+    rules, k = drawn.rules, measure(objective)
     worths = {direction: worth[k] for direction, worth in rules.worths(board).items()}
     found = {slide.direction: slide for slide in answer.slides}
     if not case.expect(
@@ -219,9 +219,9 @@ def check_answer(
     ):
         return
     best = rules.state(board)[k]
-    judge(case, question, f"probe, {where}", objective, answer.value, best, lines)
+    judge(case, drawn, f"probe, {where}", objective, answer.value, best, lines)
     for direction, worth in worths.items():
-        judge(case, question, f"probe, {where}, slide", objective, found[direction].value, worth, lines)
+        judge(case, drawn, f"probe, {where}, slide", objective, found[direction].value, worth, lines)
     check_stars(case, objective, answer, worths, best, f"probe, {where}: stars", lines)
 
 
@@ -258,9 +258,9 @@ def check_stars(
 # -- policies -----------------------------------------------------------------------------------------
 
 
-def check_policies(case: Case, question: Question, folder: Path, lines: str) -> None:
+def check_policies(case: Case, drawn: DrawnGame, folder: Path, lines: str) -> None:
     """What random and greedy play, a function and the table's own play are worth."""
-    rules, objective = question.rules, case.rng.choice(("win", "score", "merges", "moves"))
+    rules, objective = drawn.rules, case.rng.choice(("win", "score", "merges", "moves"))
     with open_table(folder) as table:
         label = next((one.label for one in table.objectives if one.name == objective), None)
         best = float(table.start[label]) if label else 0.0
@@ -313,7 +313,7 @@ def near(
 # -- thinning -----------------------------------------------------------------------------------------
 
 
-def check_thin(case: Case, question: Question, folder: Path, lines: str) -> None:
+def check_thin(case: Case, drawn: DrawnGame, folder: Path, lines: str) -> None:
     """A thinned table keeps what optimal play visits often enough, and answers as the whole one."""
     above = case.rng.choice((0.0, 1e-6, 1e-3, 0.01, 0.1, 0.5, 1.0))
     with open_table(folder) as whole:
@@ -328,18 +328,16 @@ def check_thin(case: Case, question: Question, folder: Path, lines: str) -> None
     if found is REFUSED:
         return
     with open_table(folder) as whole, open_table(small) as part:
-        visits = optimal_visits(question, whole, objective)
+        visits = optimal_visits(drawn, whole, objective)
         for state, chance in visits.items():
-            answer = part.get(question.rules.text(state))
+            answer = part.get(drawn.rules.text(state))
             if answer is None:
                 good = float(chance) <= above * (1 + 1e-9) and float(chance) != above
-                what = (
-                    f"{question.rules.text(state)} is visited with probability {float(chance)!r} and left out"
-                )
+                what = f"{drawn.rules.text(state)} is visited with probability {float(chance)!r} and left out"
                 case.expect(good, "thin: left out", what, here)
             else:
-                same = answer == whole.get(question.rules.text(state))
-                case.expect(same, "thin: value", f"{question.rules.text(state)}: another answer", here)
+                same = answer == whole.get(drawn.rules.text(state))
+                case.expect(same, "thin: value", f"{drawn.rules.text(state)}: another answer", here)
         case.done["thinned"] += 1
     found = case.call("verify of a thinned table", here, verify_table, small, sample=20)
     if found is not REFUSED:
@@ -347,9 +345,9 @@ def check_thin(case: Case, question: Question, folder: Path, lines: str) -> None
     shutil.rmtree(small)
 
 
-def optimal_visits(question: Question, table: Any, objective: Objective) -> dict[Board, Fraction]:
+def optimal_visits(drawn: DrawnGame, table: Any, objective: Objective) -> dict[Board, Fraction]:
     """With which probability optimal play, ties shared evenly, ever visits each state up to symmetry."""
-    rules, k = question.rules, measure(objective)
+    rules, k = drawn.rules, measure(objective)
     flow: dict[int, dict[Board, Fraction]] = {}
     for board, p in rules.starts.items():
         add(flow, rules, board, p)
@@ -379,21 +377,21 @@ def add(flow: dict[int, dict[Board, Fraction]], rules: Any, board: Board, chance
 # -- bounds -------------------------------------------------------------------------------------------
 
 
-def check_prove(case: Case, question: Question) -> None:
+def check_prove(case: Case, drawn: DrawnGame) -> None:
     """A proved bound holds, and is no further off than it says."""
-    if question.rules.discount != 1:
+    if drawn.rules.discount != 1:
         return
     direction, dtype = case.rng.choice(("lower", "upper")), case.rng.choice(tuple(UNITS))
-    if not fits(question, f"{direction}:{dtype}", "1"):
+    if not fits(drawn, f"{direction}:{dtype}", "1"):
         return
     space = case.rng.choice(("all", "reachable"))
     lines = (
-        f"{question.lines}; prove(game, direction={direction!r}, dtype={dtype!r}, space={space!r}, threads=1)"
+        f"{drawn.lines}; prove(game, direction={direction!r}, dtype={dtype!r}, space={space!r}, threads=1)"
     )
     options = {"direction": direction, "dtype": dtype, "space": space, "threads": 1}
-    exact = question.rules.value[0]
+    exact = drawn.rules.value[0]
     try:
-        found = prove(question.game, **options)
+        found = prove(drawn.game, **options)
     except Exception as error:
         good = not exact and isinstance(error, UsageError) and "cannot be won" in str(error)
         case.expect(good, "prove: refused", f"{error}; by the rules {exact}", lines)
@@ -401,7 +399,7 @@ def check_prove(case: Case, question: Question) -> None:
     low, high = (found.bound, exact) if direction == "lower" else (exact, found.bound)
     good = low <= high <= low + found.loss + UNITS[dtype]
     case.expect(good, f"prove {direction}", f"{found.bound} ± {found.loss}, by the rules {exact}", lines)
-    law = law_in_words(question.rules.four, question.rules.few)
+    law = law_in_words(drawn.rules.four, drawn.rules.few)
     said = f"spawns of {law}: " in found.statement
     case.expect(said, "prove: the statement", f"{found.statement} does not name {law}", lines)
     case.done["proved"] += 1

@@ -6,33 +6,33 @@ import random
 
 from attack.case import Case
 from attack.processes import contents, run
-from attack.random_games import random_question
+from attack.random_games import random_game
 from attack.workloads import BATCHED, plain, plain_file, small_memory
 
 MEMORIES = ("401MiB", "450MiB", "1GiB", "4GiB")
 
 
 def attack(case: Case) -> None:
-    """One question twice, with different threads and memory."""
+    """One drawn twice, with different threads and memory."""
     rng, windows = case.rng, False
     if rng.random() < 0.3:
-        question, windows = large_count(rng), True
+        drawn, windows = large_count(rng), True
     elif rng.random() < 0.5:
-        question = random_question(rng, 2_000).command
+        drawn = random_game(rng, 2_000).command
     else:
-        question = rng.choice((["3x3", "32"], ["2x4", "32"], ["3x3", "64", "--start", "empty"], [*BATCHED]))
-    lookahead = [] if "--goal-sum" in question else ["--lookahead"]  # a sum is not won by a slide
+        drawn = rng.choice((["3x3", "32"], ["2x4", "32"], ["3x3", "64", "--start", "empty"], [*BATCHED]))
+    lookahead = [] if "--goal-sum" in drawn else ["--lookahead"]  # a sum is not won by a slide
     command = rng.choice(
         (
-            ["count", *question, "--keep", "states", "--work", "w"],
-            ["count", *question, "--keep", "afterstates", "--work", "w", *lookahead],
-            ["solve", *question, "--objective", "moves,longest", "-o", "w"],
-            ["solve", *question, "--objective", "score:float32,survival", "-o", "w", "--lean"],
+            ["count", *drawn, "--keep", "states", "--work", "w"],
+            ["count", *drawn, "--keep", "afterstates", "--work", "w", *lookahead],
+            ["solve", *drawn, "--objective", "moves,longest", "-o", "w"],
+            ["solve", *drawn, "--objective", "score:float32,survival", "-o", "w", "--lean"],
             ["solve", *BATCHED, "--objective", "lower,guaranteed", "--space", "all", "-o", "w"],
         )
     )
     if windows:
-        command = ["count", *question, "--keep", "afterstates", "--work", "w"]
+        command = ["count", *drawn, "--keep", "afterstates", "--work", "w"]
     found = []
     for number in range(2):
         memory = rng.choice(MEMORIES)

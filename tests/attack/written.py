@@ -17,7 +17,7 @@ from typing import Any
 
 from attack import formations, tables
 from attack.case import REFUSED, Case
-from attack.random_games import Question, random_question
+from attack.random_games import DrawnGame, random_game
 from attack.rules import Board, TooLargeError, X, slide_run
 from attack.tables import ALWAYS, DISCOUNTS, TOLERANCES, discount_for, fits, measure
 from tilebase import MissingBoardError, open_table, solve
@@ -37,25 +37,25 @@ Image = list[int]
 def attack(case: Case) -> None:
     """The table of a random formation or game, real boards of it, and played games."""
     rng = case.rng
-    question = random_question(rng, MOST_STATES, drawn=formations.draw if rng.random() < 0.7 else None)
-    rules = question.rules
+    drawn = random_game(rng, MOST_STATES, options_of=formations.draw if rng.random() < 0.7 else None)
+    rules = drawn.rules
     rules.set_discount(rng.choice(DISCOUNTS))
-    names = [name for name in OBJECTIVES if question.game.can_win or name not in ("win", "guaranteed")]
-    names = [name for name in dict.fromkeys(names) if fits(question, name, str(rules.discount))]
+    names = [name for name in OBJECTIVES if drawn.game.can_win or name not in ("win", "guaranteed")]
+    names = [name for name in dict.fromkeys(names) if fits(drawn, name, str(rules.discount))]
     chosen = rng.sample(names, min(3, len(names)))
     text, discount = ",".join(chosen), discount_for(chosen, rules.discount)
     folder = case.folder / "t"
-    lines = f"{question.lines}\nsolve(game, {text!r}, discount={discount!r}, table='t', space='reachable')"
-    made = case.call("solve", lines, solve, question.game, text, discount=discount, table=folder,
+    lines = f"{drawn.lines}\nsolve(game, {text!r}, discount={discount!r}, table='t', space='reachable')"
+    made = case.call("solve", lines, solve, drawn.game, text, discount=discount, table=folder,
                      space="reachable", threads=1)  # fmt: skip
     if made is REFUSED:
         return
     with open_table(folder) as table:
-        readings = Readings(question)
+        readings = Readings(drawn)
         if readings.real:
-            probe_real_boards(case, question, readings, table, lines)
+            probe_real_boards(case, drawn, readings, table, lines)
         for _ in range(3):
-            review_a_game(case, question, readings, table, lines)
+            review_a_game(case, drawn, readings, table, lines)
     shutil.rmtree(folder)
 
 
@@ -73,8 +73,8 @@ class Reading:
 class Readings:
     """The ways to read boards of a game."""
 
-    def __init__(self, question: Question) -> None:
-        self.question, self.rules = question, question.rules
+    def __init__(self, drawn: DrawnGame) -> None:
+        self.drawn, self.rules = drawn, drawn.rules
         self.real = bool(self.rules.unmergeable) and not self.rules.fixed
         self.images = list(images(self.rules)) if self.real else [list(range(self.rules.cells))]
         _, self.afters = self.rules.reachable()
@@ -150,9 +150,9 @@ def real_slides(rules: Any, board: Board) -> dict[str, Board]:
 # -- probing ------------------------------------------------------------------------------------------
 
 
-def probe_real_boards(case: Case, question: Question, readings: Readings, table: Any, lines: str) -> None:
+def probe_real_boards(case: Case, drawn: DrawnGame, readings: Readings, table: Any, lines: str) -> None:
     """Every objective of a few boards that occur, in any orientation."""
-    rules, rng = question.rules, case.rng
+    rules, rng = drawn.rules, case.rng
     states = sorted(rules.reachable()[0])
     for state in rng.sample(states, min(12, len(states))):
         tiles, large = made_real(rng, readings, state)
@@ -167,7 +167,7 @@ def probe_real_boards(case: Case, question: Question, readings: Readings, table:
             except (MissingBoardError, BoardError) as error:
                 case.expect(not wanted, "real board: refused", f"{text}: {error}", here)
                 continue
-            check_real(case, question, objective, answer, wanted, here)
+            check_real(case, drawn, objective, answer, wanted, here)
             check_slides(case, rules, answer, tiles, large, here)
         case.done["real boards"] += 1
 
@@ -186,14 +186,14 @@ def made_real(rng: random.Random, readings: Readings, state: Board) -> tuple[Boa
 
 
 def check_real(
-    case: Case, question: Question, objective: Any, answer: Any, wanted: list[Reading], lines: str
+    case: Case, drawn: DrawnGame, objective: Any, answer: Any, wanted: list[Reading], lines: str
 ) -> None:
     """The value is that of the best reading, and the slides are those of one that is worth as much."""
     if not case.expect(bool(wanted), "real board: more readings", f"{answer!r}", lines):
         return
     k = measure(objective)
     best = max(reading.value[k] for reading in wanted)
-    tables.judge(case, question, "real board", objective, answer.value, best, lines)
+    tables.judge(case, drawn, "real board", objective, answer.value, best, lines)
     case.expect(
         len(answer.others) < len(wanted),
         "real board: other readings",
@@ -263,9 +263,9 @@ def play(rng: random.Random, rules: Any, start: Board) -> Played:
     return Played(states, moves, state)
 
 
-def review_a_game(case: Case, question: Question, readings: Readings, table: Any, lines: str) -> None:
+def review_a_game(case: Case, drawn: DrawnGame, readings: Readings, table: Any, lines: str) -> None:
     """One played game, written in one of the notations."""
-    rules, rng = question.rules, case.rng
+    rules, rng = drawn.rules, case.rng
     played = play(rng, rules, rng.choice(sorted(rules.starts)))
     image = rng.choice(readings.images)
     real = readings.real and rng.random() < 0.7

@@ -198,7 +198,7 @@ game = Game.from_identity(json.loads(game))
 for text in objectives:
     one = Objective.from_identity(json.loads(text))
     with DensePass(pathlib.Path(folder) / one.label, game, one, memory=1 << 32, threads=1, keep=True,
-                   lowest=0, executor="cuda") as dense:
+                   lowest=0, backend="cuda") as dense:
         dense.run()
         print(Fraction(dense.start()))
 """

@@ -15,7 +15,7 @@ from numba import config
 
 from batching import BATCHED, small_memory
 from tilebase import Game
-from tilebase.dense.executors.cuda import Cuda
+from tilebase.dense.backends.cuda import Cuda
 from tilebase.dense.index import LayerMap
 from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
@@ -29,8 +29,8 @@ def test_this_is_the_simulator() -> None:
     assert config.ENABLE_CUDASIM
 
 
-def start(folder: Path, objective: Objective, executor: str, game: Game = GAME) -> Number:
-    with DensePass(folder, game, objective, memory=1 << 32, threads=1, executor=executor) as one:
+def start(folder: Path, objective: Objective, backend: str, game: Game = GAME) -> Number:
+    with DensePass(folder, game, objective, memory=1 << 32, threads=1, backend=backend) as one:
         one.run()
         return one.start()
 
@@ -87,7 +87,7 @@ def test_batches_on_the_device_have_their_own_blocks(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Cuda, "_listed", watched)
     monkeypatch.setattr(Cuda, "_launch", lambda _self, _kernel, size, _arguments: launched.append(size))
     memory = small_memory(BATCHED, "lower")
-    with DensePass(tmp_path, BATCHED, Objective("lower"), memory=memory, threads=2, executor="cuda") as one:
+    with DensePass(tmp_path, BATCHED, Objective("lower"), memory=memory, threads=2, backend="cuda") as one:
         one.run()
         assert one.work.batches > 1
         assert sum(launched) == 3 * sum(one.sizes.values())  # fold, rows and columns of each board

@@ -17,7 +17,7 @@ import pytest
 
 from tilebase import cli
 from tilebase.errors import StorageError
-from tilebase.files.run import Question, RunFolder
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.runtime import descriptors
 from tilebase.runtime.storage import FileLock, is_locked
@@ -37,11 +37,11 @@ def run(command: str, typed: str = "") -> str:
 
 def lock() -> None:
     """One process at a time writes into a folder."""
-    with RunFolder(Path("locked"), Question(Game("2x2", 16))):
+    with RunFolder(Path("locked"), Query(Game("2x2", 16))):
         assert is_locked(Path("locked/lock"))
         assert FileLock.take(Path("locked/lock")) is None
         with pytest.raises(StorageError, match="another process is writing"):
-            RunFolder(Path("locked"), Question(Game("2x2", 16)))
+            RunFolder(Path("locked"), Query(Game("2x2", 16)))
     assert not is_locked(Path("locked/lock"))
 
 

@@ -1,4 +1,4 @@
-"""The kernels of the dense passes for CUDA; see `dense.executors.cuda`, which is where they are called from.
+"""The kernels of the dense passes for CUDA; see `dense.backends.cuda`, which is where they are called from.
 
 They are the loops of `_kernels.dense` for one board per thread.  Numba's simulator runs a kernel as
 plain Python and finds ``cuda`` in the globals of its module, hence this module of its own, which is only
@@ -177,7 +177,7 @@ def make_kernels(kind: str) -> SimpleNamespace:
         return acc
 
     @cuda.jit
-    def fold(blocks, size, parts, up0, up1, both, tune0, tune1, law, begin, afters):
+    def fold(blocks, size, parts, up0, up1, both, tune0, tune1, finish, begin, afters):
         """Write the values of `size` afterstates: folds over the spawns of one exponent or of both."""
         rank = cuda.grid(1)
         if rank >= size:
@@ -201,7 +201,7 @@ def make_kernels(kind: str) -> SimpleNamespace:
                 begin[0], ka, ia, kb, ib, kc, ic, kd, id_, parts, up1, tune1[0], tune1[1], tune1[2]
             )  # fmt: skip
         free = np.int64(a.free[ga]) + np.int64(b.free[gb]) + np.int64(c.free[gc]) + np.int64(d.free[gd])
-        out[FIRST + rank] = settle(first, second, free, law[0], law[1], law[2])
+        out[FIRST + rank] = settle(first, second, free, finish[0], finish[1], finish[2])
 
     @cuda.jit
     def slide(blocks, size, parts, by_columns, outer, inner, afters, states):

@@ -533,36 +533,36 @@ def _combine(_acc, _value, tune):
     return folded
 
 
-def settled(_first, _second, _spawns, _law, _like):  # pragma: no cover - replaced by Numba
+def settled(_first, _second, _spawns, _finish, _like):  # pragma: no cover - replaced by Numba
     """The value of an afterstate, kept like `_like`, from the accumulators of both exponents.
 
-    The type of `law` says how.
+    The type of `finish` says how.
     """
     raise NotImplementedError
 
 
 @chosen(settled)
-def _settled(_first, _second, _spawns, law, _like):
-    if law.instance_class is DivideMean:
+def _settled(_first, _second, _spawns, finish, _like):
+    if finish.instance_class is DivideMean:
 
-        def value(_first, _second, _spawns, law, _like):
-            return stored(_mixed(_first, _second, _spawns, law.weight) * law.factor, _like)
-    elif law.instance_class is DivideMeanBy:
+        def value(_first, _second, _spawns, finish, _like):
+            return stored(_mixed(_first, _second, _spawns, finish.weight) * finish.factor, _like)
+    elif finish.instance_class is DivideMeanBy:
 
-        def value(_first, _second, _spawns, law, _like):
-            return stored(_mixed(_first, _second, _spawns, law.weights[_spawns]) * law.factor, _like)
-    elif law.instance_class is DivideBound:
+        def value(_first, _second, _spawns, finish, _like):
+            return stored(_mixed(_first, _second, _spawns, finish.weights[_spawns]) * finish.factor, _like)
+    elif finish.instance_class is DivideBound:
 
-        def value(_first, _second, _spawns, law, _like):
-            return divided(_first + _second, _spawns, law)
-    elif law.instance_class is DivideBoundBy:
+        def value(_first, _second, _spawns, finish, _like):
+            return divided(_first + _second, _spawns, finish)
+    elif finish.instance_class is DivideBoundBy:
 
-        def value(_first, _second, _spawns, law, _like):
-            return divided(law.first[_spawns] * _first + law.second[_spawns] * _second, _spawns, law)
+        def value(_first, _second, _spawns, finish, _like):
+            return divided(finish.first[_spawns] * _first + finish.second[_spawns] * _second, _spawns, finish)
     else:
 
-        def value(_first, _second, _spawns, law, _like):
-            found = max(_first, _second) if law.sign > 0 else min(_first, _second)
+        def value(_first, _second, _spawns, finish, _like):
+            found = max(_first, _second) if finish.sign > 0 else min(_first, _second)
             return found if _spawns else np.int64(0)
 
     return value
@@ -576,26 +576,26 @@ def _mixed(first, second, spawns, weight):
     return mean + weight * (first / below - mean)
 
 
-def divided(_sum, _spawns, _law):  # pragma: no cover - replaced by Numba
-    """A weighted sum over the spawns and the denominator of the weights, rounded as the law says."""
+def divided(_sum, _spawns, _finish):  # pragma: no cover - replaced by Numba
+    """A weighted sum over the spawns and the denominator of the weights, rounded as `finish` says."""
     raise NotImplementedError
 
 
 @chosen(divided)
-def _divided_by(_sum, _spawns, _law):
+def _divided_by(_sum, _spawns, _finish):
     if isinstance(_sum, types.Float):
 
-        def value(_sum, _spawns, _law):
-            found = _sum / (np.float64(max(_spawns, 1)) * _law.denominator)
-            return min(np.ceil(found) if _law.up else np.floor(found), _law.most)
+        def value(_sum, _spawns, _finish):
+            found = _sum / (np.float64(max(_spawns, 1)) * _finish.denominator)
+            return min(np.ceil(found) if _finish.up else np.floor(found), _finish.most)
     else:
 
-        def value(_sum, _spawns, _law):
-            below = np.uint64(max(_spawns, 1)) * _law.denominator
+        def value(_sum, _spawns, _finish):
+            below = np.uint64(max(_spawns, 1)) * _finish.denominator
             found = _sum // below
-            if _law.up and found * below != _sum:
+            if _finish.up and found * below != _sum:
                 found += U1
-            return min(found, _law.most)
+            return min(found, _finish.most)
 
     return value
 
@@ -649,7 +649,7 @@ def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, tune):
 
 
 @kernel()
-def fold_spawns(tasks, units, parts, ups, tunes, law, start, scratch, afters):
+def fold_spawns(tasks, units, parts, ups, tunes, finish, start, scratch, afters):
     """Write the values of afterstates (`Values`): folds over spawns.
 
     `tasks` lists top halves: classes of A and B, and a range of positions of A.  `parts` are four `Part`;
@@ -690,7 +690,7 @@ def fold_spawns(tasks, units, parts, ups, tunes, law, start, scratch, afters):
                         here = np.int64(a.free[ga]) + np.int64(b.free[gb])
                         at, row = FIRST + offsets[ka, kb, kc] + (ia * nb + ib) * wide, (ib - begin) * wide
                         for j in range(wide):
-                            out[at + j] = settled(low[row + j], high[row + j], here + free[j], law, won)
+                            out[at + j] = settled(low[row + j], high[row + j], here + free[j], finish, won)
                         mask = a.masks[ga] & b.masks[gb]
                         if mask:
                             _mark_won(mask, c.masks[c0 : c0 + nc], d.masks[d0 : d0 + nd], won, out[at:])

@@ -28,7 +28,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import check_writable
 
 if TYPE_CHECKING:
-    from tilebase.dense.executors.protocol import DenseWork
+    from tilebase.dense.backends.protocol import DenseWork
 
 
 def prove(
@@ -52,7 +52,7 @@ def prove(
             "are limits."
         ),
     ] = None,
-    executor: Annotated[str, Parameter(help="threads, or cuda for the space all on a GPU.")] = "threads",
+    backend: Annotated[str, Parameter(help="threads, or cuda for the space all on a GPU.")] = "threads",
     record: Annotated[
         Path | None, Parameter(name=["--record", "-r"], help="File for a JSON record of the bound.")
     ] = None,
@@ -92,7 +92,7 @@ def prove(
         with counting_progress(quiet=run.quiet) as progress:
             found = engine.prove(
                 question, direction=direction, dtype=dtype, precision=precision, space=space,
-                folder=folder.path, executor=executor, cluster=cluster,
+                folder=folder.path, backend=backend, cluster=cluster,
                 work=_print_work if stats else None, **run.use(progress),
             )  # fmt: skip
         print(found.statement, signature())

@@ -77,7 +77,7 @@ def verify(
         with share_progress("layers", quiet=quiet) as progress:
             return _verify_table(location, progress, **checking)
     folder = stat.S_ISDIR(mode_of(path))
-    if folder and mode_of(path / places.QUESTION) and not mode_of(path / places.TABLE):
+    if folder and mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
         return _verify_run(path)
     if folder and holds_tables(path):
         return max([_verify_one(one, problem, quiet, checking) for one, problem in subfolders(path)])
@@ -144,7 +144,7 @@ def _verify_table(location: Path | str, progress: Callable[[int, int], None] | N
     found = verify_table(location, progress=progress, **checking)
     wrong, unread = list(found.wrong), list(found.unread)
     path = local_path(location)
-    if path is not None and mode_of(path / places.QUESTION) and not unread:
+    if path is not None and mode_of(path / places.QUERY) and not unread:
         more = verify_run(path)
         wrong += [sentence for sentence in more.wrong if sentence not in wrong]
         unread += more.unread
@@ -159,7 +159,7 @@ def _say(path: Path | str, wrong: list[str], unread: list[str], sound: str) -> i
         print(sentence)
     verdicts = []
     if wrong:
-        made_here = (Path(path) / places.QUESTION).exists()
+        made_here = (Path(path) / places.QUERY).exists()
         remedy = "the command that made it, called again, mends it" if made_here else "make the folder anew"
         verdicts.append(f"{len(wrong)} damaged; {remedy}")
     if unread:

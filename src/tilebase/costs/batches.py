@@ -1,6 +1,6 @@
 """What a pass over all boards takes on many cores: a model of time, memory, bytes and files.
 
-The bytes are those of the batches into which each layer is cut (`dense.pieces`, `dense.shared`); of many
+The bytes are those of the batches into which each layer is cut (`dense.steps`, `dense.shared`); of many
 layers some are cut, and the others are taken to be alike.  With n boards, and `above` those of the layers
 above that its batches read, a layer takes, in values,
 
@@ -32,8 +32,8 @@ from tilebase.costs.rates import rates
 from tilebase.costs.reachable import stored_bytes
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.pieces import Blocks, Cut, Step
 from tilebase.dense.plan import NO_BOUND, Plan
+from tilebase.dense.steps import Blocks, Cut, Step
 from tilebase.dense.tables import discounts_states
 from tilebase.errors import ResourceError
 from tilebase.game.game import Game
@@ -74,11 +74,11 @@ class _Cuts:
         above = held = 0.0
         for top in cut.tops:
             batch = size * cut.share(Blocks(tops=top))
-            for piece in cut.of_top(top):
-                if piece.step is Step.FOLD:
-                    read = cut.boards_above(piece)
+            for step in cut.of_top(top):
+                if step.kind is Step.FOLD:
+                    read = cut.boards_above(step)
                     above += read
-                    held = max(held, batch + read + 2 * size * cut.share(piece.writes.blocks))
+                    held = max(held, batch + read + 2 * size * cut.share(step.writes.blocks))
         tops = max(cut.share(Blocks(tops=top)) for top in cut.tops)
         lefts = max(cut.share(Blocks(lefts=left)) for left in cut.lefts)
         return cls(above / size, (tops, lefts), len(cut.tops) + len(cut.lefts), held)

@@ -10,7 +10,7 @@ from tilebase.costs.rates import Engine
 from tilebase.errors import StorageError
 from tilebase.files import places
 from tilebase.files.reachable import Reachable, Written
-from tilebase.files.run import Question, RunFolder
+from tilebase.files.run import Query, RunFolder
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
@@ -55,7 +55,7 @@ def _seconds(engine: Engine) -> float:
 def _reachable(game: Game) -> None:
     """Count and solve the reachable boards."""
     win = Objective("win")
-    with temporary_folder() as folder, RunFolder(folder / "run", Question(game, keep="afterstates")) as run:
+    with temporary_folder() as folder, RunFolder(folder / "run", Query(game, keep="afterstates")) as run:
         written: dict[int, Written] = {}
         counts = count_in(run, memory=MEMORY, threads=1, written=written)
         sizes = {

@@ -240,11 +240,11 @@ def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean:
     more = each * float(expected.afterstates.max())
     if OVERHEAD + above * expected.boards[largest] // 6 + more * spread < memory:
         return  # before the sizes of layers are computed, which takes a while
-    from tilebase.sparse.maps import Layouts
+    from tilebase.sparse.maps import GameIndex
 
-    layouts = Layouts(game)
-    layouts.index_at(max(expected.boards))
-    fixed = OVERHEAD + layouts.nbytes + above * directory_bytes(layouts.at(largest).layer.size)
+    game_index = GameIndex(game)
+    game_index.index_at(max(expected.boards))
+    fixed = OVERHEAD + game_index.nbytes + above * directory_bytes(game_index.at(largest).layer.size)
     if fixed + more > memory:
         raise ResourceError(
             f"solving {game} is expected to need {byte_text(fixed + more)} of memory "

@@ -3,11 +3,11 @@
 Modules, those that the others import first:
 
     index        the perfect index: rank and unrank without gaps
-    pieces       the work of a layer as plain values, and how a layer is cut into batches
+    steps        the steps of a layer as plain values, and how they are cut into batches
     tables       tables of half boards, layers in memory, and jobs for threads
-    executors    who works the pieces: threads, bits, a CUDA device
+    backends     who works the steps: threads, bits, a CUDA device
     stores       layers in files
-    layouts      states from one executor's order to another's
+    layouts      states from one backend's order to another's
     plan         what a pass will take
     workspace    the layers of a pass while it runs, in memory or in files
     shared       the same with workers for the large layers

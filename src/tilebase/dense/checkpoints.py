@@ -32,7 +32,7 @@ class Checkpoint:
     saved:
         Checksums of their files, by sum.
     layout:
-        That of the executor which wrote them.
+        That of the backend which wrote them.
     """
 
     saved: dict[int, str]

@@ -1,7 +1,7 @@
 """Boolean states from one layout to the other: bytes by rank ("values"), and matrices of bits ("bits").
 
-So a pass goes on from a checkpoint that an executor of the other layout has left.  The boards whose top
-half has one sum follow each other by rank, and they are one matrix of bits (`executors.bits.Matrices`).
+So a pass goes on from a checkpoint that a backend of the other layout has left.  The boards whose top
+half has one sum follow each other by rank, and they are one matrix of bits (`backends.bits.Matrices`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.executors.bits import Matrices
-from tilebase.dense.executors.protocol import DenseWork
-from tilebase.dense.stores import LayerFile, released_on_error, states_path
+from tilebase.dense.backends.bits import Matrices
+from tilebase.dense.backends.protocol import DenseWork
+from tilebase.dense.stores import RawLayer, released_on_error, states_path
 from tilebase.dense.tables import DenseRules, half_counts
 from tilebase.runtime.storage import open_own, part_path, storage_errors
 
@@ -54,10 +54,10 @@ def convert(rules: DenseRules, folder: Path, total: int, crc: str, layout: str) 
     sizes = {"values": int(rules.index.sizes()[total]), "bits": blocks.size}
     types: dict[str, np.dtype[Any]] = {"values": BYTE, "bits": WORD}
     other = "bits" if to_bits else "values"
-    source = LayerFile(states_path(folder, total, layout), sizes[layout], types[layout], DenseWork())
+    source = RawLayer(states_path(folder, total, layout), sizes[layout], types[layout], DenseWork())
     source.check(crc)
     path = states_path(folder, total, other)
-    made = LayerFile(part_path(path), sizes[other], types[other], DenseWork())
+    made = RawLayer(part_path(path), sizes[other], types[other], DenseWork())
     with released_on_error(made):
         if to_bits:
             made.write_all(bits_of(rules, total, _mapped(source)))
@@ -69,7 +69,7 @@ def convert(rules: DenseRules, folder: Path, total: int, crc: str, layout: str) 
     return made.checksum
 
 
-def _mapped(file: LayerFile) -> Array:
+def _mapped(file: RawLayer) -> Array:
     with storage_errors(file.path, "read"):
         return np.memmap(file.path, dtype=file.dtype, mode="r") if file.size else file.read_all()
 

@@ -10,13 +10,13 @@ pass is needed; a layer is made from the two above it, and what is older is dele
     rows        V[s] = best over slides along rows, which keep the sum of the top half
     columns     V[s] = the better of this and slides along columns, which keep that of the left half
 
-Boolean values that nobody keeps are bits (`dense.executors.bits`), and their columns come before their rows.
+Boolean values that nobody keeps are bits (`dense.backends.bits`), and their columns come before their rows.
 
-Layers that do not fit into memory together are kept in files and worked in batches (`dense.pieces`).  For
+Layers that do not fit into memory together are kept in files and worked in batches (`dense.steps`).  For
 fold and rows a batch is a range of sums of the top half, for columns one of the left half; a batch is worked
-off in pieces, ranges of the other half's sum.  So W[s] is written and read once, V[s] written, read and
+off one range of the other half's sum at a time.  So W[s] is written and read once, V[s] written, read and
 written, and read for its checksum; V[s + 2] and V[s + 4] are read once, at the edges of batches and
-pieces twice.  About eight times the size of a layer, and never more than fourteen, go to or come
+ranges twice.  About eight times the size of a layer, and never more than fourteen, go to or come
 from the disk, however many batches there are, where batches of ranks would read all of W[s] again for
 each.
 
@@ -37,18 +37,18 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from tilebase.cluster.executors import Executor as ClusterExecutor
+from tilebase.cluster.executors import Executor
 from tilebase.dense import tables as layers
+from tilebase.dense.backends.bits import Bits
+from tilebase.dense.backends.cuda import Cuda, device_memory
+from tilebase.dense.backends.protocol import Backend, DenseWork
+from tilebase.dense.backends.threads import Threads
 from tilebase.dense.checkpoints import Checkpoint, Checkpoints, Lines
-from tilebase.dense.executors.bits import Bits
-from tilebase.dense.executors.cuda import Cuda, device_memory
-from tilebase.dense.executors.protocol import DenseWork, Executor
-from tilebase.dense.executors.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layouts import convert
 from tilebase.dense.plan import Plan
 from tilebase.dense.shared import Shared, Workers
-from tilebase.dense.tables import DenseLayer, DenseRules, Law
+from tilebase.dense.tables import Backup, DenseLayer, DenseRules
 from tilebase.dense.values import KeptValues
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError
@@ -77,7 +77,7 @@ class DensePass:
     the layer of that sum, and is planned for the layers that it makes.  A folder that was filled without
     summaries or values that are wanted now is filled anew.
 
-    A query of another type brings its own `law`, stays within the sums from `lowest` to `highest`, above
+    A query of another type brings its own `backup`, stays within the sums from `lowest` to `highest`, above
     which nothing is worth anything, and has a `callback` called with the sum and the states of each layer:
     what it returns, plain JSON values, is in `seen`.  All layers must fit into memory then.
 
@@ -94,33 +94,33 @@ class DensePass:
         threads: int,
         keep: bool = False,
         summaries: bool = True,
-        executor: str = "threads",
+        backend: str = "threads",
         progress: Callable[[Progress], None] | None = None,
         index: PerfectIndex | None = None,
-        law: Law | None = None,
+        backup: Backup | None = None,
         lowest: int | None = None,
         highest: int | None = None,
         down_to: int | None = None,
         callback: Callable[[int, DenseLayer], Any] | None = None,
-        cluster: ClusterExecutor | None = None,
+        cluster: Executor | None = None,
     ) -> None:
         self.folder, self.game, self.objective = folder, game, objective
         self.memory, self.keep = memory, keep
-        self.law = law or layers.make_law(game, objective)
+        self.backup = backup or layers.make_backup(game, objective)
         self.lowest = _first_sum(game) if lowest is None else lowest
         self._highest, self._callback = highest, callback
         self._last = max(self.lowest, down_to or 0)
         self.index = index or PerfectIndex(game)
         self.sizes = self.index.sizes()
         self.work = DenseWork()
-        if executor == "cuda":
+        if backend == "cuda":
             self.memory = min(memory, device_memory() or memory)
         self._cluster = cluster
-        options: dict[str, Any] = {"value_bytes": self.law.dtype.itemsize, "lowest": self._last}
+        options: dict[str, Any] = {"value_bytes": self.backup.dtype.itemsize, "lowest": self._last}
         if cluster is None:
             self._plan = Plan.of(
                 self.index, objective, self.memory, threads, highest=highest,
-                bits=law is None and not keep and executor == "threads", **options,
+                bits=backup is None and not keep and backend == "threads", **options,
             )  # fmt: skip
         else:  # small layers fit into any memory that the tables fit into
             options |= {"bits": False, "files": True}
@@ -132,12 +132,12 @@ class DensePass:
             )
         self._pool = ThreadPoolExecutor(threads)
         try:
-            self._layers = self._make_layers(executor, threads, summaries=summaries)
+            self._layers = self._make_layers(backend, threads, summaries=summaries)
         except BaseException:
             self._pool.shutdown()
             raise
         self._values = KeptValues(
-            folder, game, objective, self.sizes, self.law.dtype, summaries, keep, self._pool, threads,
+            folder, game, objective, self.sizes, self.backup.dtype, summaries, keep, self._pool, threads,
             self.work,
         )  # fmt: skip
         self._checkpoints = Checkpoints(folder, self._identity(), game, self.sizes)
@@ -149,8 +149,8 @@ class DensePass:
         self.starts: dict[Cells, Number] = {}
         self.seen: dict[int, Any] = {}
 
-    def _make_layers(self, executor: str, threads: int, *, summaries: bool) -> Workspace:
-        """The layers, in memory or in files, with the executor that works them."""
+    def _make_layers(self, backend: str, threads: int, *, summaries: bool) -> Workspace:
+        """The layers, in memory or in files, with the backend that works them."""
         workers = None
         if self._cluster is not None:
             workers = Workers(
@@ -160,35 +160,35 @@ class DensePass:
         since = time.perf_counter()
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.meaning.merge)
         self.work.add("tables", since)
-        if executor == "cuda":
-            return self._with_values(Cuda(rules, self.law, self.objective))
+        if backend == "cuda":
+            return self._with_values(Cuda(rules, self.backup, self.objective))
         if self._plan.words is not None:
             bits = Bits(rules, self._pool, threads, self._plan.words)
             return InMemory(bits, self.index, self.folder, self._rules, self.work)
         largest = None if self._plan.batched else self._plan.largest
-        here = Threads(rules, self.law, self._pool, threads, largest=largest)
+        here = Threads(rules, self.backup, self._pool, threads, largest=largest)
         if workers is not None:
             return Shared(here, self.index, self._plan, self.folder, self._rules, self.work, workers)
         return self._with_values(here)
 
-    def _with_values(self, executor: Executor[D]) -> Workspace:
+    def _with_values(self, backend: Backend[D]) -> Workspace:
         if self._plan.batched:
-            return InFiles(executor, self.index, self._plan, self.folder, self._rules, self.work)
-        return InMemory(executor, self.index, self.folder, self._rules, self.work)
+            return InFiles(backend, self.index, self._plan, self.folder, self._rules, self.work)
+        return InMemory(backend, self.index, self.folder, self._rules, self.work)
 
     @property
     def _rules(self) -> StateRules:
         """What the layers need to know of the objective."""
-        return StateRules.of(self.game, self.objective, self.law)
+        return StateRules.of(self.game, self.objective, self.backup)
 
     def _identity(self) -> dict[str, Any]:
-        """The query that the journal belongs to; the folder's name identifies a special `law`."""
+        """The query that the journal belongs to; the folder's name identifies a special `backup`."""
         identity = {"game": self.game.identity, "objective": self.objective.identity, "space": "all"}
         return identity | {"folder": self.folder.name}
 
     @property
     def layout(self) -> str:
-        """How the executor orders values: "values" or "bits"."""
+        """How the backend orders values: "values" or "bits"."""
         return self._layers.layout
 
     @property
@@ -327,7 +327,7 @@ class DensePass:
 
     def _state_value(self, raw: Any) -> Number:
         objective = self.objective
-        if raw == self.law.none and not objective.is_win:
+        if raw == self.backup.none and not objective.is_win:
             return objective.number(0)
         if objective.type.is_coded:
             number = objective.number(decoded(np.array([raw], dtype=objective.type.kept))[0])

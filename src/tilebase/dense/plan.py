@@ -14,9 +14,9 @@ import numpy as np
 
 from tilebase.counting.combinatorics import layers_together
 from tilebase.dense import tables as layers
-from tilebase.dense.executors.bits import LAYERS, Words
+from tilebase.dense.backends.bits import LAYERS, Words
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.pieces import Cut
+from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective

@@ -36,11 +36,11 @@ import numpy.typing as npt
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
 from tilebase.dense import tables
-from tilebase.dense.executors.protocol import DenseWork, Tell
-from tilebase.dense.executors.threads import Threads
+from tilebase.dense.backends.protocol import DenseWork, Tell
+from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.pieces import Blocks, Cut, Range, Source
 from tilebase.dense.plan import Plan
+from tilebase.dense.steps import Blocks, Cut, Range, Source
 from tilebase.dense.stores import (
     DiskStore,
     change,
@@ -59,7 +59,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import summarise
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.results import Piece as PieceSummary
+from tilebase.objectives.results import ChunkSummary
 
 Array = npt.NDArray[Any]
 
@@ -134,28 +134,26 @@ class DenseJob:
         work, steps = DenseWork(), {"encode": self._encode, "discount": self._discount, "check": self._check}
         if piece.step in steps:
             return steps[piece.step](piece, self._tables, work), work
-        with self._tables.executor() as executor:
-            batches = self._batches(piece, executor, self._tables, work)
+        with self._tables.backend() as backend:
+            batches = self._batches(piece, backend, self._tables, work)
             cut, batch = self._tables.cut(piece.total), Range(piece.begin, piece.end)
             for one in cut.of_top(batch) if piece.step == "fold" else cut.of_left(batch):
                 batches.do(one, _silent)
         return None, work
 
-    def _batches(
-        self, piece: Piece, executor: Threads, here: _Tables, work: DenseWork
-    ) -> Batches[DenseLayer]:
+    def _batches(self, piece: Piece, backend: Threads, here: _Tables, work: DenseWork) -> Batches[DenseLayer]:
         def read(source: Source) -> DenseLayer:
             path = states_path(self._folder, source.total)
             if path.name in piece.reads:
-                return here.store(path, source.total, work).read(executor, source)
-            layer = executor.layer(source)  # no board has this sum
-            layer.fill(tables.value_above(self._game, self._objective, here.law, source.total))
+                return here.store(path, source.total, work).read(backend, source)
+            layer = backend.layer(source)  # no board has this sum
+            layer.fill(tables.value_above(self._game, self._objective, here.backup, source.total))
             return layer
 
         files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
-        return Batches(executor, read, files, _keep_nothing, work)
+        return Batches(backend, read, files, _keep_nothing, work)
 
-    def _encode(self, piece: Piece, here: _Tables, work: DenseWork) -> list[PieceSummary]:
+    def _encode(self, piece: Piece, here: _Tables, work: DenseWork) -> list[ChunkSummary]:
         """The summaries of some afterstates; their chunks are written."""
         files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
         values, objective = files.afters.read_ranks(piece.begin, piece.end), self._objective
@@ -172,7 +170,7 @@ class DenseJob:
         values = here.store(states_path(self._folder, piece.total), piece.total, work).read_ranks(
             piece.begin, piece.end
         )
-        change(values, partial(tables.discounted, self._objective, most=here.law.won))
+        change(values, partial(tables.discounted, self._objective, most=here.backup.won))
         path = discounted_path(self._exchange, piece.total)
         here.store(path, piece.total, work).write_ranks(piece.begin, values)
 
@@ -201,18 +199,18 @@ class _Tables:
     """What a worker process has in memory for all pieces of a pass."""
 
     def __init__(self, game: Game, objective: Objective, plan: Plan, threads: int) -> None:
-        self.index, self.law, self._plan = PerfectIndex(game), tables.make_law(game, objective), plan
+        self.index, self.backup, self._plan = PerfectIndex(game), tables.make_backup(game, objective), plan
         pool = ThreadPoolExecutor(threads)
         rules = DenseRules(self.index, pool, merge=objective.meaning.merge)
         self._free: SimpleQueue[Threads] = SimpleQueue()
         for _ in range(plan.at_once):
-            self._free.put(Threads(rules, self.law, pool, threads // plan.at_once, largest=None))
+            self._free.put(Threads(rules, self.backup, pool, threads // plan.at_once, largest=None))
         self._map = lru_cache(4)(self.index.layer)
         self._cut = lru_cache(1)(self._make_cut)
         self._lock = threading.Lock()
 
     @contextmanager
-    def executor(self) -> Iterator[Threads]:
+    def backend(self) -> Iterator[Threads]:
         """Threads and memory for one batch, as soon as there are any."""
         found = self._free.get()
         try:
@@ -223,7 +221,7 @@ class _Tables:
     def store(self, path: Path, total: int, work: DenseWork) -> DiskStore:
         """A layer of this sum in a file."""
         with self._lock:  # one thread finds the blocks of a layer, and the others wait for it
-            return DiskStore(path, self._map(total), self.law.dtype, work)
+            return DiskStore(path, self._map(total), self.backup.dtype, work)
 
     def cut(self, total: int) -> Cut:
         """How batches of a layer are cut into pieces."""
@@ -239,7 +237,7 @@ class Shared(InFiles[DenseLayer]):
 
     def __init__(
         self,
-        executor: Threads,
+        backend: Threads,
         index: PerfectIndex,
         plan: Plan,
         folder: Path,
@@ -247,7 +245,7 @@ class Shared(InFiles[DenseLayer]):
         work: DenseWork,
         workers: Workers,
     ) -> None:
-        super().__init__(executor, index, plan, folder, rules, work)
+        super().__init__(backend, index, plan, folder, rules, work)
         self._workers = workers
 
     def save(self, total: int) -> str:

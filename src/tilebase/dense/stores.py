@@ -1,4 +1,4 @@
-"""Layers of a dense pass in files: plain values in the order of an executor's layout."""
+"""Layers of a dense pass in files: plain values in the order of a backend's layout."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.executors.protocol import DenseWork, Executor
+from tilebase.dense.backends.protocol import Backend, DenseWork
 from tilebase.dense.index import LayerMap
-from tilebase.dense.pieces import Source
+from tilebase.dense.steps import Source
 from tilebase.dense.tables import DenseLayer, runs
 from tilebase.errors import CorruptError
 from tilebase.files import places
@@ -25,13 +25,13 @@ from tilebase.runtime.storage import open_own, publish, storage_errors
 Array = npt.NDArray[Any]
 D = TypeVar("D", bound=DenseLayer)
 LAYOUTS = {"values": "states", "bits": "bits"}
-"""The ends of the names of the files that have states, by the layout of their executor."""
+"""The ends of the names of the files that have states, by the layout of their backend."""
 READ_BYTES = 1 << 26
 """Bytes of a file that are checked at once."""
 
 
 def states_path(folder: Path, total: int, layout: str = "values") -> Path:
-    """Where a pass keeps the states of a sum, in the layout of its executor."""
+    """Where a pass keeps the states of a sum, in the layout of its backend."""
     return folder / places.of_sum(total, LAYOUTS[layout])
 
 
@@ -77,7 +77,7 @@ def _product(a: int, b: int) -> int:
     return found
 
 
-class LayerFile:
+class RawLayer:
     """A layer in a file.  Raises `StorageError` if the disk refuses."""
 
     def __init__(self, path: Path, size: int, dtype: np.dtype[Any], work: DenseWork) -> None:
@@ -121,17 +121,17 @@ class LayerFile:
         self.path.unlink(missing_ok=True)
 
 
-class DiskStore(LayerFile):
+class DiskStore(RawLayer):
     """A layer in a file, by rank, of which blocks are read and written."""
 
     def __init__(self, path: Path, blocks: LayerMap, dtype: np.dtype[Any], work: DenseWork) -> None:
         super().__init__(path, blocks.size, dtype, work)
         self.map = blocks
 
-    def read(self, executor: Executor[D], source: Source) -> D:
+    def read(self, backend: Backend[D], source: Source) -> D:
         """Read the blocks of a source into memory."""
         since = time.perf_counter()
-        here = executor.layer(source)
+        here = backend.layer(source)
         values, size = here.buffer(), self.dtype.itemsize
         with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
             for local, there, count in runs(here.map, self.map):
@@ -190,7 +190,7 @@ class DiskStore(LayerFile):
 
 
 @contextmanager
-def released_on_error(*files: LayerFile) -> Iterator[None]:
+def released_on_error(*files: RawLayer) -> Iterator[None]:
     """Delete the files of layers if they could not be finished."""
     try:
         yield

@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
 from tilebase.dense.index import NO_FILLING, LayerMap, Part, PerfectIndex
-from tilebase.dense.pieces import Step
+from tilebase.dense.steps import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, decoded, encoded, stored_sentinels, summarise
 from tilebase.objectives.objective import Objective, merge_worth
-from tilebase.objectives.results import Piece
+from tilebase.objectives.results import ChunkSummary
 
 Array = npt.NDArray[Any]
 
@@ -367,7 +367,7 @@ def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
 
 
 @dataclass
-class Law:
+class Backup:
     """How an objective is folded, as the kernels take it.
 
     Attributes
@@ -379,7 +379,7 @@ class Law:
     tunes:
         How the value of a state is added, for each spawned exponent, the largest first: `kernels.AddMean`,
         `kernels.AddBound` or `kernels.TakeLargest`.
-    law:
+    finish:
         How accumulators become a value: `kernels.DivideMean`, `kernels.DivideBound` or
         `kernels.KeepLargest`.
     start, accumulator:
@@ -392,7 +392,7 @@ class Law:
     none: Any
     won: Any
     tunes: tuple[Any, ...]
-    law: (
+    finish: (
         kernels.DivideMean
         | kernels.DivideMeanBy
         | kernels.DivideBound
@@ -404,15 +404,15 @@ class Law:
     ends: bool = False
 
 
-def make_law(game: Game, objective: Objective) -> Law:
-    """The law of an objective.  Raises `UsageError` if it does not fit the game."""
+def make_backup(game: Game, objective: Objective) -> Backup:
+    """The backup of an objective.  Raises `UsageError` if it does not fit the game."""
     objective.check(game)
     if objective.is_bound:
-        return _bound_law(game, objective)
-    return (_mean_law if objective.is_mean else _extreme_law)(game, objective)
+        return _bound_backup(game, objective)
+    return (_mean_backup if objective.is_mean else _extreme_backup)(game, objective)
 
 
-def _mean_law(game: Game, objective: Objective) -> Law:
+def _mean_backup(game: Game, objective: Objective) -> Backup:
     exponents, meaning = game.spawn_exponents, objective.meaning
     none, won = stored_sentinels(game, objective)
     # A state without a slide adds nothing: `none` and the step make 0.
@@ -426,20 +426,20 @@ def _mean_law(game: Game, objective: Objective) -> Law:
     else:
         divide = kernels.DivideMean(float(fours[0]) if len(exponents) > 1 else 1.0, factor)
     dtype = np.dtype(objective.type.kept)
-    return Law(dtype, none, won, (add,) * len(exponents), divide, 0.0, "f8", ends=bool(meaning.end))
+    return Backup(dtype, none, won, (add,) * len(exponents), divide, 0.0, "f8", ends=bool(meaning.end))
 
 
-def _extreme_law(game: Game, objective: Objective) -> Law:
+def _extreme_backup(game: Game, objective: Objective) -> Backup:
     none, won = stored_sentinels(game, objective)
     largest = objective.meaning.spawns == "largest"
     sign, start = np.int64(1 if largest else -1), np.int64(0 if largest else np.iinfo(np.int32).max)
     take = kernels.TakeLargest(sign, np.int64(objective.meaning.slide))
     dtype = np.dtype(objective.type.kept)
     tunes = (take,) * len(game.spawn_exponents)
-    return Law(dtype, none, won, tunes, kernels.KeepLargest(sign, start), start, "i8")
+    return Backup(dtype, none, won, tunes, kernels.KeepLargest(sign, start), start, "i8")
 
 
-def _bound_law(game: Game, objective: Objective) -> Law:
+def _bound_backup(game: Game, objective: Objective) -> Backup:
     one, most, dtype = objective.one, objective.most, np.dtype(objective.type.kept)
     # With a discount, states are discounted before they are read: few leave anything to lift, but for those
     # that their sum has won.
@@ -451,14 +451,16 @@ def _bound_law(game: Game, objective: Objective) -> Law:
     small = one * (game.cells * game.spawn.denominator) ** 2 < 1 << 52
     number: Any = np.float64 if small else np.uint64
     divisor = number(game.spawn.denominator), number(objective.rounds_up), number(most)
-    law: kernels.DivideBound | kernels.DivideBoundBy
+    finish: kernels.DivideBound | kernels.DivideBoundBy
     if game.spawn.depends:  # the weights differ from board to board, so the sums are weighted at the end
         first, second = (np.array(one, dtype=number) for one in weights)
-        law, added = kernels.DivideBoundBy(first, second, *divisor), [1, 1]
+        finish, added = kernels.DivideBoundBy(first, second, *divisor), [1, 1]
     else:
-        law, added = kernels.DivideBound(*divisor), [one[0] for one in weights]
+        finish, added = kernels.DivideBound(*divisor), [one[0] for one in weights]
     tunes = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in added)
-    return Law(dtype, *stored_sentinels(game, objective), tunes, law, number(0), "f8" if small else "u8")
+    return Backup(
+        dtype, *stored_sentinels(game, objective), tunes, finish, number(0), "f8" if small else "u8"
+    )
 
 
 def discounts_states(game: Game, objective: Objective) -> bool:
@@ -489,9 +491,9 @@ def discounted(objective: Objective, values: Array, most: int) -> Array:
     return kept
 
 
-def value_above(game: Game, objective: Objective, law: Law, total: int) -> Any:
+def value_above(game: Game, objective: Objective, backup: Backup, total: int) -> Any:
     """The value of the states of a sum that is not solved, without what slides add."""
-    return law.won if game.reached(total) and objective.is_win else law.none
+    return backup.won if game.reached(total) and objective.is_win else backup.none
 
 
 class Memory:
@@ -522,14 +524,14 @@ class DenseLayer:
 
     _memory: Memory | None = None
 
-    def __init__(self, blocks: LayerMap, law: Law, memory: Memory | None = None) -> None:
+    def __init__(self, blocks: LayerMap, backup: Backup, memory: Memory | None = None) -> None:
         self.map = blocks
         size = FIRST + blocks.size
-        self._buffer = memory.take() if memory else np.empty(size, dtype=law.dtype)
+        self._buffer = memory.take() if memory else np.empty(size, dtype=backup.dtype)
         self._memory = memory  # only now: a buffer that could not be had is not given back
         self.values = self._buffer[:size]
         self.values[:FIRST] = 0
-        self.values[NONE], self.values[WON] = law.none, law.won
+        self.values[NONE], self.values[WON] = backup.none, backup.won
 
     def __del__(self) -> None:
         if self._memory is not None:
@@ -557,7 +559,7 @@ class DenseLayer:
         """The value of one board."""
         return self.numpy()[FIRST + rank]
 
-    def summary(self) -> Piece | None:
+    def summary(self) -> ChunkSummary | None:
         """Nothing that is known without reading the values one by one."""
         return None
 
@@ -581,9 +583,9 @@ class DenseLayer:
             self.values[FIRST:] = values
 
 
-def summaries(objective: Objective, values: Array, pool: ThreadPoolExecutor) -> list[Piece]:
+def summaries(objective: Objective, values: Array, pool: ThreadPoolExecutor) -> list[ChunkSummary]:
     """What is to be known of some values, in pieces of `CHUNK_KEYS`."""
-    found: list[Piece] = []
+    found: list[ChunkSummary] = []
     parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
     for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
         found += pieces

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.executors.protocol import DenseWork, Layer
+from tilebase.dense.backends.protocol import DenseWork, Layer
 from tilebase.dense.tables import summaries
 from tilebase.files import places
 from tilebase.files.format import (
@@ -27,7 +27,7 @@ from tilebase.files.format import (
 from tilebase.files.run import sound_checksum
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.results import LayerSummary, Piece
+from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.threads import in_order, map_in_threads
 
 Array = npt.NDArray[Any]
@@ -108,7 +108,7 @@ class LayerValues:
 
     def __init__(self, kept: KeptValues, total: int) -> None:
         self._kept, self._total, self._size = kept, total, kept.sizes[total]
-        self._pieces: list[Piece] = []
+        self._pieces: list[ChunkSummary] = []
         self._rest = np.empty(0, dtype=kept.dtype)
         self._at = 0
         self._writer = LayerWriter(kept.path(total), VALUE_HEADER) if kept.files else None
@@ -146,7 +146,7 @@ class LayerValues:
         if whole < len(values):
             self._rest = values[whole:].copy()
 
-    def take(self, pieces: Iterable[Piece], chunks: Iterable[Chunk]) -> None:
+    def take(self, pieces: Iterable[ChunkSummary], chunks: Iterable[Chunk]) -> None:
         """The next afterstates, summed up and encoded by others, in whole chunks but for the last."""
         self._pieces += pieces
         for chunk in chunks:

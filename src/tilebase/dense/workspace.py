@@ -1,6 +1,6 @@
 """The layers of a dense pass while it runs: the states of the last layers, and the layer in work.
 
-They are in memory (`InMemory`), where each step of a layer is one piece, or in files (`InFiles`), where a
+They are in memory (`InMemory`), where each step of a layer is one step, or in files (`InFiles`), where a
 layer is cut into batches.  To a pass both look alike.
 """
 
@@ -13,19 +13,19 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy.typing as npt
 
-from tilebase.dense.executors.protocol import DenseWork, Executor, L, Layer, Tell
+from tilebase.dense.backends.protocol import Backend, DenseWork, L, Layer, Tell
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.pieces import Blocks, Piece, Source, Step, spawned, whole_pieces
 from tilebase.dense.plan import Plan
+from tilebase.dense.steps import Blocks, BlockStep, Source, Step, spawned, whole_steps
 from tilebase.dense.stores import (
     DiskStore,
-    LayerFile,
+    RawLayer,
     change,
     checksum_of,
     released_on_error,
     states_path,
 )
-from tilebase.dense.tables import DenseLayer, Law, discounted, value_above
+from tilebase.dense.tables import Backup, DenseLayer, discounted, value_above
 from tilebase.dense.values import LayerValues
 from tilebase.files import places
 from tilebase.game.game import Game
@@ -42,7 +42,7 @@ class Workspace(Protocol):
 
     @property
     def layout(self) -> str:
-        """That of the executor."""
+        """That of the backend."""
 
     @property
     def totals(self) -> Container[int]:
@@ -76,12 +76,12 @@ class Workspace(Protocol):
         """Stop after the jobs now running."""
 
 
-def do_pieces(pieces: Iterable[Piece], do: Callable[[Piece, Tell], None], tell: Tell) -> None:
-    """Do the pieces of a layer one after the other; `tell` gets the share of the layer that is done."""
+def do_steps(steps: Iterable[BlockStep], do: Callable[[BlockStep, Tell], None], tell: Tell) -> None:
+    """Do the steps of a layer one after the other; `tell` gets the share of the layer that is done."""
     done = 0.0
-    for piece in pieces:
-        do(piece, partial(_tell_layer, tell, done, piece.share))
-        done += piece.share
+    for step in steps:
+        do(step, partial(_tell_layer, tell, done, step.share))
+        done += step.share
 
 
 def _tell_layer(tell: Tell, done: float, share: float, part: float) -> None:
@@ -95,13 +95,15 @@ class StateRules(NamedTuple):
     discounted: Callable[[Array], Array]
 
     @classmethod
-    def of(cls, game: Game, objective: Objective, law: Law) -> StateRules:
-        """Those of an objective whose values are folded by a law."""
-        return cls(partial(value_above, game, objective, law), partial(discounted, objective, most=law.won))
+    def of(cls, game: Game, objective: Objective, backup: Backup) -> StateRules:
+        """Those of an objective whose values are folded by a backup."""
+        return cls(
+            partial(value_above, game, objective, backup), partial(discounted, objective, most=backup.won)
+        )
 
 
 class _States(Generic[L, S]):
-    """What both workspaces are made of: an executor, and the states of the last layers by sum.
+    """What both workspaces are made of: a backend, and the states of the last layers by sum.
 
     States of a sum above the highest layer have the value ``above(sum)``; ``discounted(values)`` are states
     times the discount.
@@ -109,13 +111,13 @@ class _States(Generic[L, S]):
 
     def __init__(
         self,
-        executor: Executor[L],
+        backend: Backend[L],
         index: PerfectIndex,
         folder: Path,
         rules: StateRules,
         work: DenseWork,
     ) -> None:
-        self._executor, self._index, self._folder = executor, index, folder
+        self._backend, self._index, self._folder = backend, index, folder
         self._above, self._discounted = rules
         self._work = work
         self._sizes = index.sizes()
@@ -123,8 +125,8 @@ class _States(Generic[L, S]):
 
     @property
     def layout(self) -> str:
-        """That of the executor."""
-        return self._executor.layout
+        """That of the backend."""
+        return self._backend.layout
 
     @property
     def totals(self) -> Container[int]:
@@ -137,7 +139,7 @@ class _States(Generic[L, S]):
 
     def close(self) -> None:
         """Stop after the jobs now running."""
-        self._executor.close()
+        self._backend.close()
 
 
 class InMemory(_States[L, L]):
@@ -146,14 +148,14 @@ class InMemory(_States[L, L]):
     def layer(self, total: int) -> L:
         """The states of a sum."""
         if total not in self._states:  # no board has this sum, or all boards of it count for nothing
-            layer = self._executor.layer(Source("states", total))
+            layer = self._backend.layer(Source("states", total))
             layer.fill(self._above(total))
             self._states[total] = layer
         return self._states[total]
 
     def load(self, total: int, crc: str) -> None:
         """Take up a checkpoint."""
-        layer = self._executor.layer(Source("states", total))
+        layer = self._backend.layer(Source("states", total))
         file = self._file(states_path(self._folder, total, self.layout), layer, self._work)
         file.check(crc)
         layer.load(file.read_all())
@@ -168,24 +170,24 @@ class InMemory(_States[L, L]):
             file.rename(path)
         return checksum_of(layer.data)  # not of the file, so that write errors are detected
 
-    def _file(self, path: Path, layer: L, work: DenseWork) -> LayerFile:
-        return LayerFile(path, len(layer.data), self._executor.dtype, work)
+    def _file(self, path: Path, layer: L, work: DenseWork) -> RawLayer:
+        return RawLayer(path, len(layer.data), self._backend.dtype, work)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        """Make the states of a sum, each step in one piece."""
-        executor, exponents = self._executor, spawned(self._index.game, total)
-        afters = executor.layer(Source("afterstates", total))
-        states = executor.layer(Source("states", total))
+        """Make the states of a sum, each step in one step."""
+        backend, exponents = self._backend, spawned(self._index.game, total)
+        afters = backend.layer(Source("afterstates", total))
+        states = backend.layer(Source("states", total))
 
-        def do(piece: Piece, tell: Tell) -> None:
-            if piece.step is Step.FOLD:
-                above = [self.layer(source.total) for source in piece.reads]
-                executor.do(piece, above, afters, self._work, tell)
+        def do(step: BlockStep, tell: Tell) -> None:
+            if step.kind is Step.FOLD:
+                above = [self.layer(source.total) for source in step.reads]
+                backend.do(step, above, afters, self._work, tell)
                 kept.add(afters)
             else:
-                executor.do(piece, [afters], states, self._work, tell)
+                backend.do(step, [afters], states, self._work, tell)
 
-        do_pieces(whole_pieces(executor.steps, exponents, total), do, tell)
+        do_steps(whole_steps(backend.steps, exponents, total), do, tell)
         self._states[total] = states
 
     def value(self, total: int, rank: int) -> Any:
@@ -209,14 +211,14 @@ class InFiles(_States[D, DiskStore]):
 
     def __init__(
         self,
-        executor: Executor[D],
+        backend: Backend[D],
         index: PerfectIndex,
         plan: Plan,
         folder: Path,
         rules: StateRules,
         work: DenseWork,
     ) -> None:
-        super().__init__(executor, index, folder, rules, work)
+        super().__init__(backend, index, folder, rules, work)
         self._plan = plan
 
     def load(self, total: int, crc: str) -> None:
@@ -230,18 +232,18 @@ class InFiles(_States[D, DiskStore]):
         return self._states[total].checksum
 
     def _store(self, total: int, path: Path) -> DiskStore:
-        return DiskStore(path, self._index.layer(total), self._executor.dtype, self._work)
+        return DiskStore(path, self._index.layer(total), self._backend.dtype, self._work)
 
     def solve(self, total: int, kept: LayerValues, tell: Tell) -> None:
-        """Make the states of a sum, piece by piece."""
+        """Make the states of a sum, step by step."""
         afters = self._store(total, part_path(self._folder / places.of_sum(total, "afterstates")))
         states = self._store(total, part_path(states_path(self._folder, total)))
         cut = self._plan.cut(self._index, total)
         with released_on_error(afters, states):
             afters.create()
             states.create()
-            batches = Batches(self._executor, self._read, (afters, states, states), kept.add, self._work)
-            do_pieces(cut.pieces(), batches.do, tell)
+            batches = Batches(self._backend, self._read, (afters, states, states), kept.add, self._work)
+            do_steps(cut.steps(), batches.do, tell)
             afters.release()
             states.rename(states_path(self._folder, total))
         self._states[total] = states
@@ -251,13 +253,13 @@ class InFiles(_States[D, DiskStore]):
         """Note what a layer cost."""
         self._work.batches = max(self._work.batches, batches)
         moved = (0, *(2**e for e in spawned(self._index.game, total)))
-        size = self._executor.dtype.itemsize
+        size = self._backend.dtype.itemsize
         self._work.least += size * sum(self._sizes.get(total + more, 0) for more in moved)
 
     def _read(self, source: Source) -> D:
         if source.total in self._states:
-            return self._states[source.total].read(self._executor, source)
-        layer = self._executor.layer(source)  # no board has this sum
+            return self._states[source.total].read(self._backend, source)
+        layer = self._backend.layer(source)  # no board has this sum
         layer.fill(self._above(source.total))
         return layer
 
@@ -276,7 +278,7 @@ class InFiles(_States[D, DiskStore]):
 
 
 class Batches(Generic[D]):
-    """Works the pieces of one layer whose values are in files; one batch of afterstates is in memory.
+    """Works the steps of one layer whose values are in files; one batch of afterstates is in memory.
 
     ``read(source)`` gives the states of a layer above.  `files` are those of the afterstates, of the states
     after the step rows, and of the states: the last two may be the same.  `keep` gets each batch of
@@ -285,48 +287,48 @@ class Batches(Generic[D]):
 
     def __init__(
         self,
-        executor: Executor[D],
+        backend: Backend[D],
         read: Callable[[Source], D],
         files: tuple[DiskStore, DiskStore, DiskStore],
         keep: Callable[[Layer], None],
         work: DenseWork,
     ) -> None:
-        self._executor, self._read, self._keep, self._work = executor, read, keep, work
+        self._backend, self._read, self._keep, self._work = backend, read, keep, work
         self._afters, self._rows, self._states = files
         self._blocks: Blocks | None = None
         self._layer: D | None = None
         self._written = True
 
-    def do(self, piece: Piece, tell: Tell) -> None:
-        """Do a piece.  Those of a batch follow each other."""
-        if piece.step is Step.FOLD:
-            self._fold(piece, tell)
+    def do(self, step: BlockStep, tell: Tell) -> None:
+        """Do a step.  Those of a batch follow each other."""
+        if step.kind is Step.FOLD:
+            self._fold(step, tell)
         else:
-            self._slide(piece, tell)
+            self._slide(step, tell)
 
-    def _fold(self, piece: Piece, tell: Tell) -> None:
-        self._begin(piece)
-        above = [self._read(source) for source in piece.reads]
-        part = self._executor.layer(piece.writes)
-        self._executor.do(piece, above, part, self._work, tell)
+    def _fold(self, step: BlockStep, tell: Tell) -> None:
+        self._begin(step)
+        above = [self._read(source) for source in step.reads]
+        part = self._backend.layer(step.writes)
+        self._backend.do(step, above, part, self._work, tell)
         assert self._layer is not None
         self._layer.take(part)
 
-    def _slide(self, piece: Piece, tell: Tell) -> None:
-        afters = self._afterstates(piece.reads[0])
-        if piece.step is Step.ROWS:
-            part = self._executor.layer(piece.writes)
+    def _slide(self, step: BlockStep, tell: Tell) -> None:
+        afters = self._afterstates(step.reads[0])
+        if step.kind is Step.ROWS:
+            part = self._backend.layer(step.writes)
         else:
-            part = self._rows.read(self._executor, piece.writes)
-        self._executor.do(piece, [afters], part, self._work, tell)
-        (self._rows if piece.step is Step.ROWS else self._states).write(part)
+            part = self._rows.read(self._backend, step.writes)
+        self._backend.do(step, [afters], part, self._work, tell)
+        (self._rows if step.kind is Step.ROWS else self._states).write(part)
 
-    def _begin(self, piece: Piece) -> None:
-        """Take memory for the batch of a piece, unless that batch is in memory."""
-        if self._blocks != piece.batch:
+    def _begin(self, step: BlockStep) -> None:
+        """Take memory for the batch of a step, unless that batch is in memory."""
+        if self._blocks != step.batch:
             self._layer = None  # before memory for the next is asked for
-            self._layer = self._executor.layer(Source("afterstates", piece.total, piece.batch))
-            self._blocks, self._written = piece.batch, False
+            self._layer = self._backend.layer(Source("afterstates", step.total, step.batch))
+            self._blocks, self._written = step.batch, False
 
     def _afterstates(self, source: Source) -> D:
         """The afterstates of a batch; those that were folded are written and kept first."""
@@ -336,6 +338,6 @@ class Batches(Generic[D]):
             self._written = True
         if self._blocks != source.blocks or self._layer is None:
             self._layer = None  # before memory for the next is asked for
-            self._layer = self._afters.read(self._executor, source)
+            self._layer = self._afters.read(self._backend, source)
             self._blocks = source.blocks
         return self._layer

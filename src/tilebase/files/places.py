@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 
-QUESTION = "run.json"
+QUERY = "run.json"
 COUNTS = "counts.jsonl"
 TABLE = "manifest.json"
 LOCK = "lock"
@@ -31,7 +31,7 @@ DELETED = ".run.json.deleted"
 BEFORE_QUESTION = (LOCK, ".run.json.part")
 """Names that a run killed at its beginning may leave in a folder without run.json."""
 KNOWN = re.compile(
-    "|".join(map(re.escape, (LOCK, QUESTION, TABLE, COUNTS, DECIDED, DELETED))) + r"|\..*\.(part|spill)"
+    "|".join(map(re.escape, (LOCK, QUERY, TABLE, COUNTS, DECIDED, DELETED))) + r"|\..*\.(part|spill)"
     r"|diagrams\.jsonl|diagrams-\d+\.dddmp"
     r"|(afterstates|states)(/(\d+\.tbl|\..*\.part))?"
     rf"|values(/[^/]+(/(\d+\.val|\d+\.(states|bits)|{re.escape(SOLVED)}|\..*\.part))?)?"

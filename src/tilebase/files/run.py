@@ -66,7 +66,7 @@ KEEP = ("counts", "afterstates", "states")
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """The query of a run: what it computes.  Two runs with equal queries write identical files."""
 
     game: Game
@@ -163,10 +163,10 @@ class RunFolder:
         If it cannot be written, or another process is writing it.
     """
 
-    def __init__(self, path: Path, question: Question) -> None:
+    def __init__(self, path: Path, query: Query) -> None:
         self.path = path
-        self.question = question
-        self.journal = Journal(path / places.COUNTS, question.as_dict())
+        self.query = query
+        self.journal = Journal(path / places.COUNTS, query.as_dict())
         with storage_errors(path, "use"):
             self._lock = self._take()
             try:
@@ -190,10 +190,10 @@ class RunFolder:
 
     def _refuse_others(self) -> None:
         """Raise `WrongGameError` unless the folder is empty, or holds this run or a partly deleted run."""
-        manifest = self.path / places.QUESTION
+        manifest = self.path / places.QUERY
         names = {entry.name for entry in self.path.iterdir()}
         if manifest.name in names:
-            check_question(manifest, self.question)
+            check_query(manifest, self.query)
         elif places.DELETED not in names and not names <= set(places.BEFORE_QUESTION):
             raise WrongGameError(f"{self.path} holds other files: choose an empty folder or a new one")
 
@@ -202,10 +202,10 @@ class RunFolder:
         if (self.path / places.DELETED).exists():
             _delete_contents(self.path)
         self._refuse_others()
-        begun = (self.path / places.QUESTION).exists()
+        begun = (self.path / places.QUERY).exists()
         LOG.debug("%s %s", "going on in" if begun else "beginning in", self.path)
         if not begun:
-            write_whole(self.path / places.QUESTION, self.question.text)
+            write_whole(self.path / places.QUERY, self.query.text)
         for kind in ("afterstates", "states"):
             make_folder(self.path / kind)
         remove_parts(self.path)
@@ -281,10 +281,10 @@ def _delete_contents(path: Path) -> None:
         if not places.KNOWN.fullmatch(name):
             raise StorageError(f"cannot delete all of {path}: it holds {name}, which is not part of a run")
     marker = path / places.DELETED
-    if (path / places.QUESTION).exists():
-        (path / places.QUESTION).replace(marker)
+    if (path / places.QUERY).exists():
+        (path / places.QUERY).replace(marker)
     for entry in entries:
-        if entry.name in (places.LOCK, places.QUESTION, places.DELETED) and entry.parent == path:
+        if entry.name in (places.LOCK, places.QUERY, places.DELETED) and entry.parent == path:
             continue
         if entry.is_dir() and not entry.is_symlink():
             entry.rmdir()
@@ -293,15 +293,15 @@ def _delete_contents(path: Path) -> None:
     marker.unlink(missing_ok=True)
 
 
-def check_question(manifest: Path, question: Question) -> None:
-    """Raise `WrongGameError` unless `manifest` is that of `question`."""
+def check_query(manifest: Path, query: Query) -> None:
+    """Raise `WrongGameError` unless `manifest` is that of `query`."""
     try:
         found = parse_json(read_file(manifest), str(manifest))
         if found.get("format") != "tilebase run":
             raise ValueError
     except (ValueError, AttributeError) as error:
         raise WrongGameError(f"{manifest} is not the manifest of a run: choose another folder") from error
-    for key, value in question.as_dict().items():
+    for key, value in query.as_dict().items():
         if found.get(key) != value:
             there, asked = (_in_words(key, parameter) for parameter in (found.get(key), value))
             raise WrongGameError(
@@ -372,16 +372,16 @@ def verify_run(path: Path, found: Findings | None = None) -> Findings:
     Raises `WrongGameError` if the folder is not a run, `StorageError` if its run.json cannot be read.
     """
     found = Findings() if found is None else found
-    question, sound = read_manifest(path)
+    query, sound = read_manifest(path)
     if not sound:
         found.wrong.append(f"{path / 'run.json'} is damaged: delete the folder and count again")
     with suppress(StopCheckError), found.checking():
-        recorded = _verify_journal(path / places.COUNTS, question, found)
+        recorded = _verify_journal(path / places.COUNTS, query, found)
         for kind in ("afterstates", "states"):
             for file in sorted((path / kind).glob("*.tbl")):
                 with found.checking():
-                    found.wrong += _verify_file(file, kind, question.game, recorded)
-            if KEEP.index(question.keep) >= KEEP.index(kind):
+                    found.wrong += _verify_file(file, kind, query.game, recorded)
+            if KEEP.index(query.keep) >= KEEP.index(kind):
                 files = [
                     path / places.boards_file(total, kind) for total in recorded if sum(recorded[total][kind])
                 ]
@@ -393,16 +393,16 @@ def verify_run(path: Path, found: Findings | None = None) -> Findings:
     return found
 
 
-def _verify_journal(journal: Path, question: Question, found: Findings) -> dict[int, dict[str, Any]]:
+def _verify_journal(journal: Path, query: Query, found: Findings) -> dict[int, dict[str, Any]]:
     """The lines of the journal by sum.  Raises `CorruptError` or `StorageError`."""
     data = read_file(journal, MOST_JOURNAL) if journal.exists() else b""
     lines, good = read_journal(data, journal)
     if good < len(data):
         found.wrong.append(f"{journal} ends in a torn line: continue the run to mend it")
-    own = digest_of(question.as_dict())
+    own = digest_of(query.as_dict())
     if any(line.get("of") != own for line in lines):
         found.wrong.append(f"{journal} belongs to another game: delete it, and the same command begins anew")
-    return {line["sum"]: line for line in count_lines(lines, question.game, journal)}
+    return {line["sum"]: line for line in count_lines(lines, query.game, journal)}
 
 
 def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
@@ -420,16 +420,16 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
     return found
 
 
-def read_manifest(path: Path, name: str = places.QUESTION) -> tuple[Question, bool]:
+def read_manifest(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
     """The query in run.json, and whether the file is unchanged.  Raises `WrongGameError`."""
     try:
         data = read_file(path / name)
         found = parse_json(data, f"{path}/{name}")
-        question = Question(Game.from_identity(found["game"]), found["lookahead"], found["keep"])
-        KEEP.index(question.keep)
+        query = Query(Game.from_identity(found["game"]), found["lookahead"], found["keep"])
+        KEEP.index(query.keep)
     except (CorruptError, MissingLayerError, ValueError, KeyError, TypeError) as error:
         raise WrongGameError(f"{path} is not the folder of a run: it has no sound run.json") from error
-    return question, data == question.text.encode()
+    return query, data == query.text.encode()
 
 
 def _verify_file(file: Path, kind: str, game: Game, recorded: dict[int, dict[str, Any]]) -> list[str]:

@@ -200,14 +200,14 @@ def _question(path: Path) -> str:
         return "answered; its deletion was stopped"
     if state == "damaged":
         return "damaged"
-    if not (path / places.QUESTION).exists():
+    if not (path / places.QUERY).exists():
         return "nothing yet"
-    question = read_manifest(path)[0]
-    game = title_of(question.game)
+    query = read_manifest(path)[0]
+    game = title_of(query.game)
     labels = sorted(entry.name for entry in (path / "values").glob("*"))
     if labels:
         return f"{game}: values of {', '.join(labels)}"
-    return f"{game}: {'what can be forced' if (path / places.DECIDED).exists() else question.keep}"
+    return f"{game}: {'what can be forced' if (path / places.DECIDED).exists() else query.keep}"
 
 
 def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[LeftRun, ...]:

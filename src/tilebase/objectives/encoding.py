@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tilebase._kernels import backward, coded, fold
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.results import Piece
+from tilebase.objectives.results import ChunkSummary
 
 Array = npt.NDArray[Any]
 NONE, WON, FIRST = backward.NONE, backward.WON, backward.FIRST
@@ -68,7 +68,7 @@ def as_floats(objective: Objective, stored: Array) -> Array:
     return values
 
 
-def summarise(objective: Objective, stored: Array, size: int) -> list[Piece]:
+def summarise(objective: Objective, stored: Array, size: int) -> list[ChunkSummary]:
     """The summaries of chunks of `size` stored values.  They do not depend on how the work was divided."""
     one = objective.one
     if objective.type.is_coded:

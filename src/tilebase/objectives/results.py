@@ -14,7 +14,7 @@ from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.values import Exact, Lower, Upper, Value, join_bounds
 from tilebase.runtime.documents import shown, whole
 
-Piece = tuple[float, float, float, int, int]
+ChunkSummary = tuple[float, float, float, int, int]
 """Of some positions: least, largest and sum of their values, how many are stored as 1, and as 0."""
 
 
@@ -46,7 +46,7 @@ class LayerSummary:
         return f"<LayerSummary of sum {self.sum}: {self.positions:,} afterstates, mean value {mean}>"
 
     @classmethod
-    def of(cls, total: int, positions: int, pieces: Sequence[Piece]) -> LayerSummary:
+    def of(cls, total: int, positions: int, pieces: Sequence[ChunkSummary]) -> LayerSummary:
         """The summary of a layer from those of its pieces, whose sums are added exactly."""
         return cls(
             total,

@@ -13,7 +13,7 @@ from tilebase.costs import estimate
 from tilebase.costs.reachable import counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
-from tilebase.files.run import KEEP, Question, RunFolder, delete_run, is_counted
+from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game
 from tilebase.questions.running import Use, run_in
 from tilebase.sparse.forward import Work, count_in
@@ -92,7 +92,7 @@ def count(
             takes = partial(counting, threads=run.most_threads, up_to=up_to, keep=keep)
             estimate.check(game, takes, memory=run.memory, folder=run.folder, anyway=run.anyway)
         with (
-            RunFolder(run.folder, Question(game, lookahead, keep)) as opened,
+            RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
             return count_in(

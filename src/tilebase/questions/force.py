@@ -30,7 +30,7 @@ from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.costs.forcing import patience_for, search_seconds
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
-from tilebase.files.run import Question, RunFolder
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import parse_shape
 from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
@@ -270,7 +270,7 @@ def _by_diagrams(
 def searching(game: Game, folder: Path | str | None, allowed: Allowance, deadline: float) -> Iterator[Search]:
     """A `Search` in its folder, if it has one; if an error ends it, decided afterstates are saved."""
     path = None if folder is None else Path(folder)
-    with nullcontext() if path is None else RunFolder(path, Question(game)):
+    with nullcontext() if path is None else RunFolder(path, Query(game)):
         search = Search(
             game, memory=allowed.memory, threads=allowed.threads, folder=path, deadline=deadline,
             progress=allowed.progress,

@@ -29,10 +29,10 @@ from tilebase.costs.boards import passing
 from tilebase.costs.estimate import check
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
-from tilebase.dense.tables import DenseLayer, Law, free_cells, kernel_part, masks, tasks
+from tilebase.dense.tables import Backup, DenseLayer, free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
 from tilebase.files import places
-from tilebase.files.run import Question, RunFolder
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions.running import Run, Use, run_in
@@ -144,9 +144,9 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
             highest=search.highest,
         )  # fmt: skip
         check(search.game, expected, memory=run.memory, folder=run.folder, anyway=run.anyway)
-    with RunFolder(run.folder, Question(game)), DensePass(
+    with RunFolder(run.folder, Query(game)), DensePass(
         values, search.game, Objective("survival"), memory=run.memory,
-        threads=run.threads, summaries=False, progress=run.progress, index=search.index, law=search.law,
+        threads=run.threads, summaries=False, progress=run.progress, index=search.index, backup=search.backup,
         lowest=search.lowest, highest=search.highest, callback=search.least_of,
     ) as dense:  # fmt: skip
         solved = dense.run()
@@ -199,7 +199,7 @@ class _Search:
             )
         least, start = np.int64(-1), np.int64(CERTAIN)
         tunes = (TakeLargest(least, np.int64(-1)),) * len(steps)
-        self.law = Law(VALUE, 0, CERTAIN, tunes, KeepLargest(least, start), start, "i8")
+        self.backup = Backup(VALUE, 0, CERTAIN, tunes, KeepLargest(least, start), start, "i8")
         self._fitting = tuple(
             kernel_part(part, masks(game, part, tops), free_cells(game, part)) for part in index.parts
         )

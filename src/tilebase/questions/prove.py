@@ -22,11 +22,11 @@ from typing import Any, NamedTuple, Unpack
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
-from tilebase.dense.executors.protocol import DenseWork
+from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
 from tilebase.files import places
-from tilebase.files.run import Question, RunFolder
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.names import board_words, random_start_words, winning_words, within_words
 from tilebase.objectives.numbers import cut
@@ -148,7 +148,7 @@ def prove(
     precision: float | None = None,
     space: str | None = None,
     folder: Path | str | None = None,
-    executor: str = "threads",
+    backend: str = "threads",
     work: Callable[[DenseWork], None] | None = None,
     cluster: str | Executor | None = None,
     **use: Unpack[Use],
@@ -170,7 +170,7 @@ def prove(
         None: all if there are limits.
     folder:
         The folder of layers, to continue after an interruption.  None: a temporary folder.
-    executor:
+    backend:
         ``"threads"`` or ``"cuda"``, for the space ``"all"``.
     work:
         Called with the cost of the dense pass.
@@ -182,7 +182,7 @@ def prove(
     Raises
     ------
     UsageError
-        If direction, type, space or executor do not exist or do not fit the game.
+        If direction, type, space or backend do not exist or do not fit the game.
     ResourceError
         If it does not fit into memory or on disk; then nothing was begun.
     StorageError, CorruptError, WrongGameError
@@ -193,7 +193,7 @@ def prove(
     >>> prove(Game("2x2", 32, start="empty"), dtype="uint32").value
     355998190
     """
-    chosen = _check_ways(game, direction, space, executor, cluster, work)
+    chosen = _check_ways(game, direction, space, backend, cluster, work)
     objective = Objective(direction, dtype or "")
     objective.check(game)
     _check_bound(game, objective, precision)
@@ -201,7 +201,7 @@ def prove(
         since = time.perf_counter()
         ask = Ask(game, (objective,), chosen)
         if chosen == "all":
-            spent = _prove_all(ask, run, executor)
+            spent = _prove_all(ask, run, backend)
             found, positions, moved = spent.bound, spent.positions, spent.work.read + spent.work.written
             if work is not None:
                 work(spent.work)
@@ -216,20 +216,20 @@ def prove(
 
 
 def _check_ways(
-    game: Game, direction: str, space: str | None, executor: str, cluster: object, work: object
+    game: Game, direction: str, space: str | None, backend: str, cluster: object, work: object
 ) -> str:
     """The space to prove on.  Raises `UsageError` for ways that do not exist or do not fit each other."""
     if direction not in ("lower", "upper"):
         raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
     if space not in (None, "all", "reachable"):
         raise UsageError(f"space {space!r} does not exist: choose one of all, reachable")
-    if executor not in ("threads", "cuda"):
-        raise UsageError(f"executor {executor!r} does not exist: choose one of threads, cuda")
+    if backend not in ("threads", "cuda"):
+        raise UsageError(f"backend {backend!r} does not exist: choose one of threads, cuda")
     chosen = space or ("all" if game.limits is not None else "reachable")
-    if executor == "cuda" and chosen != "all":
+    if backend == "cuda" and chosen != "all":
         raise UsageError("cuda works on all boards within limits: choose the space all")
-    if executor == "cuda" and cluster is not None:
-        raise UsageError("workers of a cluster use no GPU: leave out the executor or the cluster")
+    if backend == "cuda" and cluster is not None:
+        raise UsageError("workers of a cluster use no GPU: leave out the backend or the cluster")
     if work is not None and chosen != "all":
         raise UsageError(
             "steps are measured in the space all only: leave out the stats, or choose that space"
@@ -266,14 +266,14 @@ class _Proof(NamedTuple):
     work: DenseWork
 
 
-def _prove_all(ask: Ask, run: Run, executor: str) -> _Proof:
+def _prove_all(ask: Ask, run: Run, backend: str) -> _Proof:
     """The bound by a pass over all boards within the limits."""
     (objective,) = ask.objectives
-    if executor == "threads":  # the rate of a GPU is not known
+    if backend == "threads":  # the rate of a GPU is not known
         check_solving(ask, run)
-    with RunFolder(run.folder, Question(ask.game)), attached(run.cluster, run.folder), DensePass(
+    with RunFolder(run.folder, Query(ask.game)), attached(run.cluster, run.folder), DensePass(
         run.folder / places.values_folder(objective.label), ask.game, objective, memory=run.memory,
-        threads=run.threads, summaries=False, executor=executor, cluster=run.cluster, progress=run.progress,
+        threads=run.threads, summaries=False, backend=backend, cluster=run.cluster, progress=run.progress,
     ) as dense:  # fmt: skip
         dense.run()
     return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.work)

@@ -23,7 +23,7 @@ from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.manifest import Manifest, file_name
 from tilebase.files.reachable import Reachable, Written
-from tilebase.files.run import Question, RunFolder, is_counted
+from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder, read_file
 from tilebase.game.game import Cells, Game
@@ -165,7 +165,7 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
     """Count what is reachable, solve it layer by layer, and write the table if one is wanted."""
     game, path, pruning = ask.game, run.folder, keep.pruning
     with (
-        RunFolder(path, Question(game, keep="afterstates")) as folder,
+        RunFolder(path, Query(game, keep="afterstates")) as folder,
         attached(run.cluster, path),
         pruning or nullcontext(),
     ):
@@ -286,7 +286,7 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     values: list[Value] = []
     by_board: list[list[Value]] = []  # by_board[i]: the values of the start boards under objective i
     files: dict[int, dict[str, str]] = {}
-    with RunFolder(path, Question(game, keep="counts")), attached(run.cluster, path):
+    with RunFolder(path, Query(game, keep="counts")), attached(run.cluster, path):
         before = read_before(path, game, "all")
         # A new objective gets the layers that the table has.
         lowest = min(before.layers, default=0) if before is not None else 0

@@ -16,7 +16,7 @@ from tilebase.costs.estimate import Estimate, duration
 from tilebase.costs.reachable import solving
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files import places
-from tilebase.files.run import Question
+from tilebase.files.run import Query
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.questions.running import SPACES, Ask, Run
@@ -56,8 +56,8 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
         LOG.debug("solving on %s boards, as was asked or is usual for such games", ask.space)
         return ask.space
     game = ask.game
-    if (begun := run.folder / places.QUESTION).exists():
-        return "all" if begun.read_bytes() == Question(game).text.encode() else "reachable"
+    if (begun := run.folder / places.QUERY).exists():
+        return "all" if begun.read_bytes() == Query(game).text.encode() else "reachable"
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
         return "reachable"

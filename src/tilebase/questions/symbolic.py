@@ -23,7 +23,7 @@ from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
 from tilebase.costs.estimate import refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, UsageError
-from tilebase.files.run import Question, RunFolder
+from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
 from tilebase.questions.running import Allowance, Use
@@ -281,7 +281,7 @@ def symbolic(
 
     if folder is not None and strategy == "sum" and not (export or certificate):  # these need all layers
         task = replace(task, work=str(folder))
-    with nullcontext() if folder is None else RunFolder(Path(folder), Question(game)):
+    with nullcontext() if folder is None else RunFolder(Path(folder), Query(game)):
         outcome = run_task(task, tell, step, began + seconds)
     spent = time.perf_counter() - began
     return Symbolic(

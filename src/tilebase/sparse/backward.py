@@ -52,14 +52,14 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, end_values, summarise
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.results import LayerSummary, Piece
+from tilebase.objectives.results import ChunkSummary, LayerSummary
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.threads import in_order
 from tilebase.sparse.directory import Edge, directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
-from tilebase.sparse.maps import Layout, Layouts
+from tilebase.sparse.maps import GameIndex, IndexedLayer
 from tilebase.sparse.reading import word_potentials
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
@@ -88,7 +88,7 @@ class _States:
 class _Solved:
     """A finished layer in memory."""
 
-    layout: Layout
+    indexed: IndexedLayer
     directory: Directory
     values: list[Array]  # one array per objective, sentinels first
     states: _States | None = None  # if the slides of the states were recorded
@@ -103,7 +103,7 @@ class Part:
     """The results of one part of a layer."""
 
     chunks: list[list[Chunk]]  # for each objective, the encoded values
-    summaries: list[list[Piece]]  # for each objective, the summary of each chunk
+    summaries: list[list[ChunkSummary]]  # for each objective, the summary of each chunk
     edge: Edge  # the group of the directory that may be shared with the part before
 
 
@@ -163,7 +163,7 @@ class BackwardPass:
         self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._compiled = CompiledGame(game)
-        self._layouts = Layouts(game)
+        self._game_index = GameIndex(game)
         self._check = BoardCheck(game)
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)
@@ -260,7 +260,7 @@ class BackwardPass:
 
     def _bytes(self, total: int, n: int) -> int:
         """Bytes of memory of a solved layer."""
-        return directory_bytes(self._layouts.size(total)) + sum(fold.nbytes(n) for fold in self.folds)
+        return directory_bytes(self._game_index.size(total)) + sum(fold.nbytes(n) for fold in self.folds)
 
     def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
         """Raise `ResourceError`, before any layer is solved, if a layer does not fit into memory."""
@@ -280,7 +280,7 @@ class BackwardPass:
     def _shared_bytes(self, total: int, sizes: dict[int, int]) -> int:
         """Bytes that a worker process needs for a layer that is shared out: for both layers above."""
         above = sum(self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s))
-        return OVERHEAD + self._layouts.nbytes + above
+        return OVERHEAD + self._game_index.nbytes + above
 
     def _check_workers(self, needed: int) -> None:
         if self.sharing is not None and needed > self.sharing.executor.memory:
@@ -294,7 +294,7 @@ class BackwardPass:
         """Whether a layer is solved with one layer above in memory at a time, and the bytes needed."""
         above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
         whole = sum(above) + self._bytes(total, sizes[total])
-        fixed = OVERHEAD + self._layouts.nbytes
+        fixed = OVERHEAD + self._game_index.nbytes
         least = max(above, default=0) + lean_bytes(len(self.folds)) * sizes[total]
         lean = whole + fixed > self.memory if self.lean is None else self.lean
         return lean, fixed + (least if lean else whole)
@@ -352,9 +352,9 @@ class BackwardPass:
         )
 
     def _new_layer(self, total: int, n: int) -> _Solved:
-        layout = self._layouts.at(total)
-        directory = new_directory(layout.layer.size)
-        return _Solved(layout, directory, [fold.values(n, total) for fold in self.folds])
+        indexed = self._game_index.at(total)
+        directory = new_directory(indexed.layer.size)
+        return _Solved(indexed, directory, [fold.values(n, total) for fold in self.folds])
 
     def _spans(self, keys: StoredBoards) -> list[range]:
         """The chunks of a layer, divided into parts."""
@@ -471,17 +471,17 @@ class BackwardPass:
         while position < len(keys):
             if best is not None and above.states is not None:
                 count, n, sound = backward.best_known(
-                    keys, position, exponent, rules, above.layout.ranking, above.states.directory,
+                    keys, position, exponent, rules, above.indexed.ranking, above.states.directory,
                     above.states.best, worker.scratch, spawns[position:], best,
                 )  # fmt: skip
             elif best is None:
                 count, n, sound = backward.link(
-                    keys, position, exponent, rules, above.layout.ranking, above.directory, self._potentials,
+                    keys, position, exponent, rules, above.indexed.ranking, above.directory, self._potentials,
                     worker.scratch, spawns[position:], links,
                 )  # fmt: skip
             else:
                 count, n, sound = backward.best_after(
-                    keys, position, exponent, rules, above.layout.ranking, above.directory, above.values[0],
+                    keys, position, exponent, rules, above.indexed.ranking, above.directory, above.values[0],
                     worker.scratch, spawns[position:], best,
                 )  # fmt: skip
             if not sound:
@@ -514,9 +514,9 @@ class BackwardPass:
 
     def _nothing(self, total: int) -> _Solved:
         """A layer without afterstates: every state that spawns lead to is won or has no slide."""
-        layout = self._layouts.at(total)
+        indexed = self._game_index.at(total)
         directory = new_directory(0)
-        return _Solved(layout, directory, [fold.values(0, total) for fold in self.folds])
+        return _Solved(indexed, directory, [fold.values(0, total) for fold in self.folds])
 
     def _finish(
         self, starts: list[int], keys: Array, accs: list[Array], spawns: Array, here: _Solved | None
@@ -550,7 +550,7 @@ class BackwardPass:
 
     def _write(self, total: int, keys: StoredBoards, parts: Iterable[Part], here: _Solved | None) -> None:
         """Write the values of a layer, one file per objective, and a line in each journal."""
-        summaries: list[list[Piece]] = [[] for _ in self.folds]
+        summaries: list[list[ChunkSummary]] = [[] for _ in self.folds]
         with ExitStack() as stack:
             writers = [
                 stack.enter_context(LayerWriter(stored.path(total), VALUE_HEADER)) for stored in self.stored
@@ -614,5 +614,5 @@ def spans_of(keys: StoredBoards, threads: int) -> list[range]:
 
 def _enter(here: _Solved, keys: Array, first: int) -> Edge:
     """Enter boards into a layer's directory.  Raises `CorruptError` if they are not canonical."""
-    ranks = here.layout.index.checked_rank(here.layout.layer, keys)
+    ranks = here.indexed.index.checked_rank(here.indexed.layer, keys)
     return enter(here.directory, ranks, FIRST + first)

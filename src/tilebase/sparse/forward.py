@@ -40,7 +40,7 @@ from tilebase.files.keys import BoardCheck, StoredLayer, joined, varying_bits, w
 from tilebase.files.reachable import Written
 from tilebase.files.run import (
     KEEP,
-    Question,
+    Query,
     RunFolder,
     count_lines,
     sound_checksum,
@@ -53,7 +53,7 @@ from tilebase.runtime.threads import in_order, map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
-from tilebase.sparse.maps import Layout, Layouts, SlideTask, SpawnTask, Task, Team, is_small
+from tilebase.sparse.maps import GameIndex, IndexedLayer, SlideTask, SpawnTask, Task, Team, is_small
 from tilebase.sparse.shared_forward import SharedCount
 
 LOG = logging.getLogger(__name__)
@@ -101,15 +101,15 @@ class ForwardPass:
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.folder = folder
-        self.game = folder.question.game
-        self.lookahead = folder.question.lookahead
-        self.keep = folder.question.keep
+        self.game = folder.query.game
+        self.lookahead = folder.query.lookahead
+        self.keep = folder.query.keep
         self.memory = memory
         self.threads = threads
         self.work = Work()
         self._pace = Pace(progress, "states")
         self._compiled = CompiledGame(self.game)
-        self._layouts = Layouts(self.game)
+        self._game_index = GameIndex(self.game)
         self._varying = varying_bits(self.game)
         self._team = Team(threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
@@ -118,7 +118,7 @@ class ForwardPass:
         self.written: dict[int, Written] = {}  # the afterstates that this pass wrote, by sum
         self._hold = hold  # bytes of keys and slides that may still be held
         self._slide_memory = maps.SlideMemory()
-        self._record = record and not self.lookahead and self._layouts.one_index
+        self._record = record and not self.lookahead and self._game_index.one_index
         self._starts = self._start_keys()
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
@@ -157,7 +157,7 @@ class ForwardPass:
         if up_to is not None:
             done = done and all(line["sum"] <= up_to for line in lines)
             lines = [line for line in lines if line["sum"] <= up_to]
-        return _result(self.folder.question, lines, complete=done)
+        return _result(self.folder.query, lines, complete=done)
 
     def cost(self) -> Work:
         """The cost of the run so far."""
@@ -287,26 +287,26 @@ class ForwardPass:
 
     def _make(self, total: int) -> tuple[dict[str, Any], int]:
         """Make the layer of one sum and write it; return its line of the journal and the file's bytes."""
-        layout = self._layouts.at(total)
-        if self._sharing is not None and self._sharing.wants(layout.layer.size):
-            return self._make_shared(self._sharing, total, layout.layer.size)
-        states, afters = self._bit_sets(layout.layer)
+        indexed = self._game_index.at(total)
+        if self._sharing is not None and self._sharing.wants(indexed.layer.size):
+            return self._make_shared(self._sharing, total, indexed.layer.size)
+        states, afters = self._bit_sets(indexed.layer)
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         after_counts = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
         self._files = {}
         try:
-            self._spawn(total, layout, states)
+            self._spawn(total, indexed, states)
             slides = self._new_slides(states)
-            counts = self._slide(total, layout, states, afters, slides)
+            counts = self._slide(total, indexed, states, afters, slides)
             if self.game.start_afters and total in self._starts:
-                self._mark(self._starts[total], layout, afters)
+                self._mark(self._starts[total], indexed, afters)
             since = time.perf_counter()
-            size = self._write(total, layout, afters, after_counts, slides)
+            size = self._write(total, indexed, afters, after_counts, slides)
             self.work.add("write", since)
         finally:
             states.discard()
             afters.discard()
-        self.work.bits += layout.layer.size
+        self.work.bits += indexed.layer.size
         self.work.bytes_spilled += states.spilled_bytes + afters.spilled_bytes
         return self._line(total, counts, after_counts), size
 
@@ -337,7 +337,7 @@ class ForwardPass:
             self.work.bytes_written += size
 
         found = sharing.make(
-            total, ranks, self._layouts.nbytes, sources, write, partial(self._report_shared, total)
+            total, ranks, self._game_index.nbytes, sources, write, partial(self._report_shared, total)
         )
         if found.afterstates.any():
             self._sources[total] = StoredLayer(self.folder.layer_path("afterstates", total))
@@ -357,28 +357,28 @@ class ForwardPass:
         self.work.largest_layer = max(self.work.largest_layer, states)
         self._report(total, "write", 1.0)
 
-    def _bit_sets(self, layout: LayerIndex) -> tuple[BitSet, BitSet]:
+    def _bit_sets(self, layer: LayerIndex) -> tuple[BitSet, BitSet]:
         """Two bit sets, for states and afterstates; the threads get arenas from the rest of the memory."""
-        block_bits = block_bits_for(layout.size)
-        whole = ((layout.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
-        least = self._least_memory(layout.size)
+        block_bits = block_bits_for(layer.size)
+        whole = ((layer.size + (1 << block_bits) - 1) >> block_bits << block_bits) // 8
+        least = self._least_memory(layer.size)
         if least > self.memory:
             raise self._too_little(least)
         free = self.memory - self._fixed_memory
-        arena_least = _least_arenas(layout.size) * self.threads
-        small = layout.size <= sizes.SMALL_BITS
-        nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layout.size)))
+        arena_least = _least_arenas(layer.size) * self.threads
+        small = layer.size <= sizes.SMALL_BITS
+        nbytes = whole if small else min(whole, max(free * 3 // 10, 8 * BitSet.least_words(layer.size)))
         for i in range(2):
             if self._storage[i].nbytes < nbytes:
                 self._storage[i] = np.zeros(0, dtype=np.uint64)
                 self._storage[i] = np.zeros(nbytes // 8 * (5 if small else 4) // 4 + 1024, dtype=np.uint64)
         if not small:
             allowed = max(min((free - 2 * nbytes) * 7 // 8, self.memory // 3), arena_least) // self.threads
-            self._team.grow_arenas(min(allowed, 1 << max(layout.size, 64 << 20).bit_length()))
-        names = (f"states-{layout.total}", f"afterstates-{layout.total}")
+            self._team.grow_arenas(min(allowed, 1 << max(layer.size, 64 << 20).bit_length()))
+        names = (f"states-{layer.total}", f"afterstates-{layer.total}")
         storage = [self._storage[i][: max(nbytes // 8, 1024)] for i in range(2)]
         first, second = (
-            BitSet(layout.size, bits, self.folder.path, name)
+            BitSet(layer.size, bits, self.folder.path, name)
             for bits, name in zip(storage, names, strict=True)
         )
         return first, second
@@ -386,7 +386,7 @@ class ForwardPass:
     @property
     def _fixed_memory(self) -> int:
         """Bytes that are needed for layers of any size."""
-        return OVERHEAD + self._layouts.nbytes + 2 * 8 * KEPT_KEYS
+        return OVERHEAD + self._game_index.nbytes + 2 * 8 * KEPT_KEYS
 
     def _least_memory(self, size: int) -> int:
         """Bytes that a layer of so many ranks needs at least; 0 for a small layer."""
@@ -405,14 +405,14 @@ class ForwardPass:
 
     def _check_memory(self, total: int, up_to: int | None) -> None:
         """Raise `ResourceError` if a layer from `total` on does not fit, of those that use these tables."""
-        index = self._layouts.index_at(total)
+        index = self._game_index.index_at(total)
         if index is self._checked:
             return
         self._checked = index
         end = math.inf if index.cap == max(self.game.tops) else 2 << index.cap
         wanted = [n for s, n in index.sizes().items() if total <= s < end and (up_to is None or s <= up_to)]
         if self._sharing is not None:
-            self._sharing.check_memory(max(wanted, default=0), self._layouts.nbytes)
+            self._sharing.check_memory(max(wanted, default=0), self._game_index.nbytes)
             wanted = [n for n in wanted if not self._sharing.wants(n)]
         least = self._least_memory(max(wanted, default=0))
         if least > self.memory:
@@ -420,21 +420,21 @@ class ForwardPass:
 
     # -- the maps ----------------------------------------------------------------------------
 
-    def _mark(self, keys: Array, layout: Layout, target: BitSet) -> None:
+    def _mark(self, keys: Array, indexed: IndexedLayer, target: BitSet) -> None:
         """Set the bits of some canonical boards: the start states, which are few."""
-        target.add(layout.index.rank(layout.layer, keys))
+        target.add(indexed.index.rank(indexed.layer, keys))
 
-    def _spawn(self, total: int, layout: Layout, states: BitSet) -> None:
+    def _spawn(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
         """Mark the states of a layer: start states, and the states that spawns make of afterstates."""
         since = time.perf_counter()
         if total in self._starts and not self.game.start_afters:
-            self._mark(self._starts[total], layout, states)
+            self._mark(self._starts[total], indexed, states)
         tasks: deque[Task] = deque()
         for exponent in self.game.spawn_exponents:
             source = self._sources.get(total - 2**exponent)
             if source is not None and not self.game.ended(total - 2**exponent):
                 tasks.extend(
-                    SpawnTask(self._compiled, layout, source, job, exponent, states)
+                    SpawnTask(self._compiled, indexed, source, job, exponent, states)
                     for job in range(source.jobs)
                 )
         self._team.map(tasks, states, lambda done: self._report(total, "spawn", 0.4 * done))
@@ -447,11 +447,13 @@ class ForwardPass:
         slides = self._slide_memory.take(states, len(self.game.shape))
         return slides if slides.nbytes <= self._hold else maps.NO_SLIDES
 
-    def _slide(self, total: int, layout: Layout, states: BitSet, afters: BitSet, recorded: Slides) -> Array:
+    def _slide(
+        self, total: int, indexed: IndexedLayer, states: BitSet, afters: BitSet, recorded: Slides
+    ) -> Array:
         """Mark the afterstates of a layer, window by window; return the counts of its states."""
         counts = np.zeros((self.game.bounds.code + 1, 5), dtype=np.int64)
         if self.keep == "states":
-            self._write_states(total, layout, states)
+            self._write_states(total, indexed, states)
         if self.lookahead and self.game.ended(total):
             return counts  # the next slide is the last one, so every state is decided
         for window in range(states.windows):
@@ -460,7 +462,7 @@ class ForwardPass:
             since = time.perf_counter()
             parts = 1 if is_small(states) else PARTS * self.threads
             slides = [
-                SlideTask(self._compiled, layout, begin, end, states, afters, self.lookahead, recorded)
+                SlideTask(self._compiled, indexed, begin, end, states, afters, self.lookahead, recorded)
                 for begin, end in states.ranges(parts)
             ]
             before, share = 0.4 + 0.5 * window / states.windows, 0.5 / states.windows
@@ -487,11 +489,11 @@ class ForwardPass:
         self.work.bytes_written += size
         return size
 
-    def _write(self, total: int, layout: Layout, boards: BitSet, counts: Array, slides: Slides) -> int:
+    def _write(self, total: int, indexed: IndexedLayer, boards: BitSet, counts: Array, slides: Slides) -> int:
         """Write the afterstates of a layer, unless there are none, and keep them as a source."""
         self._report(total, "write", 0.9)
         kept: list[Array] | None = [] if is_small(boards) else None
-        parts = self._listed(layout, boards, counts, kept, clear=True)
+        parts = self._listed(indexed, boards, counts, kept, clear=True)
         size = self._write_layer("afterstates", total, boards, parts)
         path = self.folder.layer_path("afterstates", total)
         if not counts.sum():
@@ -519,20 +521,20 @@ class ForwardPass:
                 setattr(here, name, held)
         self.written[total] = here
 
-    def _write_states(self, total: int, layout: Layout, states: BitSet) -> None:
+    def _write_states(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
         """Write the counted states of a layer.  Raises `ResourceError` if they need several windows."""
         if states.windows > 1:
             raise ResourceError(
                 f"keeping the states of sum {total} needs more memory than was given: give more"
             )
         uncounted = np.zeros(self.game.bounds.code + 1, dtype=np.int64)
-        parts = self._listed(layout, states, uncounted, None, clear=False)
+        parts = self._listed(indexed, states, uncounted, None, clear=False)
         if self.lookahead:
             parts = (maps.undecided(keys, self._compiled.rules, self.game.ended(total)) for keys in parts)
         self._write_layer("states", total, states, parts)
 
     def _listed(
-        self, layout: Layout, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
+        self, indexed: IndexedLayer, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
     ) -> Iterator[Array]:
         """The keys of a set in order, as arrays; also counts them by largest exponent."""
         lock = threading.Lock()
@@ -545,7 +547,7 @@ class ForwardPass:
             maxima = np.empty(forward.BATCH, dtype=np.uint8)
             if expected:
                 forward.list_layer(
-                    layout.source(boards), np.uint64(begin), np.uint64(end), keys, maxima, mine
+                    indexed.source(boards), np.uint64(begin), np.uint64(end), keys, maxima, mine
                 )
             with lock:
                 counts[...] += mine
@@ -593,16 +595,16 @@ def _trim(counts: Array) -> list[int]:
     return [int(n) for n in counts[: used[-1] + 1]] if len(used) else []
 
 
-def _result(question: Question, lines: list[dict[str, Any]], *, complete: bool) -> CountResult:
-    columns = question.game.bounds.code + 1
+def _result(query: Query, lines: list[dict[str, Any]], *, complete: bool) -> CountResult:
+    columns = query.game.bounds.code + 1
     lines = [line for line in lines if any(line[name] for name in STORED)]
     arrays = {name: np.zeros((len(lines), columns), dtype=np.int64) for name in STORED}
     for i, line in enumerate(lines):
         for name in STORED:
             arrays[name][i, : len(line[name])] = line[name]
     return CountResult(
-        game=question.game,
-        lookahead=question.lookahead,
+        game=query.game,
+        lookahead=query.lookahead,
         sums=np.array([line["sum"] for line in lines], dtype=np.int64),
         complete=complete,
         **arrays,

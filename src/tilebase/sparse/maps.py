@@ -93,10 +93,10 @@ class Worker:
         # A key of 0 is the empty board, which no slide makes: so it can mark a free slot.
         self._slots[: 1 << bits] = 0
 
-    def target(self, boards: BitSet, layout: Layout) -> Target:
+    def target(self, boards: BitSet, indexed: IndexedLayer) -> Target:
         """A set that this worker fills."""
         pages = self.arena.pages_for(boards.block_bits)
-        return Target(layout.ranking, is_small(boards), boards.bits, pages)
+        return Target(indexed.ranking, is_small(boards), boards.bits, pages)
 
 
 def undecided(keys: Array, rules: BoardRules, ended: bool) -> Array:
@@ -117,8 +117,8 @@ class Task(Protocol):
         """Work until done (True) or the arena is full (False)."""
 
 
-class Layout:
-    """The index of one layer as an argument of kernels."""
+class IndexedLayer:
+    """A layer with its index, as arguments of kernels."""
 
     def __init__(self, index: Index, layer: LayerIndex) -> None:
         self.index, self.layer = index, layer
@@ -130,8 +130,8 @@ class Layout:
         return Source(boards.bits, np.uint64(boards.first_rank), self.listing)
 
 
-class Layouts:
-    """The layouts of a game's layers.  Tables grow with the largest tile that fits into the sum."""
+class GameIndex:
+    """The indexes of a game's layers.  Tables grow with the largest tile that fits into the sum."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -148,13 +148,13 @@ class Layouts:
         """Bytes of the tables in memory."""
         return self._index.nbytes if self._index else 0
 
-    def at(self, total: int) -> Layout:
-        """The layout of the layer of one sum.  This is fast if the sum is close to that of the last call."""
+    def at(self, total: int) -> IndexedLayer:
+        """The index of the layer of one sum.  This is fast if the sum is close to that of the last call."""
         index = self.index_at(total)
-        return Layout(index, index.layer(total))
+        return IndexedLayer(index, index.layer(total))
 
     def size(self, total: int) -> int:
-        """The ranks of the layer of one sum, without its layout."""
+        """The number of ranks of the layer of one sum."""
         index = self.index_at(total)
         if self._sizes[0] is not index:
             self._sizes = index, index.sizes()
@@ -175,13 +175,13 @@ class SpawnTask:
     def __init__(
         self,
         compiled: CompiledGame,
-        layout: Layout,
+        indexed: IndexedLayer,
         source: StoredLayer,
         job: int,
         exponent: int,
         states: BitSet,
     ) -> None:
-        self.rules, self.layout, self.states, self.exponent = compiled.rules, layout, states, exponent
+        self.rules, self.indexed, self.states, self.exponent = compiled.rules, indexed, states, exponent
         self.source, self.job, self.position = source, job, 0
         self.keys: Array | None = None
 
@@ -189,7 +189,7 @@ class SpawnTask:
         """Work until done or the arena is full.  Raises `CorruptError`."""
         if self.keys is None:
             self.keys = self.source.read(self.job)
-        target = worker.target(self.states, self.layout)
+        target = worker.target(self.states, self.indexed)
         self.position = forward.spawn_map(
             self.keys, self.position, self.exponent, self.rules, target, worker.scratch
         )
@@ -205,7 +205,7 @@ class SlideTask:
     def __init__(
         self,
         compiled: CompiledGame,
-        layout: Layout,
+        indexed: IndexedLayer,
         begin: int,
         end: int,
         states: BitSet,
@@ -213,7 +213,7 @@ class SlideTask:
         lookahead: bool,
         slides: Slides = NO_SLIDES,
     ) -> None:
-        self.rules, self.layout, self.states, self.afters = compiled.rules, layout, states, afters
+        self.rules, self.indexed, self.states, self.afters = compiled.rules, indexed, states, afters
         self.slides = slides
         self.begin, self.end, self.position, self.lookahead = begin, end, begin, lookahead
         # counts[e]: counts of the states whose largest exponent is e; columns as in _kernels.forward.
@@ -224,8 +224,8 @@ class SlideTask:
     def run(self, worker: Worker) -> bool:
         """Work until done or the arena is full."""
         position = forward.slide_map(
-            self.layout.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
-            self.lookahead, worker.target(self.afters, self.layout), worker.recent, worker.scratch,
+            self.indexed.source(self.states), np.uint64(self.position), np.uint64(self.end), self.rules,
+            self.lookahead, worker.target(self.afters, self.indexed), worker.recent, worker.scratch,
             worker.marks, worker.single, self.counts, self.slides,
         )  # fmt: skip
         self.position = int(position)

@@ -24,7 +24,7 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, NONE, WON, as_floats, sentinels
 from tilebase.objectives.objective import Objective, potentials
 from tilebase.sparse.directory import enter, join, new_directory
-from tilebase.sparse.maps import Layouts
+from tilebase.sparse.maps import GameIndex
 
 Array = npt.NDArray[Any]
 MISSING = 2
@@ -46,17 +46,17 @@ class ReadLayer:
     def __init__(self, reader: LayerReader, total: int) -> None:
         self.total = total
         self._reader = reader
-        layout = reader.layouts.at(total)
-        self._ranking = layout.ranking
-        self.directory = new_directory(layout.layer.size)
+        indexed = reader.game_index.at(total)
+        self._ranking = indexed.ranking
+        self.directory = new_directory(indexed.layer.size)
         self.keys = reader.keys(total)
         self.values = [reader.values(objective, total) for objective in reader.objectives]
-        self._index(layout)
+        self._index(indexed)
 
-    def _index(self, layout: Any) -> None:
+    def _index(self, indexed: Any) -> None:
         if not len(self.keys):
             return
-        ranks = layout.index.checked_rank(layout.layer, self.keys)
+        ranks = indexed.index.checked_rank(indexed.layer, self.keys)
         join(self.directory, enter(self.directory, ranks, FIRST))
 
     def link(self, states: Array) -> Links:
@@ -101,7 +101,7 @@ class LayerReader:
         self.path, self.game, self.objectives = path, game, objectives
         self.compiled = CompiledGame(game)
         self.check = BoardCheck(game)
-        self.layouts = Layouts(game)
+        self.game_index = GameIndex(game)
         self.merges = tuple({one.meaning.merge for one in objectives} - {""})
         self.potentials = word_potentials(game, self.merges)
 

@@ -23,13 +23,13 @@ from tilebase.files.reachable import Reachable, StoredBoards
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.objectives.results import Piece as PieceSummary
+from tilebase.objectives.results import ChunkSummary
 from tilebase.sparse import backward
 
 SHARED_KEYS = 1 << 19
 """Layers of fewer afterstates are solved by the process that runs the pass: sharing them takes longer."""
 
-Summaries = list[list[PieceSummary]]
+Summaries = list[list[ChunkSummary]]
 """For each objective, the summary of each chunk of a piece."""
 
 

@@ -39,7 +39,7 @@ from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.sparse.bitset import PAGE_BYTES, PIECE_WORDS, block_bits_for
-from tilebase.sparse.maps import NO_SLIDES, Layout, Layouts, Worker, undecided
+from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, undecided
 
 Array = npt.NDArray[Any]
 
@@ -90,9 +90,9 @@ class _Buffers:
 class _Window:
     """A range of ranks of a layer as bits."""
 
-    def __init__(self, layout: Layout, number: int, width: int, buffers: _Buffers) -> None:
-        size = layout.layer.size
-        self.layout, self._buffers = layout, buffers
+    def __init__(self, indexed: IndexedLayer, number: int, width: int, buffers: _Buffers) -> None:
+        size = indexed.layer.size
+        self.indexed, self._buffers = indexed, buffers
         self.block_bits = block_bits_for(size)
         self.windows = -(-blocks_of(size) // width)
         self.number = number
@@ -113,14 +113,14 @@ class _Window:
 
     def mark(self, keys: Array) -> None:
         """Set the bits of those of some boards that lie in this window."""
-        ranks = self.layout.index.rank(self.layout.layer, keys)
+        ranks = self.indexed.index.rank(self.indexed.layer, keys)
         mine = ranks[(ranks >= self.begin) & (ranks < self.end)] - np.uint64(self.begin)
         rank.set_bits(mine, len(mine), np.uint64(0), self.bits)
 
     @property
     def source(self) -> Source:
         """The set, to be read by kernels."""
-        return Source(self.bits, np.uint64(self.begin), self.layout.listing)
+        return Source(self.bits, np.uint64(self.begin), self.indexed.listing)
 
     def keys(self, codes: int) -> tuple[Array, Array]:
         """All boards in order, and how many have each largest exponent."""
@@ -139,12 +139,12 @@ class _Outbox:
     """Ranks on their way from a piece to the windows of a layer."""
 
     def __init__(
-        self, file: ParcelWriter, layout: Layout, width: int, buffers: _Buffers, nbytes: int
+        self, file: ParcelWriter, indexed: IndexedLayer, width: int, buffers: _Buffers, nbytes: int
     ) -> None:
-        size = layout.layer.size
+        size = indexed.layer.size
         self._file, self._width, self._buffers = file, width, buffers
         self._blocks, self._block_bits = blocks_of(size), block_bits_for(size)
-        self._ranking = layout.ranking
+        self._ranking = indexed.ranking
         arena = buffers.worker.arena
         if not nbytes <= arena.pages * PAGE_BYTES <= 2 * nbytes:
             arena = buffers.worker.arena = type(arena)(0)  # release the old memory first
@@ -195,7 +195,7 @@ class CountJob:
             forward.collapse.want()
         self._lock = threading.Lock()
         self._compiled: CompiledGame | None = None
-        self._layout: Layout | None = None
+        self._indexed: IndexedLayer | None = None
         self._idle: list[_Buffers] = []
 
     def __reduce__(self) -> Any:
@@ -209,16 +209,16 @@ class CountJob:
                 return steps[piece.step](piece, self._at(piece.total), buffers, file)
             return self._encode(piece, file)
 
-    def _at(self, total: int) -> Layout:
-        """The layout of the layer that is made now."""
+    def _at(self, total: int) -> IndexedLayer:
+        """The index of the layer that is made now."""
         with self._lock:
             if self._compiled is None:
-                self._compiled, self._layouts = CompiledGame(self._game), Layouts(self._game)
+                self._compiled, self._game_index = CompiledGame(self._game), GameIndex(self._game)
                 self._check = BoardCheck(self._game)
-            if self._layout is None or self._layout.layer.total != total:
-                self._layout = None  # release the old memory first
-                self._layout = self._layouts.at(total)
-            return self._layout
+            if self._indexed is None or self._indexed.layer.total != total:
+                self._indexed = None  # release the old memory first
+                self._indexed = self._game_index.at(total)
+            return self._indexed
 
     @contextmanager
     def _buffers(self) -> Iterator[_Buffers]:
@@ -236,12 +236,12 @@ class CountJob:
         assert self._compiled is not None
         return self._compiled.rules
 
-    def _spawn(self, piece: Piece, layout: Layout, buffers: _Buffers, file: ParcelWriter) -> int:
+    def _spawn(self, piece: Piece, indexed: IndexedLayer, buffers: _Buffers, file: ParcelWriter) -> int:
         """Put a tile on the afterstates in some chunks; the bytes that were written."""
         (name,) = piece.reads
         before = int(Path(name).stem)
         exponent = (piece.total - before).bit_length() - 1
-        out = _Outbox(file, layout, piece.width, buffers, self._arena)
+        out = _Outbox(file, indexed, piece.width, buffers, self._arena)
         with LayerFile(self._folder / name) as source:
             for at in range(piece.begin, piece.end, JOB_CHUNKS):
                 chunks = range(at, min(at + JOB_CHUNKS, piece.end))
@@ -260,18 +260,18 @@ class CountJob:
         return file.nbytes
 
     def _slide(
-        self, piece: Piece, layout: Layout, buffers: _Buffers, file: ParcelWriter
+        self, piece: Piece, indexed: IndexedLayer, buffers: _Buffers, file: ParcelWriter
     ) -> tuple[Array, int, int]:
         """Slide the states of a window: their counts, how many there are, and the bytes written."""
-        window = _Window(layout, piece.begin, piece.width, buffers)
+        window = _Window(indexed, piece.begin, piece.width, buffers)
         for name in piece.reads:
             window.read(self._folder / name)
         if piece.total in self._starts and not self._game.start_afters:
             window.mark(self._starts[piece.total])
         counts = np.zeros((self._game.bounds.code + 1, 5), dtype=np.int64)
         if not (self._lookahead and self._game.ended(piece.total)):  # else the next slide is the last one
-            out = _Outbox(file, layout, piece.width, buffers, self._arena)
-            self._slide_all(window, layout, buffers, out, counts)
+            out = _Outbox(file, indexed, piece.width, buffers, self._arena)
+            self._slide_all(window, indexed, buffers, out, counts)
         keys = np.zeros(0, dtype=np.uint64)
         if self._keep_states:
             keys, _ = window.keys(self._game.bounds.code + 1)
@@ -281,10 +281,10 @@ class CountJob:
         return counts, len(keys), file.nbytes
 
     def _slide_all(
-        self, window: _Window, layout: Layout, buffers: _Buffers, out: _Outbox, counts: Array
+        self, window: _Window, indexed: IndexedLayer, buffers: _Buffers, out: _Outbox, counts: Array
     ) -> None:
         worker, source = buffers.worker, window.source
-        worker.forget(layout.layer.size)
+        worker.forget(indexed.layer.size)
         position = window.begin
         while position < window.end:
             position = int(
@@ -296,10 +296,10 @@ class CountJob:
             out.flush()
 
     def _unite(
-        self, piece: Piece, layout: Layout, buffers: _Buffers, file: ParcelWriter
+        self, piece: Piece, indexed: IndexedLayer, buffers: _Buffers, file: ParcelWriter
     ) -> tuple[Array, int]:
         """List the afterstates of a window: how many have each largest exponent, and the bytes written."""
-        window = _Window(layout, piece.begin, piece.width, buffers)
+        window = _Window(indexed, piece.begin, piece.width, buffers)
         for name in piece.reads:
             window.read(self._folder / name)
         if piece.total in self._starts and self._game.start_afters:

@@ -1,8 +1,8 @@
-"""Executors: the classes that work the pieces of a dense pass.
+"""Backends: the classes that work the steps of a dense pass.
 
 Modules, those that the others import first:
 
-    protocol    what an executor is, and what it cost
+    protocol    what a backend is, and what it cost
     threads     values in memory, on all threads
     bits        Boolean values, 64 boards at a time
     cuda        values on a CUDA device, one thread per board

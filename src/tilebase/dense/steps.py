@@ -1,12 +1,12 @@
-"""The work of a layer as pieces that are plain values, and how a layer is cut into them.
+"""The steps of a layer as plain values, and how they are cut so that memory suffices.
 
-A piece says which step is to be done for which blocks of boards, which blocks of which layers it reads, and
-where it writes.  It holds no memory and no files: an executor (`dense.executors.protocol`) does it in this
-process, and could in another one that sees the same files.
+A `BlockStep` says which step is to be done for which blocks of boards, which blocks of which layers it
+reads, and where it writes.  It holds no memory and no files: a backend (`dense.backends.protocol`) does it
+in this process, and could in another one that sees the same files.
 
-A layer in memory is one piece for each step.  One that does not fit is cut into *batches*: ranges of sums of
-the top half for fold and rows, of the left half for columns.  The afterstates of a batch are in memory
-together; a batch is worked in pieces, ranges of the other half's sum.
+A layer in memory takes one of them for each step.  One that does not fit is cut into *batches*: ranges of
+sums of the top half for fold and rows, of the left half for columns.  The afterstates of a batch are in
+memory together; a batch is worked one range of the other half's sum at a time.
 """
 
 from __future__ import annotations
@@ -83,17 +83,17 @@ class Source(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Piece:
+class BlockStep:
     """A step for some blocks of a layer.
 
     Attributes
     ----------
-    step:
+    kind:
         What is done.
     total:
         The sum of the boards.
     batch:
-        The blocks whose afterstates are in memory together; the piece works some of them.
+        The blocks whose afterstates are in memory together; the step works some of them.
     reads:
         Fold: the states that spawns lead to, the largest spawn first; none from the horizon on.  Rows,
         columns: the afterstates.
@@ -103,7 +103,7 @@ class Piece:
         How much of the layer's work this is, from 0 to 1.
     """
 
-    step: Step
+    kind: Step
     total: int
     batch: Blocks
     reads: tuple[Source, ...]
@@ -116,21 +116,21 @@ def spawned(game: Game, total: int) -> tuple[int, ...]:
     return () if game.ended(total) else game.spawn_exponents
 
 
-def whole_pieces(steps: Sequence[Step], exponents: Sequence[int], total: int) -> Iterator[Piece]:
-    """The pieces of a layer that is in memory: one for each step, in the order of an executor."""
-    for step in steps:
-        yield _piece(step, exponents, total, Blocks(), Blocks(), SHARES[step])
+def whole_steps(kinds: Sequence[Step], exponents: Sequence[int], total: int) -> Iterator[BlockStep]:
+    """The steps of a layer that is in memory, in the order of a backend."""
+    for kind in kinds:
+        yield _block_step(kind, exponents, total, Blocks(), Blocks(), SHARES[kind])
 
 
-def _piece(
-    step: Step, exponents: Sequence[int], total: int, batch: Blocks, blocks: Blocks, share: float
-) -> Piece:
-    if step is Step.FOLD:
+def _block_step(
+    kind: Step, exponents: Sequence[int], total: int, batch: Blocks, blocks: Blocks, share: float
+) -> BlockStep:
+    if kind is Step.FOLD:
         largest_first = sorted(exponents, reverse=True)
         above = tuple(Source("states", total + 2**e, blocks, 1 << (e - 1)) for e in largest_first)
-        return Piece(step, total, batch, above, Source("afterstates", total, blocks), share)
+        return BlockStep(kind, total, batch, above, Source("afterstates", total, blocks), share)
     afters = Source("afterstates", total, batch)
-    return Piece(step, total, batch, (afters,), Source("states", total, blocks), share)
+    return BlockStep(kind, total, batch, (afters,), Source("states", total, blocks), share)
 
 
 class Cut:
@@ -138,7 +138,7 @@ class Cut:
 
     `boards` are as many as fit, each with one value.  With `parts`, there are about so many batches at least,
     if the layer has so many sums of a half.  Raises `ResourceError`, which says how many bytes of
-    the `memory` are missing, if one batch or piece has more.
+    the `memory` are missing, if one batch or step has more.
 
     Attributes
     ----------
@@ -170,32 +170,32 @@ class Cut:
         """How many there are of the steps that have most."""
         return max(len(self.tops), len(self.lefts))
 
-    def pieces(self) -> Iterator[Piece]:
-        """All pieces of the layer, in the order in which they are to be done."""
+    def steps(self) -> Iterator[BlockStep]:
+        """All steps of the layer, in the order in which they are to be done."""
         for top in self.tops:
             yield from self.of_top(top)
         for left in self.lefts:
             yield from self.of_left(left)
 
-    def of_top(self, top: Range) -> Iterator[Piece]:
-        """The pieces of one batch for fold and rows."""
-        for step in (Step.FOLD, Step.ROWS):
+    def of_top(self, top: Range) -> Iterator[BlockStep]:
+        """The steps fold and rows of one batch."""
+        for kind in (Step.FOLD, Step.ROWS):
             for left in self._lefts_of(top):
-                yield self._piece(step, Blocks(tops=top), Blocks(top, left))
+                yield self._step(kind, Blocks(tops=top), Blocks(top, left))
 
-    def of_left(self, left: Range) -> Iterator[Piece]:
-        """The pieces of one batch for columns."""
+    def of_left(self, left: Range) -> Iterator[BlockStep]:
+        """The step columns of one batch."""
         for top in self._within_left(left):
-            yield self._piece(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
+            yield self._step(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
 
     def share(self, blocks: Blocks) -> float:
         """The share of the layer's boards that some blocks have."""
         return int(self._within(self._sizes, blocks).sum()) / max(int(self._sizes.sum()), 1)
 
-    def boards_above(self, piece: Piece) -> int:
-        """Boards of the layers above that a piece of fold reads."""
+    def boards_above(self, fold: BlockStep) -> int:
+        """Boards of the layers above that a step fold reads."""
         found = 0
-        for source in piece.reads:
+        for source in fold.reads:
             rows, columns = self._with_spawn(source)
             found += int(self._sums.boards(source.total)[rows][:, columns].sum())
         return found
@@ -212,14 +212,16 @@ class Cut:
         found: Array = sizes[rows][:, columns]
         return found
 
-    def _piece(self, step: Step, batch: Blocks, blocks: Blocks) -> Piece:
-        return _piece(step, self._exponents, self._total, batch, blocks, SHARES[step] * self.share(blocks))
+    def _step(self, kind: Step, batch: Blocks, blocks: Blocks) -> BlockStep:
+        return _block_step(
+            kind, self._exponents, self._total, batch, blocks, SHARES[kind] * self.share(blocks)
+        )
 
     def _within_top(self, top: Range) -> list[Range]:
-        """The pieces of a batch for fold and rows: ranges of the left half's sum."""
+        """Ranges of the left half's sum, one for each step fold and rows of a batch."""
         tops, lefts = self._sums.tops, self._sums.lefts
         rows = within(tops, top)
-        # In memory: a piece of afterstates and later of states, and the near part of each layer above.
+        # In memory: some afterstates and later as many states, and the near part of each layer above.
         need = 2 * self._sizes[rows].sum(axis=0)
         for e, sizes in zip(self._exponents, self._above, strict=True):
             step = 1 << (e - 1)
@@ -230,7 +232,7 @@ class Cut:
         return self._ranges(lefts, need, self._boards - self._boards // 2)
 
     def _within_left(self, left: Range) -> list[Range]:
-        """The pieces of a batch for columns: ranges of the top half's sum."""
+        """Ranges of the top half's sum, one for each step columns of a batch."""
         need = self._sizes[:, within(self._sums.lefts, left)].sum(axis=1)
         return self._ranges(self._sums.tops, need, self._boards - self._boards // 2)
 

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import bits as kernels
-from tilebase.dense.executors.protocol import DenseWork, Tell
-from tilebase.dense.executors.threads import Sharing
+from tilebase.dense.backends.protocol import DenseWork, Tell
+from tilebase.dense.backends.threads import JobRunner
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.pieces import Blocks, Piece, Source, Step
+from tilebase.dense.steps import Blocks, BlockStep, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Memory, half_counts
 from tilebase.game.symmetry import symmetries
-from tilebase.objectives.results import Piece as PieceSummary
+from tilebase.objectives.results import ChunkSummary
 
 Array = npt.NDArray[Any]
 
@@ -180,14 +180,14 @@ class BitLayer:
         word = self.words[self.map.at[h] + row * self.map.wide[h] + (column >> 6)]
         return int(word) >> (column & 63) & 1
 
-    def summary(self) -> PieceSummary:
+    def summary(self) -> ChunkSummary:
         """What is to be known of the values."""
         won, boards = int(kernels.count_ones(self.data)), int(self.map.boards.sum())
         return float(won == boards), float(won > 0), float(won), won, boards - won
 
 
 class Bits:
-    """The steps of the pass for Boolean values: an `executors.protocol.Executor`.
+    """The steps of the pass for Boolean values: a `backends.protocol.Backend`.
 
     Columns come before rows: they write the layer of states as matrices by the left half, which rows then
     replace by the states.
@@ -202,13 +202,13 @@ class Bits:
         self._counts = _counts(rules.index)
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
-        self._sharing = Sharing(pool, [_scratch(words, rules.index) for _ in range(threads)])
+        self._runner = JobRunner(pool, [_scratch(words, rules.index) for _ in range(threads)])
         for half in (*rules.rows, *rules.columns):
             kernels.number_targets(half)
 
     def close(self) -> None:
         """Stop after the jobs now running."""
-        self._sharing.stop()
+        self._runner.stop()
 
     def layer(self, source: Source) -> BitLayer:
         """Memory for a whole layer."""
@@ -217,28 +217,28 @@ class Bits:
         return BitLayer(source.total, blocks, self._rules, self._memory)
 
     def do(
-        self, piece: Piece, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
+        self, step: BlockStep, reads: Sequence[BitLayer], writes: BitLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Do a piece, which is a whole layer."""
-        units = self._rules.index.units(piece.total)
+        """Do a step, which is a whole layer."""
+        units = self._rules.index.units(step.total)
         columns = Matrices(units, *self._counts[1])
-        blocks = columns if piece.step is Step.COLUMNS else writes.map
-        if piece.step is Step.FOLD:
-            do = self._fold(piece, reads, writes)
+        blocks = columns if step.kind is Step.COLUMNS else writes.map
+        if step.kind is Step.FOLD:
+            do = self._fold(step, reads, writes)
         else:
             (afters,) = reads
             by_left = kernels.Matrices(writes.words, columns.at, columns.wide)
-            slide = self._columns if piece.step is Step.COLUMNS else self._rows
+            slide = self._columns if step.kind is Step.COLUMNS else self._rows
             do = slide(units, afters.arrays, by_left)
-        self._sharing.run(piece.step.value, do, blocks.jobs(), work, tell)
-        if piece.step is Step.ROWS:  # the states were written where the afterstates had been
+        self._runner.run(step.kind.value, do, blocks.jobs(), work, tell)
+        if step.kind is Step.ROWS:  # the states were written where the afterstates had been
             (afters,) = reads
             afters.words, writes.words = writes.words, afters.words
 
-    def _fold(self, piece: Piece, states: Sequence[BitLayer], afters: BitLayer) -> Job:
+    def _fold(self, step: BlockStep, states: Sequence[BitLayer], afters: BitLayer) -> Job:
         """Afterstates: won if all spawns are."""
-        rules, units = self._rules, self._rules.index.units(piece.total)
-        (a, b, c, d), spawns = rules.folding_at(piece.total)
+        rules, units = self._rules, self._rules.index.units(step.total)
+        (a, b, c, d), spawns = rules.folding_at(step.total)
         outer, inner = (
             rules.rows.outer._replace(first=a, second=b),
             rules.rows.inner._replace(first=c, second=d),

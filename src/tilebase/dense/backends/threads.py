@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
 from tilebase._kernels.packed import packed
-from tilebase.dense.executors.protocol import DenseWork, Tell
-from tilebase.dense.pieces import Piece, Source, Step
+from tilebase.dense.backends.protocol import DenseWork, Tell
+from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.dense.tables import (
     TILE,
+    Backup,
     DenseLayer,
     DenseRules,
     Folding,
-    Law,
     Memory,
     scratch_boards,
     tasks,
@@ -33,7 +33,7 @@ Array = npt.NDArray[Any]
 S = TypeVar("S")
 
 
-class Sharing(Generic[S]):
+class JobRunner(Generic[S]):
     """Jobs shared out over threads: each has a scratch buffer, and takes the next job when it is done."""
 
     def __init__(self, pool: ThreadPoolExecutor, scratch: Sequence[S]) -> None:
@@ -83,7 +83,7 @@ class Sharing(Generic[S]):
 
 
 class Threads:
-    """The steps on layers in memory: an `executors.protocol.Executor`.
+    """The steps on layers in memory: a `backends.protocol.Backend`.
 
     `largest` are the boards of the largest layer if layers are whole; then later ones take the memory of
     earlier ones.
@@ -93,43 +93,49 @@ class Threads:
     steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
     def __init__(
-        self, rules: DenseRules, law: Law, pool: ThreadPoolExecutor, threads: int, *, largest: int | None
+        self,
+        rules: DenseRules,
+        backup: Backup,
+        pool: ThreadPoolExecutor,
+        threads: int,
+        *,
+        largest: int | None,
     ) -> None:
-        self._rules, self._law, self.dtype = rules, law, law.dtype
+        self._rules, self._backup, self.dtype = rules, backup, backup.dtype
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
-        self._tops = tuple(tops(rules.game, part) for part in rules.index.parts) if law.ends else ()
+        self._tops = tuple(tops(rules.game, part) for part in rules.index.parts) if backup.ends else ()
         # Packed, for all types of values and laws: each of their kernels compiles a fifth faster.
         self._folding, self._ended = _packed(rules.folding), _packed(rules.ended)
         self._halves = {step: tuple(map(packed, rules.side(step))) for step in (Step.ROWS, Step.COLUMNS)}
-        self._sharing = Sharing(pool, [_scratch(rules, law) for _ in range(threads)])
-        self._memory = None if largest is None else Memory(law.dtype, FIRST + largest)
-        self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all pieces of a layer
+        self._runner = JobRunner(pool, [_scratch(rules, backup) for _ in range(threads)])
+        self._memory = None if largest is None else Memory(backup.dtype, FIRST + largest)
+        self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all steps of a layer
 
     def close(self) -> None:
         """Stop after the jobs now running."""
-        self._sharing.stop()
+        self._runner.stop()
 
     def layer(self, source: Source) -> DenseLayer:
         """Memory for the values of some blocks of a layer."""
         index = self._rules.index
-        return DenseLayer(index.layer(source.total, source.mask(index)), self._law, self._memory)
+        return DenseLayer(index.layer(source.total, source.mask(index)), self._backup, self._memory)
 
     def do(
-        self, piece: Piece, reads: Sequence[DenseLayer], writes: DenseLayer, work: DenseWork, tell: Tell
+        self, step: BlockStep, reads: Sequence[DenseLayer], writes: DenseLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Do a piece."""
-        if piece.step is Step.FOLD:
-            do = self._fold(piece, reads, writes)
+        """Do a step."""
+        if step.kind is Step.FOLD:
+            do = self._fold(step, reads, writes)
         else:
             (afters,) = reads
-            do = self._slide(piece, afters, writes)
-        self._sharing.run(piece.step.value, do, self._jobs(piece), work, tell)
+            do = self._slide(step, afters, writes)
+        self._runner.run(step.kind.value, do, self._jobs(step), work, tell)
 
     def _fold(
-        self, piece: Piece, above: Sequence[DenseLayer], afters: DenseLayer
+        self, step: BlockStep, above: Sequence[DenseLayer], afters: DenseLayer
     ) -> Callable[[Array, kernels.Scratch], None]:
-        law, units, out = self._law, self._rules.index.units(piece.total), afters.arrays
-        over = self._rules.game.ended(piece.total)
+        backup, units, out = self._backup, self._rules.index.units(step.total), afters.arrays
+        over = self._rules.game.ended(step.total)
         parts, spawns = self._ended if over else self._folding
         # Where nothing is spawned, nothing is read, but the kernel takes some layer.
         layers = above or [afters] * len(self._exponents)
@@ -139,10 +145,10 @@ class Threads:
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.fold_spawns(
-                job, units, parts, ups, law.tunes, law.law, law.start, scratch, out
+                job, units, parts, ups, backup.tunes, backup.finish, backup.start, scratch, out
             )  # fmt: skip
             if over:
-                self._raise_to_tops(job, piece.total, out)
+                self._raise_to_tops(job, step.total, out)
 
         return do
 
@@ -152,24 +158,24 @@ class Threads:
             kernels.raise_to_tops(job, self._rules.index.units(total), self._folding.parts, self._tops, out)
 
     def _slide(
-        self, piece: Piece, afters: DenseLayer, states: DenseLayer
+        self, step: BlockStep, afters: DenseLayer, states: DenseLayer
     ) -> Callable[[Array, kernels.Scratch], None]:
-        (outer, inner), by_columns = self._halves[piece.step], piece.step is Step.COLUMNS
-        units = self._rules.index.units(piece.total)
+        (outer, inner), by_columns = self._halves[step.kind], step.kind is Step.COLUMNS
+        units = self._rules.index.units(step.total)
         source, out = afters.arrays, states.arrays
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.best_slides(job, by_columns, units, outer, inner, source, out, scratch)
             if not by_columns:  # these jobs are top halves, and slides along columns only raise values
-                self._raise_to_tops(job, piece.total, out)
+                self._raise_to_tops(job, step.total, out)
 
         return do
 
-    def _jobs(self, piece: Piece) -> list[Array]:
+    def _jobs(self, step: BlockStep) -> list[Array]:
         index = self._rules.index
-        sizes, mask = self._sizes(piece.total), piece.writes.mask(index)
+        sizes, mask = self._sizes(step.total), step.writes.mask(index)
         here = sizes if mask is None else np.where(mask, sizes, 0)
-        return tasks(index, here, by_columns=piece.step is Step.COLUMNS)
+        return tasks(index, here, by_columns=step.kind is Step.COLUMNS)
 
 
 def _packed(folding: Folding) -> Folding:
@@ -181,15 +187,15 @@ def _packed(folding: Folding) -> Folding:
     return Folding(tuple(map(packed, folding.parts)), spawns)
 
 
-def _scratch(rules: DenseRules, law: Law) -> kernels.Scratch:
+def _scratch(rules: DenseRules, backup: Backup) -> kernels.Scratch:
     """What a thread works in."""
     size = scratch_boards(rules.index)
     slides = max(len(rules.rows.outer.table), len(rules.columns.outer.table))
     classes = max(len(part.sums) for part in rules.parts)
     return kernels.Scratch(
-        folds=np.empty((2, size), dtype=law.accumulator),
+        folds=np.empty((2, size), dtype=backup.accumulator),
         free=np.empty(size, dtype=np.int64),
-        values=np.empty((TILE, size), dtype=law.dtype),
+        values=np.empty((TILE, size), dtype=backup.dtype),
         bases=np.zeros((2, TILE, slides + 1, classes), dtype=np.uint64),
         ends=np.zeros((TILE, slides), dtype=np.uint64),
     )

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels.dense import DivideBound, DivideMean
-from tilebase.dense.executors.protocol import DenseWork, Tell
+from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.index import LayerMap
-from tilebase.dense.pieces import Piece, Source, Step
-from tilebase.dense.tables import DenseLayer, DenseRules, Folding, Law
+from tilebase.dense.steps import BlockStep, Source, Step
+from tilebase.dense.tables import Backup, DenseLayer, DenseRules, Folding
 from tilebase.errors import MissingExtraError, ResourceError, UsageError
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
@@ -40,7 +40,7 @@ def _cuda() -> Any:
         raise MissingExtraError("cuda needs numba-cuda: pip install 'tilebase[cuda]'") from error
     if not cuda.is_available():
         raise MissingExtraError(
-            "there is no CUDA device, or no driver or toolkit for it: leave out the executor, or see "
+            "there is no CUDA device, or no driver or toolkit for it: leave out the backend, or see "
             "pip install 'tilebase[cuda]'"
         )
     return cuda
@@ -55,13 +55,13 @@ def device_memory() -> int | None:
 class DeviceLayer(DenseLayer):
     """The values of some blocks of a layer on the device."""
 
-    def __init__(self, blocks: LayerMap, law: Law, cuda: Any) -> None:
+    def __init__(self, blocks: LayerMap, backup: Backup, cuda: Any) -> None:
         self.map = blocks
-        self._dtype = law.dtype
-        self._sentinels = np.zeros(FIRST, dtype=law.dtype)
-        self._sentinels[NONE], self._sentinels[WON] = law.none, law.won
+        self._dtype = backup.dtype
+        self._sentinels = np.zeros(FIRST, dtype=backup.dtype)
+        self._sentinels[NONE], self._sentinels[WON] = backup.none, backup.won
         try:
-            self.device = cuda.device_array(FIRST + blocks.size, dtype=law.dtype)
+            self.device = cuda.device_array(FIRST + blocks.size, dtype=backup.dtype)
             self.offsets = cuda.to_device(blocks.offsets)
         except Exception as error:  # the drivers' errors have no class in common
             raise ResourceError(
@@ -93,29 +93,29 @@ class DeviceLayer(DenseLayer):
 
 
 class Cuda:
-    """The steps of the pass on a device: an `executors.protocol.Executor`."""
+    """The steps of the pass on a device: a `backends.protocol.Backend`."""
 
     layout = "values"
     steps = (Step.FOLD, Step.ROWS, Step.COLUMNS)
 
-    def __init__(self, rules: DenseRules, law: Law, objective: Objective) -> None:
+    def __init__(self, rules: DenseRules, backup: Backup, objective: Objective) -> None:
         if objective.meaning.merge or objective.meaning.end or objective.type.is_coded:
             raise UsageError(
                 "cuda solves win in float32 or float64, lower, upper and guaranteed: choose one of "
-                "these, or the executor threads"
+                "these, or the backend threads"
             )
         if rules.game.spawn.depends:
             raise UsageError(
-                "cuda solves games in which a 4 is as likely on every board: choose the executor threads"
+                "cuda solves games in which a 4 is as likely on every board: choose the backend threads"
             )
-        self._rules, self._law, self.dtype = rules, law, law.dtype
+        self._rules, self._backup, self.dtype = rules, backup, backup.dtype
         self._cuda = _cuda()
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         self._parts_to_device()
         number: Any
-        if isinstance(law.law, DivideBound):
+        if isinstance(backup.finish, DivideBound):
             kind, number = "bounds", np.uint64
-        elif isinstance(law.law, DivideMean):
+        elif isinstance(backup.finish, DivideMean):
             kind, number = "means", np.float64
         else:
             kind, number = "extremes", np.int64
@@ -124,9 +124,9 @@ class Cuda:
         def pad(values: tuple[Any, ...]) -> Any:
             return self._cuda.to_device(np.array([*values, 0][:3], dtype=number))
 
-        self._tunes = [pad(tune) for tune in law.tunes]
-        self._law_on_device = pad(law.law)
-        self._start = self._cuda.to_device(np.array([law.start], dtype=number))
+        self._tunes = [pad(tune) for tune in backup.tunes]
+        self._finish_on_device = pad(backup.finish)
+        self._start = self._cuda.to_device(np.array([backup.start], dtype=number))
         self._blocks: tuple[LayerMap, Any] | None = None
 
     def _parts_to_device(self) -> None:
@@ -164,7 +164,7 @@ class Cuda:
     def layer(self, source: Source) -> DeviceLayer:
         """Memory on the device for the values of some blocks of a layer.  Raises `ResourceError`."""
         index = self._rules.index
-        return DeviceLayer(index.layer(source.total, source.mask(index)), self._law, self._cuda)
+        return DeviceLayer(index.layer(source.total, source.mask(index)), self._backup, self._cuda)
 
     def _listed(self, blocks: LayerMap) -> Any:
         """The blocks of a layer as the kernels take them (`_kernels.cuda.Blocks`)."""
@@ -192,26 +192,26 @@ class Cuda:
         except Exception as error:  # the drivers' errors have no class in common
             raise ResourceError(
                 f"the CUDA device failed ({error}): call again to go on after the last checkpoint, there or "
-                "with --executor threads"
+                "with --backend threads"
             ) from error
 
     def do(
-        self, piece: Piece, reads: Sequence[DeviceLayer], writes: DeviceLayer, work: DenseWork, tell: Tell
+        self, step: BlockStep, reads: Sequence[DeviceLayer], writes: DeviceLayer, work: DenseWork, tell: Tell
     ) -> None:
-        """Do a piece."""
+        """Do a step."""
         since = time.perf_counter()
         blocks, size = self._listed(writes.map), writes.map.size
-        if piece.step is Step.FOLD:
+        if step.kind is Step.FOLD:
             arguments = self._fold_arguments(reads, writes)
             self._launch(self._kernels.fold, size, (blocks, size, *arguments, writes.arrays))
         else:
             (afters,) = reads
-            halves, by_columns = self._slides[piece.step], piece.step is Step.COLUMNS
+            halves, by_columns = self._slides[step.kind], step.kind is Step.COLUMNS
             self._launch(
                 self._kernels.slide, size,
                 (blocks, size, self._slide_parts, by_columns, *halves, afters.arrays, writes.arrays),
             )  # fmt: skip
-        work.add(piece.step.value, since)
+        work.add(step.kind.value, since)
         tell(1.0)
 
     def _fold_arguments(self, above: Sequence[DeviceLayer], afters: DeviceLayer) -> tuple[Any, ...]:
@@ -225,5 +225,5 @@ class Cuda:
         ]
         return (
             parts, ups[0], ups[-1], len(ups) > 1, self._tunes[0], self._tunes[-1],
-            self._law_on_device, self._start,
+            self._finish_on_device, self._start,
         )  # fmt: skip

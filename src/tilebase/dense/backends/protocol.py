@@ -1,4 +1,4 @@
-"""The protocol of executors of the dense passes, and the cost of a pass.
+"""The protocol of backends of the dense passes, and the cost of a pass.
 
 The implementers are
 
@@ -6,8 +6,8 @@ The implementers are
     bits.Bits           Boolean values, 64 boards at a time, on all threads
     cuda.Cuda           values on a CUDA device, one thread per board
 
-Workers on other machines use `threads.Threads` (`dense.shared`): a `Piece` is a plain value that names what
-is read and written.
+Workers on other machines use `threads.Threads` (`dense.shared`): a `BlockStep` is a plain value that
+names what is read and written.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.dense.pieces import Piece, Source, Step
-from tilebase.objectives.results import Piece as PieceSummary
+from tilebase.dense.steps import BlockStep, Source, Step
+from tilebase.objectives.results import ChunkSummary
 
 Array = npt.NDArray[Any]
 Tell = Callable[[float], None]
-"""Called with the share of a piece that is done."""
+"""Called with the share of a step that is done."""
 
 
 class Layer(Protocol):
-    """The values of some blocks of a layer, where an executor works with them."""
+    """The values of some blocks of a layer, where a backend works with them."""
 
     @property
     def data(self) -> Array:
-        """The values as a file has them, in the order of ranks or of the executor's layout."""
+        """The values as a file has them, in the order of ranks or of the backend's layout."""
 
     def buffer(self) -> Array:
         """A buffer of the size of `data`, to be filled and passed to `load`."""
@@ -47,14 +47,14 @@ class Layer(Protocol):
     def value(self, rank: int) -> Any:
         """The value of one board."""
 
-    def summary(self) -> PieceSummary | None:
+    def summary(self) -> ChunkSummary | None:
         """What is to be known of the values, if the layer counts them faster than one by one; else None."""
 
 
 L = TypeVar("L", bound=Layer)
 
 
-class Executor(Protocol[L]):
+class Backend(Protocol[L]):
     """Does the steps of a dense pass.  Every implementer gives the same values."""
 
     @property
@@ -75,10 +75,10 @@ class Executor(Protocol[L]):
     def layer(self, source: Source) -> L:
         """Memory for some blocks of a layer, with anything in it.  Raises `ResourceError`."""
 
-    def do(self, piece: Piece, reads: Sequence[L], writes: L, work: DenseWork, tell: Tell) -> None:
-        """Do a piece: `reads` and `writes` are the layers that it names, in their order.
+    def do(self, step: BlockStep, reads: Sequence[L], writes: L, work: DenseWork, tell: Tell) -> None:
+        """Do a step: `reads` and `writes` are the layers that it names, in their order.
 
-        After the first of the steps rows and columns, `writes` belongs to the executor until it has done the
+        After the first of the steps rows and columns, `writes` belongs to the backend until it has done the
         other one with the same layers.
         """
 
@@ -122,7 +122,7 @@ class DenseWork:
         return self.span / self.busy - 1 if self.busy else 0.0
 
     def include(self, other: DenseWork) -> None:
-        """Add what some pieces cost, in CPU seconds of their workers."""
+        """Add what some steps cost, in CPU seconds of their workers."""
         for step, seconds in other.seconds.items():
             self.seconds[step] = self.seconds.get(step, 0.0) + seconds
         self.busy, self.span = self.busy + other.busy, self.span + other.span
