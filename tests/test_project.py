@@ -209,6 +209,13 @@ def test_functions_of_questions_are_short() -> None:
     assert long == []
 
 
+def test_one_module_writes_json() -> None:
+    writers = {
+        name for name, path in MODULES.items() if re.search(r"\bjson\.dumps?\(", path.read_text("utf-8"))
+    }
+    assert writers == {"tilebase.check", "tilebase.runtime.documents"}
+
+
 # ---- tests that can fail ----
 
 

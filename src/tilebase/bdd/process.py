@@ -26,6 +26,7 @@ from tilebase.bdd.strategies import Line, Rules
 from tilebase.errors import ChildError, ResourceError, TilebaseError
 from tilebase.game.game import Game
 from tilebase.runtime import children
+from tilebase.runtime.documents import to_json
 
 LOG = logging.getLogger(__name__)
 OFTEN = 0.5
@@ -77,7 +78,7 @@ class Task:
 
     def to_json(self) -> str:
         """The task as text for the worker."""
-        return json.dumps(vars(self) | {"game": self.game.identity, "rules": asdict(self.rules)})
+        return to_json(vars(self) | {"game": self.game.identity, "rules": asdict(self.rules)})
 
     @classmethod
     def from_json(cls, text: str) -> Task:

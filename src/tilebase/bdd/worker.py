@@ -7,7 +7,6 @@ output: each finished line, and then an outcome or an error.
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import signal
 import sys
@@ -26,6 +25,7 @@ from tilebase.bdd.relations import Relations
 from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import Analysis, Line
 from tilebase.errors import ResourceError, StorageError, TilebaseError
+from tilebase.runtime.documents import to_json
 
 DIE_WITH_PARENT = 1
 """Linux's PR_SET_PDEATHSIG."""
@@ -43,7 +43,7 @@ def main() -> int:
     os.dup2(2, 1)  # what a library prints is not a message
 
     def send(**message: Any) -> None:
-        channel.write(json.dumps(message) + "\n")
+        channel.write(to_json(message) + "\n")
 
     try:
         task = Task.from_json(sys.stdin.read())

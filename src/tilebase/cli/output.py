@@ -6,7 +6,6 @@ import codecs
 import csv
 import importlib.util
 import io
-import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from tilebase._version import version
 from tilebase.errors import MissingExtraError, StorageError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import game_text
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.storage import atomic_file, check_writable, write_whole
 
 FORMATS = ("table", "csv", "json", "parquet")
@@ -159,7 +159,7 @@ def with_origin(document: Any, game: Game | str | None = None, *, text: bool = F
 
 def write_document(document: Any, file: Path | None, game: Game | str | None = None) -> None:
     """Write a result as JSON, with its game, command and version.  Raises `StorageError`."""
-    write_text(json.dumps(with_origin(document, game), indent=1) + "\n", file)
+    write_text(to_json(with_origin(document, game), "pretty") + "\n", file)
 
 
 def write_rows(

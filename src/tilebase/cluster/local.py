@@ -7,7 +7,6 @@ through a pipe.  Without it, another user of this machine can open a connection 
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -19,6 +18,7 @@ from distributed import Security
 
 from tilebase.errors import ClusterError, MissingExtraError
 from tilebase.runtime import children
+from tilebase.runtime.documents import to_json
 
 SILENT_SECONDS = 60.0
 """A local worker that says nothing for this time is taken for dead; kernels do not keep it from speaking."""
@@ -73,7 +73,7 @@ def _greet(process: subprocess.Popen[str], security: Any) -> str:
     assert process.stdout is not None
     keys = {"certificate": security.tls_client_cert, "key": security.tls_client_key}
     try:
-        process.stdin.write(json.dumps(keys) + "\n")
+        process.stdin.write(to_json(keys) + "\n")
         process.stdin.flush()
     except BrokenPipeError:
         return ""

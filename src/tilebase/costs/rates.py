@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Literal
 
 from tilebase.errors import StorageError
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.paths import cache_folder
 from tilebase.runtime.storage import write_whole
 
@@ -135,7 +136,7 @@ def _factor(engine: Engine) -> float:
     if measured is None or not LEAST <= measured <= MOST:
         return 1.0
     with suppress(StorageError):
-        write_whole(file, json.dumps({"factor": round(measured, 3)}) + "\n", durable=False)
+        write_whole(file, to_json({"factor": round(measured, 3)}) + "\n", durable=False)
     LOG.debug("this machine takes %.2f times the fixed rates of the %s engine", measured, engine)
     return measured
 

@@ -19,7 +19,6 @@ under another name and renamed.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import struct
 import threading
@@ -38,7 +37,7 @@ from tilebase.errors import CorruptError
 from tilebase.files.source import LocalFile, Source
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
-from tilebase.runtime.documents import mapping, parse_json, shown
+from tilebase.runtime.documents import mapping, parse_json, shown, to_json
 from tilebase.runtime.storage import PartFile, storage_errors
 
 Keys = npt.NDArray[np.uint64]
@@ -238,7 +237,7 @@ class LayerWriter:
 def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tuple[bytes, str]:
     """The bytes after the chunks (index, meta, trailer), and the checksum of the file."""
     index = np.array(rows, dtype=_INDEX).tobytes()
-    text = json.dumps(meta, sort_keys=True, separators=(",", ":")).encode()
+    text = to_json(meta, "canonical").encode()
     offset = len(HEADER) + sum(row[2] for row in rows)
     keys = sum(row[1] for row in rows)
     numbers = (offset, keys, len(rows), len(text), zlib.crc32(index), zlib.crc32(text))

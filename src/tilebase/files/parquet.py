@@ -9,7 +9,6 @@ checksums of Parquet cover neither the metadata nor, in the files of most progra
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from tilebase.errors import MissingExtraError
 from tilebase.files.format import LayerFile
 from tilebase.files.keys import decode
 from tilebase.game.game import Game
-from tilebase.runtime.documents import understood
+from tilebase.runtime.documents import to_json, understood
 from tilebase.runtime.storage import atomic_file
 
 Keys = npt.NDArray[np.uint64]
@@ -53,7 +52,7 @@ def export_parquet(layer: Path, output: Path) -> int:
     with LayerFile(layer) as source:
         with understood(f"the meta of {layer}"):
             game = Game.from_identity(source.meta["game"])
-        text = json.dumps(source.meta, sort_keys=True)
+        text = to_json(source.meta, "sorted")
         digest = hashlib.sha256(text.encode())
         for chunk in range(source.chunks):
             keys = source.keys(chunk, decode)

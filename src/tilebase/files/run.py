@@ -18,7 +18,6 @@ finds a folder in this state, after a kill, finishes the deletion.
 from __future__ import annotations
 
 import errno
-import json
 import logging
 import os
 import zlib
@@ -41,6 +40,7 @@ from tilebase.runtime.documents import (
     mapping,
     parse_json,
     shown,
+    to_json,
     understood,
     whole,
 )
@@ -148,7 +148,7 @@ class Journal:
                 os.fsync(self._file.fileno())
 
     def _text(self, line: dict[str, Any]) -> str:
-        text = json.dumps(line | self._of, sort_keys=True, separators=(",", ":"))
+        text = to_json(line | self._of, "canonical")
         return f"{text}\t{zlib.crc32(text.encode()):08x}\n"
 
 
@@ -316,7 +316,7 @@ def _in_words(key: str, value: Any) -> str:
             return f"the game {Game.from_identity(value)}"
     if key == "keep":
         return f"one that keeps {value}" + (", to solve what is reachable" if value == "afterstates" else "")
-    return f"{key} {shown(json.dumps(value))}"
+    return f"{key} {shown(to_json(value))}"
 
 
 def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:

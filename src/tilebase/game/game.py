@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from fractions import Fraction
@@ -52,6 +51,7 @@ from tilebase.game.parse import (
     patterns_text,
 )
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
+from tilebase.runtime.documents import to_json
 
 NOTHING = "moves nothing"
 """Why a slide is refused that leaves the board as it is; any other reason would say less."""
@@ -214,7 +214,7 @@ class Game(Boards):
         """The game of an `identity`.  Raises `GameError` if this is not the identity of a game."""
         try:
             values = dict(identity)
-            if len(json.dumps(values, default=str)) > MOST_IDENTITY:
+            if len(repr(values)) > MOST_IDENTITY:
                 raise GameError(f"the identity of a game has at most {MOST_IDENTITY} characters")
             return cls(values.pop("shape"), values.pop("goal"), spawn=values.pop("four", ORIGINAL), **values)
         except GameError:
@@ -230,7 +230,7 @@ class Game(Boards):
     @property
     def digest(self) -> str:
         """Sixteen hexadecimal digits that name the game."""
-        text = json.dumps(self.identity, sort_keys=True)
+        text = to_json(self.identity, "sorted")
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     # -- rules -------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ on a 4x4 board is longer than the endgame that a table holds.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from typing import Any
 from tilebase.errors import BoardError, CorruptError, GameError
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.notation import exponent_of, tile_text
-from tilebase.runtime.documents import parse_json, shown
+from tilebase.runtime.documents import parse_json, shown, to_json
 
 FORMAT, VERSION = "tilebase game", 1
 REPLAY, POSITIONS = "2048verse replay", "positions"
@@ -110,7 +109,7 @@ class Record:
 
 def record_text(game: Game, record: Record) -> str:
     """A saved game as JSON text, which `parse_game` and `parse_record` read."""
-    return json.dumps(record.as_dict(game)) + "\n"
+    return to_json(record.as_dict(game)) + "\n"
 
 
 @dataclass(frozen=True)
@@ -294,7 +293,7 @@ def _move(move: Any, number: int, *, last: bool) -> Move:
         case [str(direction), int(cell), 2 | 4 as tile] if type(cell) is int and type(tile) is int:
             return Move(direction, cell, exponent_of(tile))
     raise BoardError(
-        f'move {number} of the saved game is {shown(json.dumps(move), 60)}: write ["left", 5, 2], a slide, a '
+        f'move {number} of the saved game is {shown(to_json(move), 60)}: write ["left", 5, 2], a slide, a '
         "cell and the tile 2 or 4"
     )
 

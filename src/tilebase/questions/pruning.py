@@ -17,7 +17,6 @@ When the start is solved, the manifest is written, and the work folder is delete
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -41,7 +40,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.questions.thinning import unfinished
-from tilebase.runtime.documents import understood, whole
+from tilebase.runtime.documents import to_json, understood, whole
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import (
     make_folder,
@@ -145,7 +144,7 @@ def prune(
     done = _finished(target, query)
     if done is not None:
         return done
-    with unfinished(target, json.dumps(query), old.labels):
+    with unfinished(target, to_json(query), old.labels):
         checks: dict[int, dict[str, str]] = {}
         kept, pace, most = 0, Pace(progress, "afterstates"), sum(sizes.values())
         seen = 0

@@ -10,7 +10,6 @@ several slides are best, each is taken with the same probability.
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from tilebase.files.subsets import KEYS, Columns, write_subset
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.runtime.documents import understood
+from tilebase.runtime.documents import to_json, understood
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import FileLock, make_folder, storage_errors, sync_files, write_whole
 from tilebase.sparse.choosing import best_slides, ratings
@@ -120,7 +119,7 @@ def thin(
     found = _finished(target, query)
     if found is not None:
         return found
-    with unfinished(target, json.dumps(query), old.labels):
+    with unfinished(target, to_json(query), old.labels):
         thinning, checks = _run(opened, reader, chosen, target, query, sizes, progress)
         sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
         manifest = dataclasses.replace(old, layers=checks, thinned=thinning.as_dict())

@@ -1,4 +1,4 @@
-"""Reading JSON that a stranger may have written: with bounds, and without trust in its shape.
+"""Writing JSON, and reading JSON that a stranger may have written: with bounds, without trust in its shape.
 
 Manifests, meta, journals and ``run.json`` carry checksums.  But a checksum only shows that a file is as its
 author wrote it.  The author may be an attacker.  So these functions bound sizes, depth and numbers before
@@ -12,7 +12,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 from tilebase.errors import CorruptError, WrongGameError
 
@@ -22,6 +22,15 @@ MOST_BYTES = 1 << 26
 """Bytes of one document; the manifest of a million layers would be that large."""
 HEAD = '{"check": "'
 """What a document with a checksum begins with; eight lower-case hexadecimal digits follow."""
+Form = Literal["line", "sorted", "compact", "canonical", "pretty"]
+"""How JSON is spelled; see `to_json`."""
+_FORMS: dict[Form, dict[str, Any]] = {
+    "line": {},
+    "sorted": {"sort_keys": True},
+    "compact": {"separators": (",", ":")},
+    "canonical": {"sort_keys": True, "separators": (",", ":")},
+    "pretty": {"indent": 1},
+}
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, RecursionError)
 """The exceptions that reading a document of unexpected shape can raise."""
 
@@ -30,6 +39,20 @@ def shown(thing: object, most: int = 200) -> str:
     """A foreign text as part of a message: printable, on one line, at most `most` characters and dots."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(thing)[: 4 * most]).split())
     return text if len(text) <= most else f"{text[:most]}..."
+
+
+def to_json(value: Any, form: Form = "line") -> str:
+    """Write plain values as JSON text.  All JSON that tilebase writes is written here.
+
+    Only ``pretty`` has more than one line.  Keys are in the order of the value, or ascending in the forms
+    ``sorted`` and ``canonical``.  The forms ``compact`` and ``canonical`` have no spaces between tokens.
+
+    Raises `ValueError` for a number that JSON does not have: NaN and the infinities.
+
+    >>> to_json({"sum": 8, "largest": 4}), to_json({"sum": 8, "largest": 4}, "canonical")
+    ('{"sum": 8, "largest": 4}', '{"largest":4,"sum":8}')
+    """
+    return json.dumps(value, allow_nan=False, **_FORMS[form])
 
 
 @contextmanager
@@ -83,7 +106,7 @@ def sealed(text: str) -> str:
 
 def checked_json(values: Mapping[str, Any]) -> str:
     """A document with a checksum of its own bytes, as text."""
-    return sealed(json.dumps(values, indent=1, allow_nan=False) + "\n")
+    return sealed(to_json(values, "pretty") + "\n")
 
 
 def digest_of(values: Mapping[str, Any]) -> str:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -34,6 +33,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, canonical_starts
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_file, storage_errors
 
@@ -121,7 +121,7 @@ def write_certificate(
                 if pace.due():
                     pace.report(total, "list", boards, 0.0)
         header = _header(game, starts, "forced" if forced else "not forced", boards)
-        _assemble(whole, gzip.compress(json.dumps(header).encode() + b"\n", mtime=0), body)
+        _assemble(whole, gzip.compress(to_json(header).encode() + b"\n", mtime=0), body)
     return boards
 
 

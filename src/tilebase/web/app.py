@@ -37,6 +37,7 @@ from tilebase.files.work_folders import table_folder
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.descriptors import POSIX
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
 from tilebase.web import openapi
 from tilebase.web.collection import Collection
@@ -107,7 +108,7 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
         "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail
     }  # fmt: skip
     return Response(
-        json.dumps(content), status, {**SECURITY, **(headers or {})}, media_type="application/problem+json"
+        to_json(content), status, {**SECURITY, **(headers or {})}, media_type="application/problem+json"
     )
 
 
@@ -139,7 +140,7 @@ def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str]
         )
         for path, operations in paths.items()
     ]
-    description = json.dumps(openapi.document()).encode()
+    description = to_json(openapi.document()).encode()
     routes.append(Route("/api/openapi.json", _fixed(_Asset(description, "application/json"))))
     routes += [Route(path, _fixed(asset)) for path, asset in _page().items()]
     app = Starlette(
@@ -198,14 +199,14 @@ class _Answering:
             return self._error(error)
         except MemoryError:
             return problem(503, "there is not enough memory to answer this: ask for less at a time")
-        content = self._collection.public(json.dumps(document, separators=(",", ":"), allow_nan=False))
+        content = self._collection.public(to_json(document, "compact"))
         return Response(
             content, 200, {**SECURITY, "Cache-Control": "no-store"}, media_type="application/json"
         )
 
     def _error(self, error: TilebaseError) -> Response:
         status = next((status for kind, status in STATUS if isinstance(error, kind)), 500)
-        return problem(status, json.loads(self._collection.public(json.dumps(str(error)))))
+        return problem(status, json.loads(self._collection.public(to_json(str(error)))))
 
 
 class _RefusedError(Exception):

@@ -7,7 +7,6 @@ again if it is another.  A table that comes into a folder of tables is served fr
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -21,6 +20,7 @@ from tilebase.files import places
 from tilebase.files.recent import Recent
 from tilebase.files.source import local_path
 from tilebase.game.game import Game
+from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
 from tilebase.tables.certificates import Certificate, open_certificate
 from tilebase.tables.folders import holds_tables, table_folders
@@ -183,7 +183,7 @@ class Collection:
     def public(self, text: str) -> str:
         """JSON text with the names of tables instead of their paths on this machine."""
         for entry in self.entries.values():
-            path = json.dumps(entry.location)[1:-1]
+            path = to_json(entry.location)[1:-1]
             if path and path != entry.name:
                 text = text.replace(path, entry.name)
         return text

@@ -10,7 +10,6 @@ layers, exact up to rounding.
 from __future__ import annotations
 
 import html
-import json
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -33,7 +32,7 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import value_document
 from tilebase.questions.policies import afterstate_counts, reachable_folder
-from tilebase.runtime.documents import parse_json
+from tilebase.runtime.documents import parse_json, to_json
 from tilebase.runtime.progress import Pace, Progress
 from tilebase.runtime.storage import atomic_folder, storage_errors, write_whole
 from tilebase.sparse.choosing import best_slides, chosen_slides, ratings
@@ -341,7 +340,7 @@ def _directions(game: Game, permutation: Cells) -> list[int]:
 
 def _write_page(folder: Path, game: Game, header: dict[str, Any]) -> None:
     """Write the header and the files of the player; the page holds the checksum of the header."""
-    text = json.dumps(header, separators=(",", ":")) + "\n"
+    text = to_json(header, "compact") + "\n"
     write_whole(folder / HEADER, text, durable=False)
     web = files("tilebase") / "web"
     for part, names in MODULES.items():
