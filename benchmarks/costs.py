@@ -29,9 +29,10 @@ from tilebase.costs.rates import FACTORS
 from tilebase.costs.reachable import counting, solving
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
+from tilebase.runtime.resources import Allowance
 
 GOAL = 1.5
-MEMORY = 8 << 30
+ONE = Allowance(memory=8 << 30, threads=1)
 LIMITS = "256,128,16,16/64,64,32,16/16,16,16,16"
 BOUND = f"--limits {LIMITS} --pattern lemma1 --start empty"
 
@@ -45,20 +46,20 @@ class Cost:
 
 
 def counted(game: Game) -> Cost:
-    return Cost(counting(game, 1).seconds)
+    return Cost(counting(game, ONE).seconds)
 
 
 def solved(game: Game, objective: str = "win", *, table: bool = False) -> Cost:
-    found = solving(game, parse_objectives(objective), 1, table=table, memory=MEMORY)
+    found = solving(game, parse_objectives(objective), ONE, table=table)
     return Cost(found.seconds, found.disk if table else 0.0)
 
 
 def passed(game: Game, objective: str) -> Cost:
-    return Cost(passing("", game, parse_objectives(objective), 1, MEMORY).seconds)
+    return Cost(passing("", game, parse_objectives(objective), ONE).seconds)
 
 
 def searched(game: Game) -> Cost:
-    return Cost(search_seconds(game, 1))
+    return Cost(search_seconds(game, ONE))
 
 
 COMMANDS: dict[str, Callable[[], Cost]] = {
@@ -93,7 +94,7 @@ class Measured:
 def measure(command: str) -> Measured:
     """Run a command on one thread, in an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
-        words = [*shlex.split(command), "--threads", "1", "--memory", str(MEMORY), "--quiet"]
+        words = [*shlex.split(command), "--threads", "1", "--memory", str(ONE.memory), "--quiet"]
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "tilebase", *words], cwd=folder, stdout=subprocess.DEVNULL,
             env=os.environ | {"TILEBASE_RUNS_DIR": f"{folder}/runs"},

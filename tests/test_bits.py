@@ -30,8 +30,9 @@ from tilebase.dense.plan import Plan
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.resources import OVERHEAD, Allowance
 
+EIGHT = Allowance(memory=8 << 30, threads=2)
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
 Summaries = dict[int, LayerSummary | None]
@@ -231,13 +232,13 @@ def test_force_takes_the_pass_where_it_is_faster(monkeypatch):
 def test_a_pass_has_to_be_worth_it():
     """It is not for few boards, more patterns than a word has bits, too little memory or too little time."""
     large = Game("2x6", 128, start="empty")
-    patience = costs.patience_for(large, 8 << 30, 2)
+    patience = costs.patience_for(large, EIGHT)
     assert patience == pytest.approx(0.1 * 7**12 * rates("dense").bits / 2)
-    assert costs.patience_for(large, 8 << 30, 2, seconds=21 * patience) == patience
-    assert costs.patience_for(large, 8 << 30, 2, seconds=19 * patience) == math.inf
-    assert costs.patience_for(large, OVERHEAD, 2) == math.inf
-    assert costs.patience_for(Game("3x3", 32, start="empty"), 8 << 30, 2) < math.inf
-    assert costs.patience_for(Game("2x4", 32, start="empty"), 8 << 30, 2) == math.inf
+    assert costs.patience_for(large, EIGHT, seconds=21 * patience) == patience
+    assert costs.patience_for(large, EIGHT, seconds=19 * patience) == math.inf
+    assert costs.patience_for(large, Allowance(memory=OVERHEAD, threads=2)) == math.inf
+    assert costs.patience_for(Game("3x3", 32, start="empty"), EIGHT) < math.inf
+    assert costs.patience_for(Game("2x4", 32, start="empty"), EIGHT) == math.inf
     pairs = itertools.islice(itertools.combinations(range(12), 2), 65)
     many = "|".join(",".join("8" if cell in pair else "*" for cell in range(12)) for pair in pairs)
-    assert costs.patience_for(large.changed(pattern=many), 8 << 30, 2) == math.inf
+    assert costs.patience_for(large.changed(pattern=many), EIGHT) == math.inf

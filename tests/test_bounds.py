@@ -25,6 +25,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions.lemma import check_pattern
 from tilebase.questions.limits import _Bench, least_limits, search_limits, with_limits
 from tilebase.questions.prove import ProvedBound
+from tilebase.runtime.resources import Allowance
 
 GAME = Game("2x3", 32, limits="16,16,8/16,8,8", start="empty")
 
@@ -170,7 +171,9 @@ def test_plans_tell_memory_from_disk():
     )
     assert small["disk"] == "2.59 GB"
     assert small["time"].endswith("(estimated rate)")
-    assert len(rows(game, Objective("lower", "uint32"))) == 2  # this machine and a CUDA device
+    assert (
+        len(rows(game, Objective("lower", "uint32"), Allowance.of())) == 2
+    )  # this machine and a CUDA device
 
 
 def test_a_plan_that_does_not_fit_says_what_needs_none(capsys):
@@ -357,7 +360,7 @@ def test_patterns_are_part_of_a_game_and_keep_their_symmetries():
 def test_a_search_keeps_its_budget_and_climbs():
     game = Game("3x3", 64, pattern="lemma1", start="empty")
     steps = []
-    found = search_limits(game, 200_000, progress=lambda trial, _: steps.append(trial.value))
+    found = search_limits(game, 200_000, step=lambda trial, _: steps.append(trial.value))
     assert found.finished
     assert all(trial.boards <= 200_000 for trial in found.path)
     values = [trial.value for trial in found.path]
@@ -439,7 +442,7 @@ def test_a_start_board_breaks_symmetries_of_limits():
     game = Game("2x3", 16, start="2,4,0/0,0,0")
     one, other = (with_limits(game, low) for low in ((8, 8, 4, 4, 4, 4), (4, 8, 8, 4, 4, 4)))
     assert solve(one).value != solve(other).value
-    bench = _Bench(game, 2000, 1 << 30, 1, math.inf)
+    bench = _Bench(game, 2000, Allowance(memory=1 << 30, threads=1), math.inf)
     trials = [bench.trial(tuple(limited.limits or ())) for limited in (one, other)]
     assert [trial.value for trial in trials if trial] == pytest.approx(
         [float(solve(limited).value) for limited in (one, other)], abs=1e-6

@@ -15,7 +15,9 @@ from tilebase.costs.reachable import layers_of, records_slides, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.objectives.objective import parse_objectives
+from tilebase.runtime.resources import Allowance
 
+TWO = Allowance(memory=8 << 30, threads=2)
 LIMITED = {
     # states and afterstates as counted
     Game("3x3", 64, walls=[4]): (145_312, 0.496),
@@ -90,7 +92,9 @@ def test_recorded_slides_make_solving_faster() -> None:
     assert not records_slides(game, parse_objectives("win,lower"), 16 << 30)
     assert not records_slides(game, parse_objectives("score"), 16 << 30)
     assert not records_slides(Game("4x4", 16), win, 16 << 30)  # its layers are large
-    fast, slow = (solving(game, win, 1, table=False, memory=memory) for memory in (16 << 30, 1 << 30))
+    fast, slow = (
+        solving(game, win, Allowance(memory=memory, threads=1), table=False) for memory in (16 << 30, 1 << 30)
+    )
     assert fast.seconds < slow.seconds
     assert fast.positions == slow.positions
 
@@ -103,7 +107,7 @@ def test_searches_open_about_as_many_afterstates_as_measured() -> None:
     }  # fmt: skip
     for (shape, goal), opened in measured.items():
         assert 1 / 2.5 < opened_afterstates(Game(shape, goal, start="empty")) / opened < 2.5, (shape, goal)
-    assert search_seconds(Game("4x4", 128), 2) < search_seconds(Game("4x4", 256), 2) / 8
+    assert search_seconds(Game("4x4", 128), TWO) < search_seconds(Game("4x4", 256), TWO) / 8
 
 
 # ---- rates ----

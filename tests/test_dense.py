@@ -17,6 +17,7 @@ from judging import check
 from stored import all_values
 from tilebase import open_table, prove, solve, verify_table
 from tilebase.cli import main
+from tilebase.cluster.runs import Run
 from tilebase.costs import boards
 from tilebase.costs import reachable as costs
 from tilebase.counting.combinatorics import boards_by_sum
@@ -43,12 +44,13 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.running import Ask, Run
+from tilebase.questions.running import Ask
 from tilebase.questions.spaces import choose_space
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.tables.probe import Table
 
 LIMITED = Game("2x3", 32, limits="16,16,8/16,8,8")
+ONE = Allowance(memory=8 << 30, threads=1)
 
 
 def number_of(value: object) -> Fraction:
@@ -578,8 +580,8 @@ def test_a_run_keeps_its_space(tmp_path):
 def test_estimates_of_games_with_masks():
     """As measured: 98,403,070 afterstates of L3 to 256, solved in 23 s; all boards in 15 s."""
     objectives = (Objective("lower", "uint32"),)
-    reachable = costs.solving(L3, objectives, 1, table=False)
-    every = boards.passing("", L3, objectives, 1, 8 << 30)
+    reachable = costs.solving(L3, objectives, ONE, table=False)
+    every = boards.passing("", L3, objectives, ONE)
     assert every.bound == 693_815_207
     afterstates = costs.layers_of(L3).afterstates.sum()
     assert 98_403_070 / reachable.spread < afterstates < 98_403_070 * reachable.spread

@@ -26,6 +26,7 @@ from tilebase.game.symmetry import canonical
 from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.values import Rounded
 from tilebase.questions import policies, simulation
+from tilebase.runtime.resources import Allowance
 from tilebase.sparse import choosing
 from tilebase.sparse.reading import Links
 from tilebase.tables.probe import open_table
@@ -205,7 +206,9 @@ def test_a_module_that_is_no_python(folder, solved):
 
 def test_too_many_states(solved, monkeypatch):
     with pytest.raises(ResourceError, match="more than 100 states"):
-        policies.evaluate_callable(WIDE, first, open_table(solved(WIDE)).objectives[0], most_states=100)
+        policies.evaluate_callable(
+            WIDE, first, open_table(solved(WIDE)).objectives[0], Allowance.of(), most_states=100
+        )
 
 
 def test_tables_that_do_not_fit(solved, tmp_path):

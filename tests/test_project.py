@@ -180,7 +180,7 @@ def test_examples_of_docstrings_are_true(module: str) -> None:
 
 
 def test_no_function_calls_itself_with_all_that_it_was_given() -> None:
-    """A question opens its folder and its workers once (`questions.running`), and loses no argument."""
+    """A question opens its folder and its workers once (`cluster.runs`), and loses no argument."""
     again, public = [], 0
     for path in (ROOT / "src" / "tilebase" / "questions").glob("*.py"):
         for function in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -21,6 +21,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions import reproduce as questions
 from tilebase.questions.published import SOURCES, Fact, agrees, read_facts, read_records
 from tilebase.questions.reproduce import compare, judge, reproduce, summary
+from tilebase.runtime.resources import Allowance
 from tilebase.small.oracle import values
 
 
@@ -102,7 +103,7 @@ def test_the_estimate_is_that_of_the_plan():
     fact = next(one for one in read_facts("slizkov") if one.columns.get("value_type") == "uint32")
     verdict = judge(fact, 1e-3)
     assert verdict.game is not None
-    (machine, *_) = machines()
+    (machine, *_) = machines(Allowance.of())
     row = estimate(PerfectIndex(verdict.game), Objective("lower", "uint32"), machine)
     assert row["time"] == duration(verdict.seconds, 3)
 

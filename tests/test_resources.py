@@ -8,6 +8,7 @@ import re
 import resource
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tilebase import Use, count, force_starts, forced_table, largest_forced, prove, solve, symbolic
+from tilebase import Use, count, evaluate, force_starts, forced_table, largest_forced, prove, solve, symbolic
 from tilebase.cli import main, output
 from tilebase.costs import boards, estimate, reachable
 from tilebase.dense.index import PerfectIndex
@@ -26,15 +27,16 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions import borders, limits
 from tilebase.questions import force as forcing
 from tilebase.questions.lemma import check_pattern
-from tilebase.questions.running import Allowance
 from tilebase.runtime import progress, resources
 from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.resources import Allowance
 from tilebase.sparse import forward as engine
 from tilebase.sparse import sizes
 from tilebase.sparse.index import Index
 
 FACTS = Path(__file__).parent / "facts/state_counts.tsv"
 WIN = [Objective("win")]
+HERE = Allowance(memory=8 << 30, threads=2)
 
 # -- questions that cannot end ------------------------------------------------------------------------
 
@@ -158,7 +160,7 @@ def test_estimates_hold_for_published_counts():
     facts = published()
     assert len(facts) == 2
     for game, live in facts:
-        found = reachable.counting(game, 2)
+        found = reachable.counting(game, HERE)
         assert found.positions / found.spread < live < found.positions * found.spread
         assert live < found.bound
 
@@ -177,22 +179,22 @@ def test_estimates_hold_for_published_counts():
     ids=str,
 )
 def test_estimates_hold_for_counts(game):
-    found, counts = reachable.counting(game, 2), count(game)
+    found, counts = reachable.counting(game, HERE), count(game)
     assert found.positions / found.spread < counts.total("states") < found.positions * found.spread
-    solving = reachable.solving(game, WIN, 2, table=False)
+    solving = reachable.solving(game, WIN, HERE, table=False)
     assert found.seconds < solving.seconds
-    part = reachable.counting(game, 2, up_to=40)
+    part = reachable.counting(game, HERE, up_to=40)
     assert part.bound < found.bound
 
 
 def test_a_pass_over_all_boards_is_known_exactly():
     game = Game("3x4", 512, limits="256,128,16,16/64,64,32,16/16,16,16,16", pattern="lemma1")
     bound = [Objective("lower", "uint32")]
-    found = boards.passing("solving", game, bound, 2, 8 << 30)
+    found = boards.passing("solving", game, bound, HERE)
     assert found.bound == 1_653_750_000
     assert found.seconds == pytest.approx(23.6, rel=0.01)  # as bound --plan says
     assert found.disk == 0
-    assert boards.passing("solving", game, bound, 2, 1 << 29).disk > 0
+    assert boards.passing("solving", game, bound, replace(HERE, memory=1 << 29)).disk > 0
     assert found.sentence.startswith("solving 3x4, to 512")
 
 
@@ -250,7 +252,7 @@ def test_searches_that_are_stopped_say_what_they_know(monkeypatch):
         if len(asked) == 2:
             raise KeyboardInterrupt
 
-    found = limits.search_limits(Game("2x2", 16, start="empty"), 200, progress=stop)
+    found = limits.search_limits(Game("2x2", 16, start="empty"), 200, step=stop)
     assert not found.finished
     assert found.best == asked[-1]
     real = forcing.force
@@ -354,12 +356,12 @@ def test_a_machine_that_tells_nothing(tmp_path):
 
 def test_no_more_than_the_container_has(monkeypatch):
     monkeypatch.setattr(resources, "most_memory", lambda: 500 << 20)
-    assert resources.check_resources(64 << 30, 1)[0] == 500 << 20
+    assert Allowance.of(memory=64 << 30).memory == 500 << 20
     monkeypatch.setattr(resources, "most_memory", lambda: 350 << 20)
     with pytest.raises(ResourceError, match=r"only 350 MiB .* limit of the container"):
-        resources.check_resources(None, 1)
+        Allowance.of()
     with pytest.raises(UsageError, match="100 MiB of memory is too little"):
-        resources.check_resources(100 << 20, 1)
+        Allowance.of(memory=100 << 20)
 
 
 def limited(megabytes: int, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -604,6 +606,9 @@ DOORS = {
     "forced_table": lambda **use: next(forced_table(**use)),
     "symbolic": partial(symbolic, SMALL),
     "check_pattern": partial(check_pattern, Game("2x3", 64, pattern="lemma1")),
+    "find_border": partial(borders.find_border, SMALL),
+    "search_limits": partial(limits.search_limits, SMALL, 100),
+    "evaluate": partial(evaluate, "no-table", "random"),
 }
 
 
@@ -614,8 +619,23 @@ def test_every_question_checks_what_it_may_use(door):
         ask(memry=1 << 30)
     with pytest.raises(UsageError, match="1 MiB of memory is too little"):
         ask(memory=1 << 20)
-    with pytest.raises(UsageError, match="the number of threads must be"):
-        ask(threads=0)
+    with pytest.raises(UsageError, match="1 MiB of memory is too little"):
+        ask(memory="1MiB")
+    for wrong in (1.5, "a lot", True):
+        with pytest.raises(UsageError, match=r"memory(:| must be)"):
+            ask(memory=wrong)
+    for wrong in (0, "two", 1.5, True):
+        with pytest.raises(
+            UsageError, match=re.escape(f"the number of threads must be 1 to 256, not {wrong!r}")
+        ):
+            ask(threads=wrong)
+
+
+def test_memory_is_given_as_a_number_or_as_text():
+    for given in (1 << 30, "1GiB", " 1 gib ", "1073741824"):
+        assert Allowance.of(memory=given).memory == 1 << 30
+    assert Allowance.of(memory="500MB").memory == 500_000_000
+    assert count(SMALL, memory="1GiB").total("live") == count(SMALL).total("live")
 
 
 def test_the_keywords_of_a_question_are_those_that_are_checked():

@@ -103,7 +103,6 @@ if TYPE_CHECKING:
     from tilebase.questions.review import Review as Review
     from tilebase.questions.review import ReviewedMove as ReviewedMove
     from tilebase.questions.review import review as review
-    from tilebase.questions.running import Use as Use
     from tilebase.questions.simulation import Simulation as Simulation
     from tilebase.questions.simulation import simulate as simulate
     from tilebase.questions.solve import solve as solve
@@ -114,6 +113,7 @@ if TYPE_CHECKING:
     from tilebase.questions.thinning import Thinning as Thinning
     from tilebase.questions.thinning import thin as thin
     from tilebase.runtime.progress import Progress as Progress
+    from tilebase.runtime.resources import Use as Use
     from tilebase.small.mdp import MDP as MDP
     from tilebase.small.mdp import to_mdp as to_mdp
     from tilebase.sparse.forward import Work as Work
@@ -290,7 +290,6 @@ _HOMES = {
         "ReviewedMove",
         "review",
     ),
-    "questions.running": ("Use",),
     "questions.simulation": (
         "Simulation",
         "simulate",
@@ -307,6 +306,7 @@ _HOMES = {
         "thin",
     ),
     "runtime.progress": ("Progress",),
+    "runtime.resources": ("Use",),
     "small.mdp": (
         "MDP",
         "to_mdp",

@@ -6,14 +6,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    FormatOption,
-    MemoryOption,
-    OutputOption,
-    QuietOption,
-    ThreadsOption,
-    parse_bytes,
-)
+from tilebase.cli.options import DEFAULT_RUN, FormatOption, OutputOption, RunOptions
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
@@ -40,11 +33,9 @@ def evaluate(
         Parameter(help="Play so many random games with a function, for a mean and its standard error."),
     ] = None,
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Compute the value of a policy, without playing games, and what it loses against optimal play.
 
@@ -60,10 +51,10 @@ def evaluate(
     prepare_kernels()
     from tilebase.questions import policies
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress(quiet=run.quiet) as progress:
         found = policies.evaluate(
             table, policy, objective=objective, states=states, games=games, seed=seed,
-            memory=parse_bytes(memory), threads=threads, progress=progress,
+            **run.use(progress),
         )  # fmt: skip
     title = str(found.objective)
     rows: list[dict[str, Any]] = [

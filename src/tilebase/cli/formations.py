@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, ThreadsOption, parse_bytes, parse_seconds
+from tilebase.cli.options import FormatOption, OutputOption, ThreadsOption, parse_seconds
 from tilebase.cli.output import choose_format, table_text, write_rows, write_text
 from tilebase.errors import UsageError
 from tilebase.game.formations import Formation, formation
 from tilebase.game.formations import formations as all_formations
 from tilebase.objectives.numbers import byte_text
-from tilebase.runtime.resources import check_threads
+from tilebase.runtime.resources import check_threads, parse_bytes
 
 if TYPE_CHECKING:
     from tilebase.costs.formations import TableSize

@@ -20,10 +20,9 @@ from tilebase.cli.options import (
     make_game,
     needed_goal,
     parse_budget,
-    parse_bytes,
 )
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.progress import share_progress
+from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
 from tilebase.game.game import Game
@@ -67,9 +66,8 @@ def search(
         print(f"{tried} tried: {trial.text}  {trial.boards:,} boards  {trial.value_text}", file=sys.stderr)
 
     found = search_limits(
-        question, boards, seconds=parse_budget(seconds), memory=parse_bytes(run.memory),
-        threads=run.threads, progress=None if run.quiet else tell,
-    )  # fmt: skip
+        question, boards, seconds=parse_budget(seconds), step=None if run.quiet else tell, **run.use()
+    )
     if not found.best.value:
         raise UsageError(
             f"the game cannot be won within any of the {found.tried:,} limits that were tried, of at most "
@@ -120,11 +118,8 @@ def minimal(
     from tilebase.questions.borders import find_border
 
     question = Game(shape, goal, spawn=law_of(spawns), start=start, limits=highest)
-    with share_progress("limits known", quiet=run.quiet) as progress:
-        found = find_border(
-            question, seconds=parse_budget(budget), memory=parse_bytes(run.memory),
-            threads=run.threads, progress=progress,
-        )  # fmt: skip
+    with counting_progress(quiet=run.quiet) as progress:
+        found = find_border(question, seconds=parse_budget(budget), **run.use(progress))
     rows = [
         {"limits": text, "": side, "images": images}
         for side, border in (("minimal winning", found.winning), ("maximal losing", found.losing))

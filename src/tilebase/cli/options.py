@@ -19,8 +19,8 @@ from tilebase.game.spawns import SpawnLaw, law_of
 from tilebase.runtime.documents import shown
 
 if TYPE_CHECKING:
-    from tilebase.questions.running import Use
     from tilebase.runtime.progress import Progress
+    from tilebase.runtime.resources import Use
 
 SHAPE_HELP = "Rows x columns, as 4x4, or three sizes, as 2x2x3."
 ShapeArgument = Annotated[str, Parameter(help=SHAPE_HELP)]
@@ -92,16 +92,23 @@ QuietOption = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), hel
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class RunOptions:
-    """What a command may use, and whether it tells its progress."""
+class UseOptions:
+    """What a command may use."""
 
     memory: MemoryOption = None
     threads: ThreadsOption = None
-    quiet: QuietOption = False
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
-        """The keywords of a question (`questions.running.Use`).  Raises `UsageError`."""
-        return {"memory": parse_bytes(self.memory), "threads": self.threads, "progress": progress}
+        """The keywords of a question."""
+        return {"memory": self.memory, "threads": self.threads, "progress": progress}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions(UseOptions):
+    """What a command may use that tells its progress."""
+
+    quiet: QuietOption = False
 
 
 @Parameter(name="*")
@@ -112,11 +119,11 @@ class EstimatedRunOptions(RunOptions):
     anyway: AnywayOption = False
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
-        """The keywords of a question (`questions.running.Use`).  Raises `UsageError`."""
+        """The keywords of a question."""
         return {**super().use(progress), "anyway": self.anyway}
 
 
-DEFAULT_RUN, DEFAULT_ESTIMATED_RUN = RunOptions(), EstimatedRunOptions()
+DEFAULT_USE, DEFAULT_RUN, DEFAULT_ESTIMATED_RUN = UseOptions(), RunOptions(), EstimatedRunOptions()
 
 
 GoalSumOption = Annotated[
@@ -291,32 +298,6 @@ def parse_cells(text: str) -> list[int]:
     if not all(word.isdecimal() for word in words):
         raise UsageError(f"{text!r} does not list cells: write their numbers, as 0,5")
     return [int(word) for word in words]
-
-
-_UNITS = {
-    "": 1,
-    "k": 10**3,
-    "m": 10**6,
-    "g": 10**9,
-    "t": 10**12,
-    "ki": 2**10,
-    "mi": 2**20,
-    "gi": 2**30,
-    "ti": 2**40,
-}
-
-
-def parse_bytes(text: str | None) -> int | None:
-    """``16GiB`` as a number of bytes; None stays None.  Raises `UsageError`."""
-    if text is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?", text.strip().lower())
-    if not match:
-        raise UsageError(f"{text!r} is not an amount of memory: write 16GiB or 500MB")
-    amount = float(match[1]) * _UNITS[match[2]]
-    if not math.isfinite(amount):
-        raise UsageError(f"{text[:40]!r} is too much memory: write 16GiB or 500MB")
-    return int(amount)
 
 
 def parse_seconds(text: str | None) -> float | None:

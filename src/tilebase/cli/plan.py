@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilebase.cli.options import (
     DEFAULT_GAME,
+    DEFAULT_USE,
     FormatOption,
     GameOptions,
     GoalArgument,
-    MemoryOption,
     OutputOption,
     ShapeOrGoal,
-    ThreadsOption,
+    UseOptions,
     make_game,
-    parse_bytes,
 )
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.progress import showing_notes
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.errors import UsageError
 from tilebase.objectives.objective import parse_objectives
+from tilebase.runtime.resources import Allowance, parse_bytes
 
 
 def plan(
@@ -27,10 +29,9 @@ def plan(
     *,
     game: GameOptions = DEFAULT_GAME,
     objective: ObjectiveOption = "win",
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
+    use: UseOptions = DEFAULT_USE,
 ) -> int:
     """Print what a pass over all boards within the limits would take on some machines; nothing is solved.
 
@@ -48,7 +49,10 @@ def plan(
     objectives[0].check(question)
     from tilebase.costs import machines
 
+    allowed = Allowance.of(threads=use.threads)
+    if (asked := parse_bytes(use.memory)) is not None:  # also more than this machine has
+        allowed = replace(allowed, memory=asked)
     with showing_notes():
-        rows = machines.rows(question, objectives[0], parse_bytes(memory), threads)
+        rows = machines.rows(question, objectives[0], allowed)
     write_rows(rows, rows, chosen, output, game=question)
     return 0

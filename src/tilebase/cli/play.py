@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_RUN,
     DEFAULT_SOLVED,
     GameOptions,
-    MemoryOption,
-    QuietOption,
+    RunOptions,
     SolvedOptions,
-    ThreadsOption,
-    parse_bytes,
     solved_first,
 )
 from tilebase.cli.usage import goal_hint, is_shape
@@ -69,9 +67,7 @@ def play(
         ),
     ] = None,
     game: SolvedOptions = DEFAULT_SOLVED,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
-    quiet: QuietOption = False,
+    run: RunOptions = DEFAULT_RUN,
 ) -> int:
     """Play a solved game in the terminal and see what every slide is worth.
 
@@ -110,11 +106,7 @@ def play(
     if question is not None and objective is None:
         can_win = question.can_win
         objective = ("guaranteed" if adversary or be_adversary else "win") if can_win else "score"
-    opening = (
-        _opened(table, start, objective)
-        if question is None
-        else _solved(question, objective, memory, threads, quiet)
-    )
+    opening = _opened(table, start, objective) if question is None else _solved(question, objective, run)
     with opening as opened:
         from tilebase.cli.seat import Seat
 
@@ -177,9 +169,7 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
 
 
 @contextmanager
-def _solved(
-    game: Game, objective: str | None, memory: str | None, threads: int | None, quiet: bool
-) -> Iterator[Table]:
+def _solved(game: Game, objective: str | None, run: RunOptions) -> Iterator[Table]:
     """The table of a game that is solved first.  It is deleted at the end."""
     from tilebase.cli.progress import counting_progress
     from tilebase.cli.startup import prepare_kernels
@@ -192,11 +182,8 @@ def _solved(
     from tilebase.questions.solve import solve
 
     with table_folder(None, game, objectives) as work:
-        with counting_progress(quiet=quiet) as progress:
-            solve(
-                game, objectives, table=work.path, memory=parse_bytes(memory), threads=threads,
-                progress=progress,
-            )  # fmt: skip
+        with counting_progress(quiet=run.quiet) as progress:
+            solve(game, objectives, table=work.path, **run.use(progress))
         try:
             with open_table(work.path) as opened:
                 yield opened

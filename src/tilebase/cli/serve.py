@@ -9,14 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    DEFAULT_GAME,
-    GameOptions,
-    MemoryOption,
-    ThreadsOption,
-    parse_bytes,
-    solved_first,
-)
+from tilebase.cli.options import DEFAULT_GAME, DEFAULT_USE, GameOptions, UseOptions, solved_first
 from tilebase.cli.solve import ObjectiveOption
 from tilebase.cli.startup import prepare_kernels
 from tilebase.errors import UsageError
@@ -46,8 +39,7 @@ def serve(
     browse: Annotated[
         bool, Parameter(name="--open", negative=(), help="Open the page in the browser.")
     ] = False,
-    memory: MemoryOption = None,
-    threads: ThreadsOption = None,
+    use: UseOptions = DEFAULT_USE,
 ) -> int:
     """Play, train, review and browse tables in the browser, and ask them over HTTP.
 
@@ -79,7 +71,7 @@ def serve(
     run(
         () if question is not None else what, game=question, objective=objective,
         name=None if question is None else _name(what, game), folder=table,
-        memory=parse_bytes(memory), threads=threads, host=host, port=port, rate=rate, told=told,
+        host=host, port=port, rate=rate, told=told, **use.use(),
     )  # fmt: skip
     return 0
 

@@ -53,9 +53,11 @@ def _easy_goal(shape: str) -> int:
     from tilebase.costs.reachable import solving
     from tilebase.game.game import Game
     from tilebase.objectives.objective import Objective
+    from tilebase.runtime.resources import OVERHEAD, Allowance
 
+    one = Allowance(memory=OVERHEAD, threads=1)
     for goal in (1 << e for e in range(11, 3, -1)):
         with suppress(UsageError):
-            if solving(Game(shape, goal), [Objective("win")], 1, table=True).seconds < 300:
+            if solving(Game(shape, goal), [Objective("win")], one, table=True).seconds < 300:
                 return goal
     return 8

@@ -9,6 +9,7 @@ Modules, those that the others import first:
     local       worker processes on this machine
     program     the program that starts them
     opening     from the text of ``--cluster`` to an executor
+    runs        what a question may use that works in a folder, perhaps with workers
 
 A piece reads files and writes one file, all in a folder that every worker sees.  No bulk data goes
 through the network connections of an executor.  No module here knows the game.

@@ -10,15 +10,14 @@ from tilebase.costs.reachable import stored_bytes
 from tilebase.counting.combinatorics import boards_by_sum, layers_together
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.resources import OVERHEAD, Allowance
 
 
 def passing(
     task: str,
     game: Game,
     objectives: Sequence[Objective],
-    threads: int,
-    memory: int,
+    allowed: Allowance,
     *,
     down_to: int | None = None,
     keep: bool = False,
@@ -35,13 +34,15 @@ def passing(
     here = rates("dense")
     seconds = disk = 0.0
     for one in objectives:
-        bits = one.dtype == "bit" and not value_bytes and not keep and together // 6 + OVERHEAD < memory
+        bits = (
+            one.dtype == "bit" and not value_bytes and not keep and together // 6 + OVERHEAD < allowed.memory
+        )
         size = value_bytes or max(1.0, one.value_bytes)
-        batched = not bits and size * together + OVERHEAD > memory
-        work = boards / threads * (here.bits if bits else here.values(len(game.masks)))
+        batched = not bits and size * together + OVERHEAD > allowed.memory
+        work = boards / allowed.threads * (here.bits if bits else here.values(len(game.masks)))
         seconds += max(work, 8 * size * boards / here.disk if batched else 0.0)
         disk = max(disk, size * together if batched else 0.0)
     if keep:
-        seconds += here.kept * sum(one.value_bytes for one in objectives) * boards / threads
+        seconds += here.kept * sum(one.value_bytes for one in objectives) * boards / allowed.threads
         disk += stored_bytes(objectives) * boards
-    return Estimate(task, game, boards, boards, "boards", seconds, threads, OVERHEAD, disk)
+    return Estimate(task, game, boards, boards, "boards", seconds, allowed.threads, OVERHEAD, disk)

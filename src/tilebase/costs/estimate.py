@@ -15,6 +15,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.names import title_of
 from tilebase.objectives.numbers import byte_text
+from tilebase.runtime.resources import Allowance
 
 LOG = logging.getLogger("tilebase")
 
@@ -122,27 +123,25 @@ def number_in_words(number: float) -> str:
 def check(
     game: Game,
     estimate: Callable[[Game], Estimate],
-    *,
-    memory: int,
-    folder: Path | str | None,
-    anyway: bool,
+    allowed: Allowance,
+    folder: Path | None = None,
 ) -> None:
     """Raise `ResourceError` if a run cannot end within a week, or does not fit into memory or on the disk.
 
-    With `anyway` nothing is refused.  `estimate` is also called with smaller games, since the message
-    proposes one that can be solved.  The estimate of a run that begins is logged if the run takes
-    `WORTH_TELLING` seconds or more.
+    Without a folder the disk is that of temporary files.  With `anyway` nothing is refused.  `estimate` is
+    also called with smaller games, since the message proposes one that can be solved.  The estimate of a run
+    that begins is logged if the run takes `WORTH_TELLING` seconds or more.
     """
     found = estimate(game)
-    path = Path(folder or tempfile.gettempdir())
-    wrong = None if anyway else _too_much(found, memory, path)
+    path = folder or Path(tempfile.gettempdir())
+    wrong = None if allowed.anyway else _too_much(found, allowed.memory, path)
     if wrong is not None:
         ways = [
             "lower limits on cells" if game.limits is not None else "limits on cells (--limits)",
             "fewer cells",
         ]
         for other in map(estimate, _smaller_goals(game)):
-            if other.seconds <= DAY and _too_much(other, memory, path) is None:
+            if other.seconds <= DAY and _too_much(other, allowed.memory, path) is None:
                 ways.insert(
                     0, f"a smaller goal ({title_of(other.game)} takes about {duration(other.seconds)})"
                 )

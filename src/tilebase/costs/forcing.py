@@ -14,7 +14,7 @@ from tilebase.errors import ResourceError, UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.resources import check_resources
+from tilebase.runtime.resources import Allowance
 
 MEASURED_CELLS = 14
 """Cells of the largest boards whose searches were measured to their ends."""
@@ -41,14 +41,14 @@ def opened_afterstates(game: Game) -> int:
     return int(min(share, 1.0) * sum(boards_by_sum(game).values()) / len(symmetries(game)))
 
 
-def search_seconds(game: Game, threads: int) -> float:
+def search_seconds(game: Game, allowed: Allowance) -> float:
     """A rough estimate of the seconds of a search; each afterstate takes longer if the table is large."""
     opened = opened_afterstates(game)
     slower = 1 + min(max(math.log10(max(opened, 1) / LARGE_SEARCH), 0.0), 2.5) * 0.7
-    return opened * slower * rates("sparse").opened / threads
+    return opened * slower * rates("sparse").opened / allowed.threads
 
 
-def patience_for(game: Game, memory: int, threads: int, seconds: float = math.inf) -> float:
+def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> float:
     """Seconds of search before a dense pass is tried instead: 1/10 of the estimated time of the pass.
 
     Infinite if the layers or tables of the pass do not fit into memory, or it would take too long.
@@ -58,10 +58,10 @@ def patience_for(game: Game, memory: int, threads: int, seconds: float = math.in
     try:
         index = PerfectIndex(game)
         check_index(index)
-        plan = Plan.outline(index, Objective("guaranteed"), memory, threads)
+        plan = Plan.outline(index, Objective("guaranteed"), allowed.memory, allowed.threads)
     except (ResourceError, UsageError):
         return math.inf
-    takes = plan.boards / (rate_of(plan) * threads)
+    takes = plan.boards / (rate_of(plan) * allowed.threads)
     return math.inf if plan.batched or 2 * takes > seconds else 0.1 * takes
 
 
@@ -70,9 +70,9 @@ def forcing_seconds(game: Game) -> float:
 
     A search that opens more afterstates than fit into memory forgets them, and takes longer than can be said.
     """
-    memory, threads = check_resources(None, None)
-    search = search_seconds(game, threads)
+    allowed = Allowance.of()
+    search = search_seconds(game, allowed)
     if search < 1:
         return search + 0.1
-    in_memory = opened_afterstates(game) * OPENED_BYTES <= memory
+    in_memory = opened_afterstates(game) * OPENED_BYTES <= allowed.memory
     return min(search if in_memory else math.inf, 1.1 * seconds_here(game, Objective("guaranteed"))) + 0.1

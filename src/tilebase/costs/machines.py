@@ -19,7 +19,7 @@ from tilebase.errors import ResourceError
 from tilebase.game.game import Game
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.resources import available_memory, check_threads
+from tilebase.runtime.resources import Allowance
 
 GPU_BYTES = 300.0
 """Bytes of the device's memory that are moved per board: tables, about ten values, in sectors of 32 bytes."""
@@ -54,12 +54,11 @@ class Machine:
     measured: bool
 
 
-def machines(memory: int | None = None, threads: int | None = None) -> tuple[Machine, ...]:
-    """This machine, and one H200; `costs.cores` is for several machines.  Raises `UsageError`."""
-    threads = check_threads(threads)
-    here = available_memory() * 3 // 4 if memory is None else memory
+def machines(allowed: Allowance) -> tuple[Machine, ...]:
+    """This machine, and one H200; `costs.cores` is for several machines."""
+    threads = allowed.threads
     return (
-        Machine(f"this machine, {threads} threads", here, threads, None, rates("dense").disk, True),
+        Machine(f"this machine, {threads} threads", allowed.memory, threads, None, rates("dense").disk, True),
         Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
     )
 
@@ -92,7 +91,7 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
 
 def seconds_here(game: Game, objective: Objective) -> float:
     """About how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
-    machine = machines()[0]
+    machine = machines(Allowance.of())[0]
     try:
         plan = Plan.outline(PerfectIndex(game), objective, machine.memory, machine.threads)
     except ResourceError:
@@ -113,15 +112,13 @@ def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
     return [Plan.outline(index, one, NO_BOUND, 1).layer_bytes for one in objectives]
 
 
-def rows(
-    game: Game, objective: Objective, memory: int | None = None, threads: int | None = None
-) -> list[dict[str, Any]]:
-    """The plan for each machine; `memory` and `threads` are those of this one.
+def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
+    """The plan for each machine; `allowed` is what may be used of this one.
 
     Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
     Where it does not fit, the log says which questions need none.
     """
-    ours = machines(memory, threads)
+    ours = machines(allowed)
     try:
         index = PerfectIndex(game)
     except ResourceError as error:

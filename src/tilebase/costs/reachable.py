@@ -32,7 +32,7 @@ from tilebase.game.game import Game
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import Halves
 from tilebase.sparse.sizes import SMALL_BITS, TABLE_BYTES, directory_bytes, lean_bytes, ranks_of
 
@@ -156,7 +156,7 @@ def solve_work(
     return Work.of(rates("sparse").layer + afters * each, afters >= 2 * CHUNK_KEYS)
 
 
-def counting(game: Game, threads: int, *, up_to: int | None = None, keep: str = "counts") -> Estimate:
+def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: str = "counts") -> Estimate:
     """The estimate for counting the reachable states."""
     layers = layers_of(game)
     wanted = layers.sums <= (math.inf if up_to is None else up_to)
@@ -166,31 +166,31 @@ def counting(game: Game, threads: int, *, up_to: int | None = None, keep: str = 
     kept = {"counts": 0.04 * afters, "afterstates": afters, "states": states + afters}[keep]
     return Estimate(
         "counting", game, -(-bound // len(symmetries(game))), states, "states",
-        count_work(game, up_to).seconds(threads), threads, OVERHEAD, KEY_BYTES * kept, share_of(game).spread,
+        count_work(game, up_to).seconds(allowed.threads), allowed.threads, OVERHEAD, KEY_BYTES * kept,
+        share_of(game).spread,
     )  # fmt: skip
 
 
 def solving(
     game: Game,
     objectives: Sequence[Objective],
-    threads: int,
+    allowed: Allowance,
     *,
     down_to: int | None = None,
     table: bool,
-    memory: int = 0,
 ) -> Estimate:
-    """The estimate for counting and solving, with so many bytes of memory.
+    """The estimate for counting and solving.
 
     The largest layers need 4/3 bits of memory per rank.
     """
-    before, layers = counting(game, threads, keep="afterstates"), layers_of(game)
-    work = count_work(game) + solve_work(game, objectives, memory, down_to)
+    before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
+    work = count_work(game) + solve_work(game, objectives, allowed.memory, down_to)
     solved = layers.sums >= (down_to or 0)
     values = stored_bytes(objectives) * float(layers.afterstates[solved].sum())
     return replace(
         before,
         task="solving",
-        seconds=work.seconds(threads),
+        seconds=work.seconds(allowed.threads),
         memory=OVERHEAD + directory_bytes(int(layers.ranks[solved].max(initial=0))),
         disk=before.disk + values * (1 if table else 0.05),
     )

@@ -33,7 +33,7 @@ from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
 from tilebase.patterns.constructions import construct, mirror
 from tilebase.patterns.moves import moves_text
 from tilebase.patterns.rules import Drop, Move, Position, Rules, drop, parse_rules
-from tilebase.runtime.resources import check_resources
+from tilebase.runtime.resources import Allowance
 
 COLOURINGS = (2, 4)
 MOST_CELLS = 2_000
@@ -100,7 +100,7 @@ def checkerboard(
     convention: str | None = None,
     search: bool = False,
     seconds: float | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
 ) -> Checkerboard:
     """Whether play from the empty board can end in a checkerboard of 2s and 4s, if no 8 may ever be made.
 
@@ -160,7 +160,7 @@ def decide(
     *,
     search: bool = False,
     seconds: float | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     most: int = MOST_POSITIONS,
 ) -> Checkerboard:
     """Whether a checkerboard is reachable: by theorem, by construction, or by search.
@@ -176,7 +176,7 @@ def decide(
         raise UsageError(f"a board of {rules} has more than {MOST_CELLS:,} cells: choose a smaller one")
     rules = replace(rules, most=2)
     if search and rules.convention is None:
-        most_bytes, _ = check_resources(memory, 1)
+        most_bytes = Allowance.of(memory=memory).memory
         return _decide_back(rules, colouring, BACK_SECONDS if seconds is None else seconds, most_bytes)
     reason = "" if search else theorem(rules, colouring)
     if reason:

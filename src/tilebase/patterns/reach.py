@@ -21,7 +21,7 @@ from tilebase.patterns.backward import Backward, check_goals, decide_back
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import check_resources
+from tilebase.runtime.resources import Allowance
 
 MOST_BEFORE = 200_000
 """Most positions before an afterstate, and most lines before a line, that are listed."""
@@ -92,7 +92,7 @@ def reach(
     drops: str = "2,4",
     afterstate: bool = False,
     seconds: float = math.inf,
-    memory: int | None = None,
+    memory: int | str | None = None,
     seed: int = 1,
     progress: Callable[[Progress], None] | None = None,
 ) -> Reach:
@@ -127,7 +127,7 @@ def reach(
     (True, False)
     """
     rules, position = parse_position(board, parse_drops(drops))
-    memory, _ = check_resources(memory, 1)
+    allowed = Allowance.of(memory=memory)
     began = time.perf_counter()
     reason = crowded(rules, position)
     if reason:
@@ -140,7 +140,7 @@ def reach(
     found = None
     if goals:
         found = decide_back(
-            rules, goals, seed=seed, memory=memory, seconds=seconds - (time.perf_counter() - began),
+            rules, goals, seed=seed, memory=allowed.memory, seconds=seconds - (time.perf_counter() - began),
             progress=progress,
         )  # fmt: skip
     return _result(rules, position, afterstate, found, time.perf_counter() - began)

@@ -31,7 +31,7 @@ from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
 from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import check_resources
+from tilebase.runtime.resources import Allowance
 
 MOST_ENDS = 200_000
 """Most end positions of one sum that are listed."""
@@ -133,7 +133,7 @@ def shortest_game(
     size: str,
     *,
     seed: int = 1,
-    memory: int | None = None,
+    memory: int | str | None = None,
     seconds: float = math.inf,
     progress: Callable[[Progress], None] | None = None,
 ) -> Shortest:
@@ -163,7 +163,7 @@ def shortest_game(
     """
     rules = parse_rules(size)
     check_seed(seed)
-    memory, _ = check_resources(memory, 1)
+    allowed = Allowance.of(memory=memory)
     if max(rules.rows, rules.columns) > MOST_SIDE:
         raise ResourceError(
             f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
@@ -181,7 +181,7 @@ def shortest_game(
         if ends:
             left = deadline - time.perf_counter()
             try:
-                found = search_back(rules, ends, memory=memory, seconds=left, progress=progress)
+                found = search_back(rules, ends, memory=allowed.memory, seconds=left, progress=progress)
             except ResourceError as error:
                 reason = str(error)
                 break

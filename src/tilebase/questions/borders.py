@@ -14,11 +14,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,8 @@ from tilebase.errors import UsageError
 from tilebase.game.game import Game
 from tilebase.game.symmetry import start_symmetries
 from tilebase.questions.force import MOST_UNBOUNDED, force
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 
 Array = npt.NDArray[Any]
 Levels = tuple[int, ...]
@@ -87,9 +88,7 @@ def find_border(
     game: Game,
     *,
     seconds: float = math.inf,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: Callable[[int, int, int], None] | None = None,
+    **use: Unpack[Use],
 ) -> Border:
     """Find all minimal winning and maximal losing limits of a game, or as many as the time allows.
 
@@ -100,10 +99,9 @@ def find_border(
     seconds:
         After this time, as on Ctrl-C, the search returns the limits found so far.  These are minimal or
         maximal all the same, and `Border.open` says how many limits are undecided.
-    memory, threads:
-        As in `force`.
-    progress:
-        Called with the number of known limits, the number of all limits, and `Border.asked` so far.
+    use:
+        Memory, threads and the like: the keywords of `Use`.  Progress counts the known limits, and as `total`
+        how many limits an engine has decided.
 
     Raises
     ------
@@ -117,7 +115,7 @@ def find_border(
         raise UsageError("without a goal there is nothing to force: give a tile, and no pattern")
     if math.isinf(seconds) and game.cells - len(game.obstacles) > MOST_UNBOUNDED:
         refuse_endless(f"a search for the least limits of {game}")
-    search = _BorderSearch(game, time.monotonic() + seconds, memory, threads, progress)
+    search = _BorderSearch(game, time.monotonic() + seconds, Allowance.of(**use))
     since = time.monotonic()
     with suppress(KeyboardInterrupt):
         search.run()
@@ -127,16 +125,9 @@ def find_border(
 class _BorderSearch:
     """The known part of the lattice."""
 
-    def __init__(
-        self,
-        game: Game,
-        deadline: float,
-        memory: int | None,
-        threads: int | None,
-        progress: Callable[[int, int, int], None] | None,
-    ) -> None:
-        self.game, self._deadline, self._progress = game, deadline, progress
-        self._options: Any = {"memory": memory, "threads": threads}
+    def __init__(self, game: Game, deadline: float, allowed: Allowance) -> None:
+        self.game, self._deadline = game, deadline
+        self._pace, self._quietly = Pace(allowed.progress, "limits"), replace(allowed, progress=None)
         self._cells = [cell for cell in range(game.cells) if cell not in game.obstacles | game.held]
         # No limit is below the spawned tiles, or below the tile on the cell at the start.
         self._least = [max(game.spawn_exponents[-1], game.start_tiles[cell]) for cell in self._cells]
@@ -203,13 +194,14 @@ class _BorderSearch:
         if not game.goal_fits:
             self._mark(levels, LOSING)
             return LOSING
-        forced = force(game, seconds=left, **self._options).forced if left > 0 else None
+        forced = force(game, seconds=left, **vars(self._quietly)).forced if left > 0 else None
         if forced is None:
             return OPEN
         self.asked += 1
         side = WINNING if forced else LOSING
         self._mark(levels, side)
-        self._tell()
+        known = int(np.count_nonzero(self.known))
+        self._pace.report(self.asked, "decide", known, known / self.known.size)
         return side
 
     def _mark(self, levels: Levels, side: int) -> None:
@@ -218,10 +210,6 @@ class _BorderSearch:
             image = [levels[source] for source in p]
             box = tuple(slice(i, None) if side == WINNING else slice(None, i + 1) for i in image)
             self.known[box] = side
-
-    def _tell(self) -> None:
-        if self._progress is not None:
-            self._progress(int(np.count_nonzero(self.known)), self.known.size, self.asked)
 
     def _border(self, side: int) -> tuple[tuple[str, int], ...]:
         """Limits of a side whose neighbours towards the other side all belong to the other side."""

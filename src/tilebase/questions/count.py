@@ -9,13 +9,14 @@ from typing import Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
+from tilebase.cluster.runs import run_in
 from tilebase.costs import estimate
 from tilebase.costs.reachable import counting
 from tilebase.counting.counts import CountResult
 from tilebase.errors import UsageError
 from tilebase.files.run import KEEP, Query, RunFolder, delete_run, is_counted
 from tilebase.game.game import Game
-from tilebase.questions.running import Use, run_in
+from tilebase.runtime.resources import Use
 from tilebase.sparse.forward import Work, count_in
 
 
@@ -89,8 +90,8 @@ def count(
         raise UsageError("lookahead collapses wins by a slide, but a sum wins by a spawn: leave it out")
     with run_in(folder, cluster=cluster, **use) as run:
         if not is_counted(run.folder):
-            takes = partial(counting, threads=run.most_threads, up_to=up_to, keep=keep)
-            estimate.check(game, takes, memory=run.memory, folder=run.folder, anyway=run.anyway)
+            takes = partial(counting, allowed=run.most, up_to=up_to, keep=keep)
+            estimate.check(game, takes, run.most, run.folder)
         with (
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),

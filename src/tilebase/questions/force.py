@@ -37,10 +37,10 @@ from tilebase.game.names import board_words, spawn_words, start_words, winning_w
 from tilebase.game.spawns import law_of
 from tilebase.game.symmetry import canonical, canonical_starts, orbit_size
 from tilebase.objectives.values import Exact
-from tilebase.questions.running import Allowance, Use
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import symbolic
 from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import check_writable
 from tilebase.search.certificates import check_certifiable, write_certificate
 from tilebase.search.search import Search
@@ -173,10 +173,10 @@ def force(
     _check_ways(game, engine, certificate, cluster)
     since = time.perf_counter()
     if engine in (None, "search"):
-        limit, tried = _time_limit(game, seconds, allowed.threads)
+        limit, tried = _time_limit(game, seconds, allowed)
         opened = searching(game, folder, allowed, since + limit)
         free = engine is None and certificate is None
-        patience = partial(patience_for, game, allowed.memory, allowed.threads) if free else None
+        patience = partial(patience_for, game, allowed) if free else None
         found = _by_search(opened, certificate, patience, keep=keep, progress=allowed.progress)
         if found is not None and found.forced is None and tried:
             refuse_endless(_endless(game))
@@ -346,7 +346,7 @@ def force_starts(
         raise UsageError("every start of two tiles is decided: leave the start out")
     if not game.can_win:
         raise UsageError("without a goal there is nothing to force: give a tile or a goal sum")
-    seconds, tried = _time_limit(game, seconds, allowed.threads)
+    seconds, tried = _time_limit(game, seconds, allowed)
     states = canonical_starts(game)
     with searching(game, folder, allowed, time.perf_counter() + seconds) as search:
         found = tuple(
@@ -477,9 +477,9 @@ def forced_table(
         yield largest_forced(shape, spawns=spawns, seconds=left, **use)
 
 
-def _time_limit(game: Game, seconds: float, threads: int) -> tuple[float, bool]:
+def _time_limit(game: Game, seconds: float, allowed: Allowance) -> tuple[float, bool]:
     """The seconds of a search, and whether it is only tried, since it may never end and has no limit."""
-    endless = math.isinf(seconds) and search_seconds(game, threads) > WEEK
+    endless = math.isinf(seconds) and search_seconds(game, allowed) > WEEK
     return (TRIED, True) if endless else (seconds, False)
 
 

@@ -25,6 +25,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from tilebase._kernels.dense import KeepLargest, TakeLargest, least_where
+from tilebase.cluster.runs import Run, run_in
 from tilebase.costs.boards import passing
 from tilebase.costs.estimate import check
 from tilebase.dense.index import PerfectIndex
@@ -35,8 +36,8 @@ from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Cells, Game
 from tilebase.objectives.objective import Objective
-from tilebase.questions.running import Run, Use, run_in
 from tilebase.runtime.documents import understood
+from tilebase.runtime.resources import Use
 
 CERTAIN = (1 << 15) - 1
 VALUE = np.dtype(np.int16)
@@ -140,10 +141,9 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
     if not (values / places.SOLVED).exists():
         expected = partial(
             passing, "checking the pattern on all boards of", objectives=[Objective("survival")],
-            threads=run.threads, memory=run.memory, down_to=search.lowest, value_bytes=VALUE.itemsize,
-            highest=search.highest,
+            allowed=run, down_to=search.lowest, value_bytes=VALUE.itemsize, highest=search.highest,
         )  # fmt: skip
-        check(search.game, expected, memory=run.memory, folder=run.folder, anyway=run.anyway)
+        check(search.game, expected, run, run.folder)
     with RunFolder(run.folder, Query(game)), DensePass(
         values, search.game, Objective("survival"), memory=run.memory,
         threads=run.threads, summaries=False, progress=run.progress, index=search.index, backup=search.backup,

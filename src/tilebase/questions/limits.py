@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
@@ -27,7 +27,7 @@ from tilebase.game.symmetry import start_symmetries
 from tilebase.objectives.numbers import digits_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
-from tilebase.runtime.resources import check_resources
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 
 Limits = tuple[int, ...]
@@ -113,9 +113,8 @@ def search_limits(
     boards: int,
     *,
     seconds: float = math.inf,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: Callable[[Trial, int], None] | None = None,
+    step: Callable[[Trial, int], None] | None = None,
+    **use: Unpack[Use],
 ) -> Search:
     """Search for limits with at most so many boards that give the best bound.
 
@@ -127,10 +126,10 @@ def search_limits(
         The budget: boards within the limits.
     seconds:
         After this time, as on Ctrl-C, the best limits so far are returned.
-    memory, threads:
-        As in `solve`.
-    progress:
+    step:
         Called after each step with the present limits and the number of limits tried.
+    use:
+        Memory, threads and the like: the keywords of `Use`.  Progress is that of each trial.
 
     Raises
     ------
@@ -144,8 +143,7 @@ def search_limits(
     """
     if not game.can_win or game.goal is None:
         raise UsageError("a search for limits needs a goal")
-    memory, threads = check_resources(memory, threads)
-    bench = _Bench(game, boards, memory, threads, time.monotonic() + seconds)
+    bench = _Bench(game, boards, Allowance.of(**use), time.monotonic() + seconds)
     since = time.monotonic()
     first = game.limits or least_limits(game)
     if not with_limits(game, first).goal_fits:
@@ -160,18 +158,16 @@ def search_limits(
         )
     path = [here]
     with suppress(KeyboardInterrupt):  # the best limits so far are the result
-        _climb(game, bench, path, progress)
+        _climb(game, bench, path, step)
     return Search(path[-1], tuple(path), len(bench.found), bench.done, time.monotonic() - since)
 
 
-def _climb(
-    game: Game, bench: _Bench, path: list[Trial], progress: Callable[[Trial, int], None] | None
-) -> None:
+def _climb(game: Game, bench: _Bench, path: list[Trial], step: Callable[[Trial, int], None] | None) -> None:
     """Add better limits to the path until there are none or time runs out."""
     while not bench.late:
         here = path[-1]
-        if progress is not None:
-            progress(here, len(bench.found))
+        if step is not None:
+            step(here, len(bench.found))
         better = bench.best_of(_raises(game, here.limits), here) or bench.best_of(
             _swaps(game, here.limits), here
         )
@@ -224,8 +220,8 @@ def _boards(game: Game, limits: Limits) -> int:
 class _Bench:
     """Tries limits, each once up to symmetry."""
 
-    def __init__(self, game: Game, boards: int, memory: int, threads: int, deadline: float) -> None:
-        self.game, self.boards, self.memory, self.threads = game, boards, memory, threads
+    def __init__(self, game: Game, boards: int, allowed: Allowance, deadline: float) -> None:
+        self.game, self.boards, self._allowed = game, boards, allowed
         self.deadline, self.done = deadline, False
         self.found: dict[Limits, Trial] = {}
         self._group = start_symmetries(game.changed(limits=None))
@@ -251,7 +247,7 @@ class _Bench:
     def _value(self, limits: Limits) -> float:
         with temporary_folder() as folder, DensePass(
             folder, with_limits(self.game, limits), Objective("win", "float32"),
-            memory=self.memory, threads=self.threads, summaries=False,
+            memory=self._allowed.memory, threads=self._allowed.threads, summaries=False,
         ) as one:  # fmt: skip
             one.run()
             return float(one.start())

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from tilebase.costs.estimate import duration, number_in_words
 from tilebase.counting.combinatorics import boards_by_sum
@@ -38,8 +38,8 @@ from tilebase.game.game import Cells, Game
 from tilebase.objectives.numbers import byte_text, digits_text, estimate_text
 from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.rounding import Rounding
-from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.resources import check_resources
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
@@ -133,9 +133,7 @@ def evaluate(
     states: int = MOST_STATES,
     games: int | None = None,
     seed: int = 0,
-    memory: int | None = None,
-    threads: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Evaluation:
     """The value of a policy in the game of a table: exact, or a mean over games if `games` is given.
 
@@ -153,8 +151,8 @@ def evaluate(
         A callable is refused, soon after the begin, if it can reach more states than this.
     games, seed:
         For a callable: play so many random games and return their mean and its standard error.  None: exact.
-    memory, threads, progress:
-        As for `solve`.
+    use:
+        Memory, threads and the like: the keywords of `Use`.
 
     Raises
     ------
@@ -166,7 +164,7 @@ def evaluate(
     """
     if states < 1 or (games is not None and games < 2):
         raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
-    memory, threads = check_resources(memory, threads)
+    allowed = Allowance.of(**use)
     opened = table if isinstance(table, Table) else open_table(table)
     chosen = _objective(opened, objective)
     optimum = float(opened.start[chosen.label])
@@ -174,9 +172,9 @@ def evaluate(
     if callable(guide) and not isinstance(guide, Table):
         name = policy if isinstance(policy, str) else getattr(guide, "__name__", "callable")
         if games is not None:
-            value, error = sample_callable(opened.game, guide, chosen, games, seed=seed, progress=progress)
+            value, error = sample_callable(opened.game, guide, chosen, games, allowed, seed=seed)
             return Evaluation(name, chosen, value, optimum, games=games, error=error)
-        value, reached = evaluate_callable(opened.game, guide, chosen, most_states=states, progress=progress)
+        value, reached = evaluate_callable(opened.game, guide, chosen, allowed, most_states=states)
         return Evaluation(
             name, chosen, value, optimum, reached, rounding=_rounding(opened, chosen, value, optimum)
         )
@@ -188,7 +186,7 @@ def evaluate(
     with temporary_folder() as values:
         backward_pass = BackwardPass(
             path, opened.game, [StoredValues(values / exact.label, opened.game, exact)], folds=[fold],
-            release=True, memory=memory, threads=threads, progress=progress,
+            release=True, memory=allowed.memory, threads=allowed.threads, progress=allowed.progress,
         )  # fmt: skip
         try:
             backward_pass.run(Reachable(path, afterstate_counts(opened), opened.game))
@@ -347,16 +345,16 @@ def evaluate_callable(
     game: Game,
     policy: Policy,
     objective: Objective,
+    allowed: Allowance,
     *,
     most_states: int = MOST_STATES,
-    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[float, int]:
     """The value of the start under a policy in plain Python, and how many states it can reach.
 
     No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
     `ResourceError` if it reaches too many states.
     """
-    slider, pace = Slider(game), Pace(progress, "states")
+    slider, pace = Slider(game), Pace(allowed.progress, "states")
     chosen = _reach(game, slider, policy, most_states, pace)
     count = sum(len(layer) for layer in chosen.values())
     V: dict[Cells, float] = {}
@@ -451,12 +449,12 @@ def sample_callable(
     policy: Policy,
     objective: Objective,
     games: int,
+    allowed: Allowance,
     *,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[float, float]:
     """The mean of random games that a policy plays, and its standard error.  Raises `UsageError`."""
-    slider, rng, pace = Slider(game), random.Random(seed), Pace(progress, "games")
+    slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
     payoffs = []
     for number in range(games):
         payoffs.append(_play(game, slider, policy, objective, rng))

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Unpack
 from tilebase._version import version as program_version
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
+from tilebase.cluster.runs import Run, run_in
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
@@ -33,9 +34,10 @@ from tilebase.objectives.numbers import cut
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Lower, Upper
-from tilebase.questions.running import Ask, Run, Use, run_in
+from tilebase.questions.running import Ask
 from tilebase.questions.solve import check_solving, solve_in
 from tilebase.runtime.documents import checked_json
+from tilebase.runtime.resources import Use
 
 FORMAT, VERSION = "tilebase bound", 1
 

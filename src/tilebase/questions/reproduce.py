@@ -46,7 +46,7 @@ from tilebase.questions.prove import prove
 from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
 from tilebase.questions.symbolic import Symbolic, symbolic
-from tilebase.runtime.resources import processors
+from tilebase.runtime.resources import Allowance
 from tilebase.small import oracle
 from tilebase.tables.slides import Slider
 
@@ -106,8 +106,7 @@ def _game(fact: Fact, **options: Any) -> Game:
 
 def counting_seconds(game: Game, up_to: int | None = None) -> float:
     """A rough estimate of the seconds to count a game here, from the sizes of its layers."""
-    threads = processors()
-    return counting(game, threads, up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
+    return counting(game, Allowance.of(), up_to=up_to).seconds + 2e-3 * len(boards_by_sum(game))
 
 
 class _Counts:

@@ -17,6 +17,7 @@ from typing import Any, Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
+from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
 from tilebase.costs.reachable import check_memory, records_slides
 from tilebase.errors import CorruptError, UsageError, WrongGameError
@@ -31,8 +32,9 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Number, Value
-from tilebase.questions.running import NOTHING, Ask, Keep, Run, Use, run_in
+from tilebase.questions.running import NOTHING, Ask, Keep
 from tilebase.questions.spaces import choose_space, expected
+from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import sync_files, write_whole
 from tilebase.sparse.backward import BackwardPass, uses_slides
 from tilebase.sparse.forward import count_in
@@ -264,13 +266,11 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
             return
     elif is_counted(run.folder):
         return
-    memory = run.most_memory
-    takes = expected(
-        ask.space, ask.objectives, run.most_threads, memory, down_to=ask.down_to, keep=keep.whole
-    )
-    estimate.check(ask.game, takes, memory=memory, folder=run.folder, anyway=run.anyway)
+    most = run.most
+    takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole)
+    estimate.check(ask.game, takes, most, run.folder)
     if ask.space != "all" and not run.anyway:
-        check_memory(ask.game, ask.objectives, memory, lean if run.cluster is None else False)
+        check_memory(ask.game, ask.objectives, most.memory, lean if run.cluster is None else False)
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from tilebase.cluster.runs import Run
 from tilebase.costs.boards import passing
 from tilebase.costs.estimate import Estimate, duration
 from tilebase.costs.reachable import solving
@@ -19,7 +20,8 @@ from tilebase.files import places
 from tilebase.files.run import Query
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
-from tilebase.questions.running import SPACES, Ask, Run
+from tilebase.questions.running import SPACES, Ask
+from tilebase.runtime.resources import Allowance
 
 LOG = logging.getLogger("tilebase")
 WORTH_CHOOSING = 1.0
@@ -29,8 +31,7 @@ WORTH_CHOOSING = 1.0
 def expected(
     space: str,
     objectives: Sequence[Objective],
-    threads: int,
-    memory: int,
+    allowed: Allowance,
     *,
     down_to: int | None = None,
     keep: bool = False,
@@ -38,12 +39,10 @@ def expected(
     """The estimate for solving a game on the boards of a space; `keep` says that a table is written."""
     if space == "all":
         return partial(
-            passing, "solving all boards of", objectives=objectives, threads=threads, memory=memory,
-            down_to=down_to, keep=keep,
+            passing, "solving all boards of", objectives=objectives, allowed=allowed, down_to=down_to,
+            keep=keep,
         )  # fmt: skip
-    return partial(
-        solving, objectives=objectives, threads=threads, down_to=down_to, table=keep, memory=memory
-    )
+    return partial(solving, objectives=objectives, allowed=allowed, down_to=down_to, table=keep)
 
 
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
@@ -61,10 +60,7 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
     if keep:
         LOG.info("solving the reachable boards: their table is smaller, and every command takes it")
         return "reachable"
-    memory, threads = run.most_memory, run.most_threads
-    takes = [
-        expected(space, ask.objectives, threads, memory, down_to=ask.down_to)(game) for space in SPACES[:2]
-    ]
+    takes = [expected(space, ask.objectives, run.most, down_to=ask.down_to)(game) for space in SPACES[:2]]
     return _faster(game, *takes)
 
 

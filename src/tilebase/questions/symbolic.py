@@ -26,8 +26,8 @@ from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
 from tilebase.game.names import board_words, spawn_words, start_words, winning_words, within_words
-from tilebase.questions.running import Allowance, Use
 from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 
 MANY_BOARDS = 10**12
 """Boards from which on nobody knows whether a run ends: then it needs a time limit."""

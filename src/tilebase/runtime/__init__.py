@@ -6,9 +6,9 @@ Modules, those that the others import first:
     descriptors open files, where systems differ
     storage     files written whole or not at all, locks, flushing
     documents   JSON that a stranger may have written, read with bounds
-    resources   how much memory a run may take, and how many processors
-    children    child processes that run Python
     progress    how far a run is, and when it will end
+    resources   how much memory a run may take, and how many processors; what a question is allowed
+    children    child processes that run Python
     threads     work shared out to threads, with the results in order
 
 No module here imports a module of the game.

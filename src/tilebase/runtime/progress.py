@@ -28,7 +28,7 @@ OFTEN = 0.1
 class Progress:
     """How far a run is.  `fraction` and `seconds_left` are estimates."""
 
-    total: int  # sum of the layer that is worked on; of a search, its depth
+    total: int  # sum of the layer that is worked on; of a search, its depth or its questions
     step: str  # "spawn", "slide", "write", "solve", "search", "done" and so on
     positions: int  # counted or solved so far
     seconds: float  # since the run, or its continuation, began
@@ -42,7 +42,9 @@ def describe(progress: Progress) -> str:
     """One line: layer, step, states, rate, and the time left once it is known."""
     known = progress.seconds_left != float("inf")
     left = f"  about {clock(progress.seconds_left)} left" if known else ""
-    measure = {"search": "depth", "iteration": "line"}.get(progress.step.split()[0], "sum")
+    measure = {"search": "depth", "iteration": "line", "decide": "question"}.get(
+        progress.step.split()[0], "sum"
+    )
     return (
         f"{measure} {progress.total} {progress.step:5}  {progress.positions:,} {progress.unit}  "
         f"{progress.rate / 1e6:.1f} M/s{left}"

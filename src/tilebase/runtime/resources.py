@@ -10,16 +10,24 @@ Available memory is the least of
 * what the limits of the process leave (``ulimit -v`` and ``ulimit -d``).
 
 A limit that cannot be read is ignored.
+
+`Use` names what a caller may say of it, `Allowance` is what a question was then allowed: it makes this value
+once and hands it to estimates and engines.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict, TypeGuard
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.runtime.progress import Progress
 
 LOG = logging.getLogger(__name__)
 try:
@@ -38,6 +46,65 @@ LEAST_ADDRESSES = 800 << 20
 """Bytes of address space without which the compiler cannot be loaded and used."""
 PROC = Path("/proc")
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
+UNITS = {
+    "": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12,
+    "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40,
+}  # fmt: skip
+"""Bytes of the units in which memory is written."""
+
+
+class Use(TypedDict, total=False):
+    """What a question may use: the keywords that `count`, `solve`, `prove`, `force` and others share.
+
+    Attributes
+    ----------
+    memory:
+        Bytes to use, as a number or as text: ``"12GiB"``, ``"500MB"``.  None: 3/4 of the available memory.
+        This includes compiled code and libraries, but not the page cache.
+    threads:
+        None: one for each processor this process may use.
+    anyway:
+        Begin even if the estimate (`costs`) says that it takes more than a week, or more memory
+        or disk than there is.  The time of a search cannot be estimated.
+    progress:
+        Called with a `Progress` several times a second.
+    """
+
+    memory: int | str | None
+    threads: int | None
+    anyway: bool
+    progress: Callable[[Progress], None] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """What a question may use, after the checks: bytes, threads and the rest of `Use`."""
+
+    memory: int
+    threads: int
+    anyway: bool = False
+    progress: Callable[[Progress], None] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        memory: int | str | None = None,
+        threads: int | None = None,
+        anyway: bool = False,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> Allowance:
+        """What the keywords of `Use` allow.
+
+        The memory never exceeds the limits of this process and its container.  Raises `UsageError` if
+        what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory.
+        """
+        allowed = Allowance(
+            memory=_check_memory(parse_bytes(memory)), threads=check_threads(threads), anyway=anyway,
+            progress=progress,
+        )  # fmt: skip
+        LOG.debug("%d MiB of memory and %d threads may be used", allowed.memory >> 20, allowed.threads)
+        return allowed
 
 
 def available_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int:
@@ -51,18 +118,41 @@ def most_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int | None:
     return min([*hard, *_process_memory(proc)], default=None)
 
 
-def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
-    """Bytes and threads to use: those asked for; by default 3/4 of the available memory, and all cores.
+def parse_bytes(memory: int | str | None) -> int | None:
+    """Bytes, given as a number or as text, ``16GiB``; None stays None.  Raises `UsageError`."""
+    if memory is None or _is_whole(memory):
+        return memory
+    if not isinstance(memory, str):
+        raise UsageError(f"memory must be a whole number of bytes or text as 16GiB, not {memory!r}")
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?|)b?", memory.strip().lower())
+    if not match:
+        raise UsageError(f"{memory[:40]!r} is not an amount of memory: write 16GiB or 500MB")
+    amount = float(match[1]) * UNITS[match[2]]
+    if not math.isfinite(amount):
+        raise UsageError(f"{memory[:40]!r} is too much memory: write 16GiB or 500MB")
+    return int(amount)
 
-    The memory never exceeds the limits of this process and its container.  Raises `UsageError` if
-    what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory.
-    """
-    used = check_threads(threads)
+
+def check_threads(threads: int | None) -> int:
+    """Threads to use: those asked for, or all cores.  Raises `UsageError` if no run may use so many."""
+    if threads is None:
+        return processors()
+    if not _is_whole(threads) or not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads!r}")
+    return threads
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number, also one of NumPy, and no Boolean value."""
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _check_memory(memory: int | None) -> int:
+    """Bytes to use: those asked for, or 3/4 of the available memory, within the limits of this process."""
     most = most_memory()
     chosen = available_memory() * 3 // 4 if memory is None else memory
     if most is not None:
         chosen = min(chosen, most)
-    LOG.debug("%d MiB of memory and %d threads may be used", chosen >> 20, used)
     if chosen < OVERHEAD:
         least = f"at least {OVERHEAD >> 20} MiB are needed"
         if memory is not None and memory < OVERHEAD:
@@ -71,14 +161,7 @@ def check_resources(memory: int | None, threads: int | None) -> tuple[int, int]:
             f"only {chosen >> 20} MiB of memory can be used here, and {least}: stop other programs, or raise "
             "the limit of the container or of the process (ulimit -v)"
         )
-    return chosen, used
-
-
-def check_threads(threads: int | None) -> int:
-    """Threads to use: those asked for, or all cores.  Raises `UsageError` if no run may use so many."""
-    if threads is not None and not 1 <= threads <= MOST_THREADS:
-        raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads}")
-    return threads or processors()
+    return chosen
 
 
 def processors() -> int:

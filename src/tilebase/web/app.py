@@ -21,7 +21,7 @@ from functools import partial
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase.errors import (
     CorruptError,
@@ -39,6 +39,7 @@ from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.descriptors import POSIX
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import Use
 from tilebase.web import openapi
 from tilebase.web.collection import Collection
 from tilebase.web.limits import Limits
@@ -333,12 +334,11 @@ def serve(
     objective: str | Objective | Sequence[Objective] = "win",
     name: str | None = None,
     folder: Path | str | None = None,
-    memory: int | None = None,
-    threads: int | None = None,
     host: str = "127.0.0.1",
     port: int = PORT,
     rate: float = RATE,
     told: Callable[[str], object] | None = None,
+    **use: Unpack[Use],
 ) -> None:
     """Serve tables, winning sets and certificates to a browser, until Ctrl-C.
 
@@ -351,14 +351,14 @@ def serve(
         A game that is solved first, in the background, while the page shows how far it is.
     name, folder:
         How the page names this game, and where its table is kept; None: it is deleted at the end.
-    memory, threads:
-        As for `solve`.
     host, port:
         Where to listen; port 0 takes a free one.
     rate:
         Probes per second that one client may ask.
     told:
         Called with the address, once it can be opened.
+    use:
+        What solving may use: the keywords of `Use`, except progress, which the page shows.
 
     Raises
     ------
@@ -385,7 +385,7 @@ def serve(
         objectives = parse_objectives(objective) if isinstance(objective, str) else objective
         chosen = (objectives,) if isinstance(objectives, Objective) else tuple(objectives)
         with table_folder(None if folder is None else Path(folder), game, chosen) as work:
-            solver = partial(_solve, game, chosen, work.path, memory, threads)
+            solver = partial(_solve, game, chosen, work.path, use)
             entry = collection.solve(name or f"{game.shape_text}-{game.goal or 'play'}", game, solver)
             try:
                 run()
@@ -403,13 +403,13 @@ def _solve(
     game: Game,
     objectives: Sequence[Objective],
     path: Path,
-    memory: int | None,
-    threads: int | None,
+    use: Use,
     tell: Callable[[Progress], None],
 ) -> Path:
     from tilebase.questions.solve import solve  # the compiler, which serving a table does not need
 
-    solve(game, objectives, table=path, memory=memory, threads=threads, progress=tell)
+    use["progress"] = tell
+    solve(game, objectives, table=path, **use)
     return path
 
 

@@ -8,19 +8,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    FormatOption,
-    OutputOption,
-    QuietOption,
-    TimeOption,
-    parse_bytes,
-    parse_seconds,
-)
+from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.pattern.options import (
+    DEFAULT_SEARCH,
     ConventionOption,
     DropsOption,
-    SearchMemoryOption,
+    SearchOptions,
     SizeArgument,
     rules_text,
 )
@@ -49,11 +43,9 @@ def checkerboard(
     search: Annotated[
         bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
     ] = False,
-    budget: TimeOption = None,
-    memory: SearchMemoryOption = None,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    run: SearchOptions = DEFAULT_SEARCH,
 ) -> int:
     """Say whether a board can be filled with a checkerboard of 2s and 4s, if no 8 may ever be made.
 
@@ -72,7 +64,7 @@ def checkerboard(
     """
     chosen = choose_format(form, output)
     rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
-    seconds = parse_seconds(budget)
+    seconds = parse_seconds(run.budget)
     if search and not deterministic:
         prepare_kernels()  # of the search from the checkerboard
     began = time.perf_counter()
@@ -81,16 +73,16 @@ def checkerboard(
         """The time that is left for all that follows."""
         return None if seconds is None else max(seconds - (time.perf_counter() - began), 0.0)
 
-    most = parse_bytes(memory)
     verdicts = [
-        decide(rules, tile, search=search, seconds=left(), memory=most) for tile in _colourings(colouring)
+        decide(rules, tile, search=search, seconds=left(), memory=run.memory)
+        for tile in _colourings(colouring)
     ]
     counted, failed = None, ""
     if count and all(verdict.reachable is False for verdict in verdicts):
         counted = Tally(rules, 0, 0, 0, 0)
     elif count:
         try:
-            with counting_progress(quiet=quiet) as progress:
+            with counting_progress(quiet=run.quiet) as progress:
                 counted = tally(rules, seconds=left(), progress=progress)
         except ResourceError as error:  # the verdicts are still true
             failed = str(error)

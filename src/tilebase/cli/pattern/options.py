@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from tilebase.cli.options import QuietOption, TimeOption
 from tilebase.patterns.rules import Rules
 
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
@@ -18,9 +20,21 @@ ConventionOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, Parameter(help="Starts the random choices; the same number gives the same game.")]
-SearchMemoryOption = Annotated[
-    str | None, Parameter(name="--memory", help="Stop, undecided, when the search needs more: 16GiB.")
-]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class SearchOptions:
+    """What a search may use, and whether it tells its progress."""
+
+    budget: TimeOption = None
+    memory: Annotated[str | None, Parameter(help="Stop, undecided, when the search needs more: 16GiB.")] = (
+        None
+    )
+    quiet: QuietOption = False
+
+
+DEFAULT_SEARCH = SearchOptions()
 
 
 def rules_text(rules: Rules) -> str:

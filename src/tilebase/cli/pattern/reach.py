@@ -7,16 +7,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import (
-    FormatOption,
-    OutputOption,
-    QuietOption,
-    TimeOption,
-    parse_budget,
-    parse_bytes,
-)
+from tilebase.cli.options import FormatOption, OutputOption, parse_budget
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DropsOption, SearchMemoryOption, SeedOption, rules_text
+from tilebase.cli.pattern.options import (
+    DEFAULT_SEARCH,
+    DropsOption,
+    SearchOptions,
+    SeedOption,
+    rules_text,
+)
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
@@ -28,12 +27,10 @@ def reach(
     afterstate: Annotated[
         bool, Parameter(negative=(), help="A drop follows; otherwise the player is to move.")
     ] = False,
-    budget: TimeOption = None,
-    memory: SearchMemoryOption = None,
     seed: SeedOption = 1,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    search: SearchOptions = DEFAULT_SEARCH,
 ) -> int:
     """Decide whether play can reach a board from the empty board, and print a game that ends with it.
 
@@ -48,10 +45,10 @@ def reach(
     prepare_kernels()
     from tilebase.patterns.reach import reach as ask
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress(quiet=search.quiet) as progress:
         found = ask(
-            board, drops=drops, afterstate=afterstate, seed=seed, memory=parse_bytes(memory),
-            seconds=parse_budget(budget), progress=progress,
+            board, drops=drops, afterstate=afterstate, seed=seed, memory=search.memory,
+            seconds=parse_budget(search.budget), progress=progress,
         )  # fmt: skip
     document = found.as_dict()
     if chosen != "table" or output is not None:

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from tilebase.cli.options import (
-    FormatOption,
-    OutputOption,
-    QuietOption,
-    TimeOption,
-    parse_bytes,
-    parse_seconds,
-)
+from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import SearchMemoryOption, SeedOption, SizeArgument
+from tilebase.cli.pattern.options import DEFAULT_SEARCH, SearchOptions, SeedOption, SizeArgument
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.game.notation import count_of
@@ -24,12 +17,10 @@ SECONDS = 60.0
 def shortest(
     size: SizeArgument,
     *,
-    budget: TimeOption = None,
-    memory: SearchMemoryOption = None,
     seed: SeedOption = 1,
     form: FormatOption = None,
     output: OutputOption = None,
-    quiet: QuietOption = False,
+    search: SearchOptions = DEFAULT_SEARCH,
 ) -> int:
     """Find the fewest drops of 2s after which no slide is left, and print such a game.
 
@@ -42,13 +33,13 @@ def shortest(
     tilebase pattern shortest 10x10 --budget 10min
     """
     chosen = choose_format(form, output)
-    limit = parse_seconds(budget)
+    limit = parse_seconds(search.budget)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game
 
-    with counting_progress(quiet=quiet) as progress:
+    with counting_progress(quiet=search.quiet) as progress:
         found = shortest_game(
-            size, seed=seed, memory=parse_bytes(memory), seconds=SECONDS if limit is None else limit,
+            size, seed=seed, memory=search.memory, seconds=SECONDS if limit is None else limit,
             progress=progress,
         )  # fmt: skip
     document = found.as_dict()
