@@ -149,8 +149,9 @@ class Relations(Sets):
 
     def slides_into(self, afters: Diagram, *, symmetric: bool = True) -> Diagram:
         found: list[Diagram] = []
+        every = tuple(range(self.game.cells))
         for seats, directions in self._axes:
-            mirrored = symmetric and self._is_symmetry(seats)
+            mirrored = symmetric and seats != every and _inverse(seats) in self._group
             start = afters if mirrored else self._relabelled(afters, seats)
             if mirrored:
                 states = found[0]  # the image of the slides along the first axis
@@ -181,9 +182,6 @@ class Relations(Sets):
             seat = dict(zip(cells, fast, strict=True))
             found.append((tuple(seat[cell] for cell in own), game.directions[2 * back : 2 * back + 2]))
         return sorted(found, key=lambda layout: layout[0] != own)
-
-    def _is_symmetry(self, seats: Seats) -> bool:
-        return seats != tuple(range(self.game.cells)) and _inverse(seats) in self._group
 
     @cached_property
     def _group(self) -> frozenset[Cells]:

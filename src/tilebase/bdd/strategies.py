@@ -253,7 +253,9 @@ class Analysis:
             states = self._states(part, found)
             if self.rules.counts:
                 peak = max(peak, sets.nodes(states), sets.nodes(found))
-            self._look_up(states, part)
+            for board in self.starts:
+                if sets.holds(part.boards, board):
+                    self._found[board] = sets.holds(states, board)
             if self._step is not None and not once:
                 self._step(iterations)
             if once or states == before or (not self.rules.strong and self._verdict()):
@@ -345,12 +347,6 @@ class Analysis:
     def _latest(self) -> int:
         """The largest sum of a start."""
         return max(self.game.sum(board) for board in self.starts)
-
-    def _look_up(self, states: Diagram, part: Part) -> None:
-        """Note which starts of a part are won."""
-        for board in self.starts:
-            if self.sets.holds(part.boards, board):
-                self._found[board] = self.sets.holds(states, board)
 
     def _verdict(self) -> bool:
         """Whether the winner wins, as far as is known: who spawns chooses the start too."""

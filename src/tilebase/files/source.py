@@ -183,12 +183,9 @@ class Zip:
             raise CorruptError(f"{path} is not a zip file, or is damaged: an offset is wrong") from error
         except _DAMAGE as error:
             raise CorruptError(f"{path} is not a zip file, or is damaged: {shown(error)}") from error
-        self._prefix = self._find_prefix()
-
-    def _find_prefix(self) -> str:
-        """The name of the folder of the table in the zip file, with a slash; empty if it is at the top."""
+        # The folder of the table in the zip file, with a slash; empty if the table is at the top.
         found = [name for name in self._members if name.rpartition("/")[2] == places.TABLE]
-        return min(found, key=len, default=places.TABLE).removesuffix(places.TABLE)
+        self._prefix = min(found, key=len, default=places.TABLE).removesuffix(places.TABLE)
 
     def open(self, name: str) -> Source:
         """The member of this name."""

@@ -93,20 +93,16 @@ def _take(base: Path, name: str) -> tuple[Path, FileLock]:
         lock = FileLock.take(_lock_path(path))
         if lock is None:
             continue
-        if _is_usable(path):
+        if not path.exists():
+            return path, lock
+        named = is_locked(path / places.LOCK)  # by a user, who works in it now
+        if path.is_dir() and not named and _state(path) != "damaged":
             return path, lock
         lock.release(delete=True)
 
 
 def _lock_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.lock")
-
-
-def _is_usable(path: Path) -> bool:
-    """Whether a run can begin or continue in a folder: not if a user named it, or if it is damaged."""
-    return not path.exists() or (
-        path.is_dir() and not is_locked(path / places.LOCK) and _state(path) != "damaged"
-    )
 
 
 def _state(path: Path) -> str:
@@ -186,11 +182,8 @@ def _describe(path: Path) -> LeftRun | None:
         if not path.exists():
             return None
         return _describe(path)  # a file was deleted meanwhile
-    return LeftRun(path.name, path, question, nbytes, changed, _is_in_use(path))
-
-
-def _is_in_use(path: Path) -> bool:
-    return is_locked(_lock_path(path)) or is_locked(path / places.LOCK)
+    in_use = is_locked(_lock_path(path)) or is_locked(path / places.LOCK)
+    return LeftRun(path.name, path, question, nbytes, changed, in_use)
 
 
 def _question(path: Path) -> str:

@@ -162,9 +162,11 @@ class Board:
         wanted: object = size
         if not isinstance(wanted, int | float) or not 0 < wanted < 1e6:
             raise UsageError(f"the size of a picture must be 1 to 1,000,000 pixels, not {size}")
-        width, height = _drawing_size(self.game)
+        wide, height = _plane_size(self.game)
+        planes = self.game.shape[0] if len(self.game.shape) == 3 else 1
+        width = planes * wide + (planes - 1) * PLANE_GAP
         scale = size / max(width, height)
-        parts = [_svg_plane(self, plane) for plane in range(_planes(self.game))]
+        parts = [_svg_plane(self, plane) for plane in range(planes)]
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" role="img" viewBox="0 0 {width} {height}" '
             f'width="{width * scale:g}" height="{height * scale:g}" '
@@ -277,19 +279,9 @@ def _picture_text(picture: str) -> str:
 # -- drawings ------------------------------------------------------------------------------------
 
 
-def _planes(game: Game) -> int:
-    return game.shape[0] if len(game.shape) == 3 else 1
-
-
 def _plane_size(game: Game) -> tuple[int, int]:
     rows, columns = game.shape[-2:]
     return columns * (CELL + GAP) + GAP, rows * (CELL + GAP) + GAP
-
-
-def _drawing_size(game: Game) -> tuple[int, int]:
-    width, height = _plane_size(game)
-    planes = _planes(game)
-    return planes * width + (planes - 1) * PLANE_GAP, height
 
 
 def _svg_plane(board: Board, plane: int) -> str:

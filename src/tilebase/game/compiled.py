@@ -164,8 +164,11 @@ class CompiledGame:
             for axis, found in zip(lines, obstacles, strict=True)
         ]
         by_table = [len(kind) << n * game.bits <= MOST_ENTRIES for n, kind in zip(cells, kinds, strict=True)]
+        unmergeable = game.x if game.unmergeable else 0
         tables = [
-            np.concatenate([self._line_table(n, one) for one in kind])
+            np.concatenate(
+                [_line_table(n, game.bits, unmergeable, self._made_goal, self._top, one) for one in kind]
+            )
             if short
             else np.zeros(1, dtype=np.uint64)
             for n, kind, short in zip(cells, kinds, by_table, strict=True)
@@ -216,14 +219,9 @@ class CompiledGame:
                 found[a, k] = sum(1 << i for i, cell in enumerate(line) if cell in self.game.obstacles)
         return found
 
-    def _line_table(self, cells: int, obstacles: int) -> Array:
-        game = self.game
-        unmergeable = game.x if game.unmergeable else 0
-        return _build_line_table(cells, game.bits, unmergeable, self._made_goal, self._top, obstacles)
-
 
 @lru_cache(maxsize=8)
-def _build_line_table(cells: int, bits: int, *rules: int) -> Array:
+def _line_table(cells: int, bits: int, *rules: int) -> Array:
     """The table of `_kernels.boards.build_line_table`; often it is the same for both axes and both passes."""
     table = np.zeros(1 << cells * bits, dtype=np.uint64)
     kernels.build_line_table(*map(np.uint64, (cells, bits, *rules)), table)

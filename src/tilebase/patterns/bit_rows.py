@@ -37,8 +37,8 @@ class BitRows:
         self._drops, self._convention = rules.drops, rules.convention
         self.empty: Rows = (0,) * rules.rows
         self._full = (1 << rules.columns) - 1
-        self._pushed: dict[int, int] = {}  # a row after a slide to the left; -1 if that makes an 8
-        self._pulled: dict[int, int] = {}  # the same to the right
+        self._pushed = _SlidRows(self, 1)
+        self._pulled = _SlidRows(self, -1)
 
     # -- rows ----------------------------------------------------------------------------------------
 
@@ -67,34 +67,16 @@ class BitRows:
 
     def slides(self, position: Rows) -> Iterator[Rows]:
         """The afterstates of a state: those of slides that change it and make no 8."""
-        for found in (self._left(position), self._right(position), self._up(position), self._down(position)):
-            if found is not None and found != position:
+        for slid in (self._pushed, self._pulled):
+            found = tuple([slid[row] for row in position])
+            if -1 not in found and found != position:
                 yield found
-
-    def _left(self, position: Rows) -> Rows | None:
-        after = tuple([self._pushed[r] if r in self._pushed else self._push(r) for r in position])
-        return None if -1 in after else after
-
-    def _right(self, position: Rows) -> Rows | None:
-        after = tuple([self._pulled[r] if r in self._pulled else self._pull(r) for r in position])
-        return None if -1 in after else after
-
-    def _push(self, row: int) -> int:
-        found = push(self.decode(row), 2)
-        self._pushed[row] = -1 if found is None else self.encode(found)
-        return self._pushed[row]
-
-    def _pull(self, row: int) -> int:
-        found = push(self.decode(row)[::-1], 2)
-        self._pulled[row] = -1 if found is None else self.encode(found[::-1])
-        return self._pulled[row]
-
-    def _up(self, position: Rows) -> Rows | None:
-        return self._rise(list(position))
-
-    def _down(self, position: Rows) -> Rows | None:
-        found = self._rise(list(position[::-1]))
-        return None if found is None else found[::-1]
+        up = self._rise(list(position))
+        if up is not None and up != position:
+            yield up
+        down = self._rise(list(position[::-1]))
+        if down is not None and down[::-1] != position:
+            yield down[::-1]
 
     def _rise(self, rows: list[int]) -> Rows | None:
         """All columns after a slide to the first row; None if that makes an 8."""
@@ -169,3 +151,16 @@ class BitRows:
             above, rigid = ones, stiff
         pairs = frozen & frozen >> 1
         return bool(pairs) and any(row >> columns & row >> columns + 1 & pairs for row in position)
+
+
+class _SlidRows(dict[int, int]):
+    """By row, the row after a slide to one side, or -1 if that makes an 8; computed when first needed."""
+
+    def __init__(self, board: BitRows, step: int) -> None:
+        super().__init__()
+        self._board, self._step = board, step
+
+    def __missing__(self, row: int) -> int:
+        found = push(self._board.decode(row)[:: self._step], 2)
+        self[row] = -1 if found is None else self._board.encode(found[:: self._step])
+        return self[row]

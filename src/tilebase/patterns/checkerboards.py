@@ -32,7 +32,7 @@ from tilebase.game.notation import count_of
 from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
 from tilebase.patterns.constructions import construct, mirror
 from tilebase.patterns.moves import moves_text
-from tilebase.patterns.rules import Drop, Move, Position, Rules, drop, parse_rules
+from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
 from tilebase.runtime.resources import Allowance
 
 COLOURINGS = (2, 4)
@@ -300,7 +300,7 @@ def _path(before: dict[Rows, Rows], end: Rows) -> list[Rows]:
 def _moves_between(rules: Rules, board: BitRows, path: list[Rows]) -> tuple[Move, ...]:
     """The drops and slides that lead from the empty board through the states."""
     states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
-    moves: list[Move] = [_new_tile(rules.empty, states[0])]
+    moves: list[Move] = [Drop(cell, exponent) for cell, exponent in enumerate(states[0]) if exponent]
     for state, wanted in pairwise(states):
         moves += next(_ways(rules, state, wanted))
     return tuple(moves)
@@ -312,10 +312,3 @@ def _ways(rules: Rules, state: Position, wanted: Position) -> Iterator[tuple[Mov
         for new, found in rules.spawns(after):
             if found == wanted:
                 yield direction, new
-
-
-def _new_tile(before: Position, after: Position) -> Drop:
-    """The drop by which one position follows from another."""
-    cell = next(cell for cell, value in enumerate(after) if value != before[cell])
-    assert drop(before, Drop(cell, after[cell])) == after
-    return Drop(cell, after[cell])

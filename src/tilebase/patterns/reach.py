@@ -156,7 +156,8 @@ def _result(
         listed = count_of(found.positions, "position")
         reason = f"every position that could lead to it was listed, {listed}: none begins a game"
     if moves is not None and afterstate:
-        moves = (*moves, _slide_to(rules, moves, position))
+        state = replay(rules, moves)[-1]
+        moves = (*moves, next(slide for slide, after in rules.slides(state) if after == position))
     return Reach(rules, position, afterstate, found.reachable, moves, reason, found.positions, spent)
 
 
@@ -248,9 +249,3 @@ def pull(line: Position) -> tuple[Position, ...]:
                     content[place] = part
                 found.add(tuple(content))
     return tuple(sorted(found))
-
-
-def _slide_to(rules: Rules, moves: tuple[Move, ...], position: Position) -> Move:
-    """The slide that leads from the end of a game to a position."""
-    state = replay(rules, moves)[-1]
-    return next(direction for direction, after in rules.slides(state) if after == position)

@@ -263,12 +263,9 @@ class _Scale:
             f'height="{self.side - ring}" rx="{self.side // 10}" fill="none" stroke="{DARK}" '
             f'stroke-width="{ring}"/>'
         )
-        return f'<defs><g id="b">{self._empty_board()}</g>{tiles}{frame}</defs>'
-
-    def _empty_board(self) -> str:
         squares = "".join(self._square(*self.middle(cell), EMPTY) for cell in range(self.rules.cells))
         back = f'<rect width="{self.width}" height="{self.height}" rx="{self.gap + 2}" fill="{GRID}"/>'
-        return back + squares
+        return f'<defs><g id="b">{back}{squares}</g>{tiles}{frame}</defs>'
 
     def _square(self, x: int, y: int, fill: str) -> str:
         half = self.side // 2

@@ -156,7 +156,10 @@ def compare(
             rows.append(row)
             if progress is not None:
                 progress(row)
-    return sorted(_marked(rows), key=lambda row: (row.bytes, row.compress_seconds))
+    write = frontier([(row.bytes, row.compress_seconds) for row in rows])
+    read = frontier([(row.bytes, row.decompress_seconds) for row in rows])
+    marked = [replace(row, pareto=i in write, pareto_read=i in read) for i, row in enumerate(rows)]
+    return sorted(marked, key=lambda row: (row.bytes, row.compress_seconds))
 
 
 def _levels(codec: str) -> list[tuple[str, int | None]]:
@@ -263,12 +266,6 @@ def _xz(data: bytes, level: int) -> bytes:
 
 
 # -- comparing -------------------------------------------------------------------------------------
-
-
-def _marked(rows: Sequence[CodecRow]) -> list[CodecRow]:
-    write = frontier([(row.bytes, row.compress_seconds) for row in rows])
-    read = frontier([(row.bytes, row.decompress_seconds) for row in rows])
-    return [replace(row, pareto=i in write, pareto_read=i in read) for i, row in enumerate(rows)]
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[int]:

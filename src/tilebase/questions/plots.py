@@ -333,17 +333,15 @@ def _speed_panel(axes: Axes, points: Sequence[_Point]) -> None:
         own = [point for point in points if (point.row.codec, point.row.delta) == (codec, delta)]
         own.sort(key=lambda point: point.row.level or 0)
         _join(axes, own, zorder=3, alpha=0.9, **_look(codec, delta))
-    _join(axes, [point for point in points if _is_of_files(point.row)], **RING)
+    of_files = ("zstd", LEVEL, True)
+    rings = [one for one in points if (one.row.codec, one.row.level, one.row.delta) == of_files]
+    _join(axes, rings, **RING)
     _label_levels(axes, best)
     _log_axes(axes)
 
 
 def _join(axes: Axes, points: Sequence[_Point], **style: Any) -> None:
     axes.plot([point.speed for point in points], [point.row.bits_per_key for point in points], **style)
-
-
-def _is_of_files(row: _Measured) -> bool:
-    return (row.codec, row.level, row.delta) == ("zstd", LEVEL, True)
 
 
 def _look(codec: str, delta: bool) -> dict[str, Any]:

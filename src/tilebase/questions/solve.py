@@ -124,7 +124,9 @@ def solve(
     if (done := keep.finished()) is not None:
         return done
     with run_in(keep.folder or folder, cluster=cluster, **use) as run:
-        return solve_in(replace(ask, space=_space(ask, run, keep)), run, keep, lean=lean)
+        # Boards are left out of tables of reachable positions only.
+        chosen = choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
+        return solve_in(replace(ask, space=chosen), run, keep, lean=lean)
 
 
 def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = None) -> Solution:
@@ -143,11 +145,6 @@ def _asked(game: Game, objective: Any, discount: Any, space: str | None, down_to
     for one in objectives:
         one.check(game)
     return Ask(game, tuple(objectives), space or ("auto" if game.masks else "reachable"), down_to)
-
-
-def _space(ask: Ask, run: Run, keep: Keep) -> str:
-    """On which boards the game is solved: boards are left out of tables of reachable positions only."""
-    return choose_space(ask, run, keep=keep.whole) if keep.pruning is None else "reachable"
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:

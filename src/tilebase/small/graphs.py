@@ -196,15 +196,16 @@ def to_dot(graph: StateGraph, *, group: bool = False) -> str:
     nodes = _part_nodes(graph) if group else _state_nodes(graph)
     named = {end: name for name, _, ends in nodes for end in ends} | {"win": "win", "lose": "lose"}
     edges = dict.fromkeys((named[state], named[after]) for state, after in graph.edges)
+    tints = {end: f' [color="{colour}70"]' for end, colour in SPECIALS.items()}
     lines = [
-        f'digraph "{_quoted(str(graph.game))}" {{',
+        f'digraph "{graph.game}" {{',
         '  graph [rankdir=LR, ranksep=0.6, nodesep=0.12, bgcolor="white", fontname="Helvetica"];',
         '  node [shape=plain, fontname="Helvetica"];',
         f'  edge [color="{EDGE}", arrowsize=0.5, penwidth=0.8];',
         *(f"  {name} [label=<{label}>];" for name, label, _ in nodes),
         *_special_nodes(graph),
         *_columns(graph, {state: named[state] for state in graph.states}),
-        *(f"  {one} -> {other}{_colour(other)};" for one, other in edges),
+        *(f"  {one} -> {other}{tints.get(other, '')};" for one, other in edges),
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -293,10 +294,6 @@ def _special_nodes(graph: StateGraph) -> Iterator[str]:
         yield f"  {{ rank=sink; {'; '.join(sorted(reached))}; }}"
 
 
-def _colour(end: str) -> str:
-    return f' [color="{SPECIALS[end]}70"]' if end in SPECIALS else ""
-
-
 def _columns(graph: StateGraph, named: dict[Cells, str]) -> Iterator[str]:
     """One rank of nodes per sum, with the sum as heading; edges keep the headings in one row."""
     sums: dict[int, list[str]] = {}
@@ -308,10 +305,6 @@ def _columns(graph: StateGraph, named: dict[Cells, str]) -> Iterator[str]:
     chain = " -> ".join(f"sum{total}" for total in sums)
     if len(sums) > 1:
         yield f"  {chain} [style=invis, weight=100];"
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def find_dot() -> str:
