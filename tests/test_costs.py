@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tilebase import Game, count, formation, solve, symmetries
-from tilebase.costs import measuring, rates
+from tilebase.costs import measuring, rates, reachable
 from tilebase.costs.forcing import opened_afterstates, search_seconds
-from tilebase.costs.reachable import layers_of, records_slides, solving
+from tilebase.costs.reachable import layers_of, recorded_bytes, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.objectives.objective import parse_objectives
@@ -85,17 +85,18 @@ def test_tables_of_formations_are_known() -> None:
     assert share_of(own).spread == MASKED
 
 
-def test_recorded_slides_make_solving_faster() -> None:
+def test_recorded_slides_make_solving_faster(monkeypatch: pytest.MonkeyPatch) -> None:
     game, win = Game("3x3", 512), parse_objectives("win")
-    assert records_slides(game, win, 16 << 30)
-    assert not records_slides(game, win, 1 << 30)
-    assert not records_slides(game, parse_objectives("win,lower"), 16 << 30)
-    assert not records_slides(game, parse_objectives("score"), 16 << 30)
-    assert not records_slides(Game("4x4", 16), win, 16 << 30)  # its layers are large
-    fast, slow = (
-        solving(game, win, Allowance(memory=memory, threads=1), table=False) for memory in (16 << 30, 1 << 30)
-    )
+    assert recorded_bytes(game, win) > 0
+    assert not recorded_bytes(game, parse_objectives("win,lower"))
+    assert not recorded_bytes(game, parse_objectives("score"))
+    assert not recorded_bytes(Game("4x4", 16), win)  # its layers are large
+    allowed = Allowance(memory=16 << 30, threads=1)
+    fast = solving(game, win, allowed, table=False)
+    monkeypatch.setattr(reachable, "MOST_BYTES", 0)  # then nothing is recorded
+    slow = solving(game, win, allowed, table=False)
     assert fast.seconds < slow.seconds
+    assert fast.disk > slow.disk
     assert fast.positions == slow.positions
 
 

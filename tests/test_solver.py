@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,13 @@ import tilebase.questions.solve as engine
 from judging import check
 from stored import contents, reachable_values
 from tilebase import formation, remove_run, solve
-from tilebase.errors import CorruptError, ResourceError, UsageError, WrongGameError
+from tilebase.errors import CorruptError, ResourceError, StorageError, UsageError, WrongGameError
 from tilebase.game.game import Game
 from tilebase.objectives.encoding import as_floats, summarise
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.types import TYPES
 from tilebase.objectives.values import Exact, Lower, Upper
-from tilebase.sparse import backward, forward
+from tilebase.sparse import backward, recorded
 from tilebase.tables.probe import open_table
 
 SMALL = Game("2x2", 32)
@@ -88,27 +89,61 @@ def test_recorded_slides_change_no_byte(game, objective, tmp_path, monkeypatch):
     monkeypatch.setattr(backward, "PART_KEYS", 1)
     monkeypatch.setattr(backward, "BATCHES", 1)
     files = {}
-    for held in (0, 1e-5, 1 / 16):
+    for most in (0, 10_000, 1 << 30):
         known.clear()
-        monkeypatch.setattr(forward, "HELD", held)
-        folder = tmp_path / str(held)
+        monkeypatch.setattr(recorded.RecordedSlides, "most", most)
+        folder = tmp_path / str(most)
         solve(game, objective, table=folder, threads=3, memory=1 << 30)
-        files[held] = contents(folder), sum(known)
+        files[most] = contents(folder), sum(known)
     assert files[0][1] == 0
-    assert files[1 / 16][1] > files[1e-5][1] > 0
+    assert files[1 << 30][1] > files[10_000][1] > 0
     assert all(found == files[0][0] for found, _ in files.values())
+
+
+def test_slides_are_recorded_until_the_disk_is_full(tmp_path, monkeypatch):
+    """The rest is slid again: no error, the same bytes."""
+    solve(Game("3x3", 32), table=tmp_path / "whole")
+    wrote: list[int] = []
+
+    def write_all(file: Any, array: Any) -> None:
+        wrote.append(array.nbytes)
+        if sum(wrote) > 100_000:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        kernel(file, array)
+
+    kernel = recorded.write_all
+    monkeypatch.setattr(recorded, "write_all", write_all)
+    solve(Game("3x3", 32), table=tmp_path / "full")
+    assert sum(wrote) > 100_000
+    assert contents(tmp_path / "full") == contents(tmp_path / "whole")
+
+
+def test_recorded_slides_that_are_gone_are_an_error(tmp_path, monkeypatch):
+    """Somebody cut the file off: one sentence, and the same command goes on."""
+    kernel = recorded.RecordedSlides.take
+
+    def take(self: Any, total: int) -> Any:
+        if self._file is not None and total < 60:
+            self._file.truncate(0)
+        return kernel(self, total)
+
+    monkeypatch.setattr(recorded.RecordedSlides, "take", take)
+    with pytest.raises(StorageError, match="what was recorded in"):
+        solve(Game("3x3", 32), table=tmp_path)
+    monkeypatch.undo()
+    assert solve(Game("3x3", 32), table=tmp_path).value == solve(Game("3x3", 32)).value
 
 
 def test_a_record_of_other_states_is_noticed(tmp_path, monkeypatch):
     """Slides to afterstates that the layer does not have are an error, not a value."""
-    wrong = forward.ForwardPass._note
+    right = recorded.RecordedSlides.add
 
-    def note(self: Any, total: int, keys: Any, slides: Any) -> None:
+    def add(self: Any, total: int, slides: Any) -> None:
         if total == 40:
             slides.made[:] ^= 1 << 9
-        wrong(self, total, keys, slides)
+        right(self, total, slides)
 
-    monkeypatch.setattr(forward.ForwardPass, "_note", note)
+    monkeypatch.setattr(recorded.RecordedSlides, "add", add)
     with pytest.raises(CorruptError, match="lacks afterstates of sum 40"):
         solve(Game("3x3", 32), table=tmp_path)
 

@@ -9,7 +9,7 @@ from tilebase._kernels.jit import is_compiled
 from tilebase.costs.rates import Engine
 from tilebase.errors import StorageError
 from tilebase.files import places
-from tilebase.files.reachable import Reachable, Written
+from tilebase.files.reachable import Reachable
 from tilebase.files.run import Query, RunFolder
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game
@@ -56,7 +56,7 @@ def _reachable(game: Game) -> None:
     """Count and solve the reachable boards."""
     win = Objective("win")
     with temporary_folder() as folder, RunFolder(folder / "run", Query(game, keep="afterstates")) as run:
-        written: dict[int, Written] = {}
+        written: dict[int, str] = {}
         counts = count_in(run, memory=MEMORY, threads=1, written=written)
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n

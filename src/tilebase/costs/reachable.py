@@ -34,6 +34,7 @@ from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse.halves import Halves
+from tilebase.sparse.recorded import MOST_BYTES
 from tilebase.sparse.sizes import SMALL_BITS, TABLE_BYTES, directory_bytes, lean_bytes, ranks_of
 
 Array = npt.NDArray[Any]
@@ -50,8 +51,6 @@ WITHOUT_SYMMETRY = 0.75
 """The work for a board of a game without symmetries: it is canonical as it is."""
 SLIDE_BYTES = 10
 """Bytes of the recorded slides of a state, on average."""
-RECORDED = 1 / 32
-"""The share of the memory that slides may be expected to take if they are recorded."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +144,11 @@ def count_work(game: Game, up_to: int | None = None) -> Work:
     return Work.of(count_seconds(layers, slides_of(game))[wanted], layers.ranks[wanted] > SMALL_BITS)
 
 
-def solve_work(
-    game: Game, objectives: Sequence[Objective], memory: int = 0, down_to: int | None = None
-) -> Work:
-    """What solving the layers of sums from `down_to` takes, with so many bytes of memory."""
+def solve_work(game: Game, objectives: Sequence[Objective], down_to: int | None = None) -> Work:
+    """What solving the layers of sums from `down_to` takes."""
     layers = layers_of(game)
     afters = layers.afterstates[layers.sums >= (down_to or 0)]
-    recorded = records_slides(game, objectives, memory)
+    recorded = recorded_bytes(game, objectives) > 0
     each = solve_seconds(game, len(objectives), recorded=recorded)
     return Work.of(rates("sparse").layer + afters * each, afters >= 2 * CHUNK_KEYS)
 
@@ -184,7 +181,7 @@ def solving(
     The largest layers need 4/3 bits of memory per rank.
     """
     before, layers = counting(game, allowed, keep="afterstates"), layers_of(game)
-    work = count_work(game) + solve_work(game, objectives, allowed.memory, down_to)
+    work = count_work(game) + solve_work(game, objectives, down_to)
     solved = layers.sums >= (down_to or 0)
     values = stored_bytes(objectives) * float(layers.afterstates[solved].sum())
     return replace(
@@ -192,19 +189,20 @@ def solving(
         task="solving",
         seconds=work.seconds(allowed.threads),
         memory=OVERHEAD + directory_bytes(int(layers.ranks[solved].max(initial=0))),
-        disk=before.disk + values * (1 if table else 0.05),
+        disk=before.disk + values * (1 if table else 0.05) + recorded_bytes(game, objectives),
     )
 
 
-def records_slides(game: Game, objectives: Sequence[Objective], memory: int) -> bool:
-    """Whether slides of one objective, that add nothing to it, are few enough to be recorded.
+def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
+    """Bytes on disk of recorded slides, while the game is solved; 0 if slides are not recorded.
 
-    Memory that is used for the first time costs time, too.
+    They are if there is one objective to which they add nothing, all layers are small, and the bytes are few.
     """
     layers = layers_of(game)
     if len(objectives) > 1 or objectives[0].meaning.merge or layers.ranks.max() > SMALL_BITS:
-        return False
-    return bool(SLIDE_BYTES * layers.states.sum() <= RECORDED * memory)
+        return 0.0
+    found = SLIDE_BYTES * float(layers.states.sum())
+    return found if found <= MOST_BYTES else 0.0
 
 
 def stored_bytes(objectives: Sequence[Objective]) -> float:

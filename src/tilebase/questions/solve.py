@@ -19,11 +19,11 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs import estimate
-from tilebase.costs.reachable import check_memory, records_slides
+from tilebase.costs.reachable import check_memory, recorded_bytes
 from tilebase.errors import CorruptError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.manifest import Manifest, file_name
-from tilebase.files.reachable import Reachable, Written
+from tilebase.files.reachable import Reachable
 from tilebase.files.run import Query, RunFolder, is_counted
 from tilebase.files.solved import StoredValues
 from tilebase.files.source import Folder, read_file
@@ -38,6 +38,7 @@ from tilebase.runtime.resources import Use
 from tilebase.runtime.storage import sync_files, write_whole
 from tilebase.sparse.backward import BackwardPass, uses_slides
 from tilebase.sparse.forward import count_in
+from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_backward import SharedLayers
 from tilebase.tables.probe import Prober
 
@@ -167,13 +168,14 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         RunFolder(path, Query(game, keep="afterstates")) as folder,
         attached(run.cluster, path),
         pruning or nullcontext(),
+        RecordedSlides(path) as slides,
     ):
         before = read_before(path, game, "reachable")
         stored = _stored(path, game, ask.objectives) if pruning is None else pruning.stored()
-        written: dict[int, Written] = {}
+        written: dict[int, str] = {}
         counts = count_in(
             folder, memory=run.memory, threads=run.threads, executor=run.cluster, progress=run.progress,
-            written=written, record=_records_slides(ask, run),
+            written=written, recorded=slides if _records_slides(ask, run) else None,
         )  # fmt: skip
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
@@ -182,7 +184,7 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         if pruning is not None:
             pruning.begin(stored, here)
         if missing := [values for values in stored if not _is_done(values, here, run.threads, keep.whole)]:
-            _solve_missing(ask, run, missing, here, lean=lean, release=not keep.whole)
+            _solve_missing(ask, run, missing, here, slides, lean=lean, release=not keep.whole)
         complete = ask.down_to is None or ask.down_to <= min(sizes, default=ask.down_to)
         starts, boards = _start_values(ask, path) if complete else (StartValues((), ()), {})
         if complete and pruning is not None:
@@ -201,8 +203,9 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
 
 
 def _solve_missing(
-    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, *, lean: bool | None, release: bool
-) -> None:
+    ask: Ask, run: Run, missing: Sequence[StoredValues], here: Reachable, slides: RecordedSlides, *,
+    lean: bool | None, release: bool,
+) -> None:  # fmt: skip
     """Solve the layers that are not there, down to the sum that is asked for."""
     objectives = [one.objective for one in missing]
     sharing = None
@@ -210,7 +213,7 @@ def _solve_missing(
         sharing = SharedLayers(run.cluster, run.folder, ask.game, objectives, here.sizes, release=release)
     backward_pass = BackwardPass(
         run.folder, ask.game, missing, memory=run.memory, threads=run.threads, lean=lean, release=release,
-        sharing=sharing, progress=run.progress,
+        sharing=sharing, recorded=slides, progress=run.progress,
     )  # fmt: skip
     try:
         backward_pass.run(here, ask.down_to)
@@ -222,7 +225,7 @@ def _records_slides(ask: Ask, run: Run) -> bool:
     """Whether the forward pass records slides: the backward pass can use them, and they probably pay."""
     if run.cluster is not None or not uses_slides(ask.game, ask.objectives):
         return False
-    return records_slides(ask.game, ask.objectives, run.memory)
+    return recorded_bytes(ask.game, ask.objectives) > 0
 
 
 def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[StoredValues]:

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import backward
-from tilebase._kernels.arguments import Directory, Links, Scratch, Slides
+from tilebase._kernels.arguments import Directory, Links, Scratch
 from tilebase._kernels.packed import packed
 from tilebase.cluster.executors import Executor
 from tilebase.errors import CorruptError, ResourceError
@@ -61,6 +61,7 @@ from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
 from tilebase.sparse.maps import GameIndex, IndexedLayer
 from tilebase.sparse.reading import word_potentials
+from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.sizes import directory_bytes, lean_bytes
 
 LOG = logging.getLogger(__name__)
@@ -82,6 +83,11 @@ class _States:
 
     directory: Directory
     best: Array  # best[i]: the largest value over the slides of the i-th state
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory; less than the slides take."""
+        return self.best.nbytes + sum(array.nbytes for array in self.directory)
 
 
 @dataclass
@@ -156,9 +162,10 @@ class BackwardPass:
         release: bool = False,
         folds: Sequence[Fold] | None = None,
         sharing: Sharing | None = None,
+        recorded: RecordedSlides | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        self.sharing = sharing
+        self.sharing, self.recorded = sharing, recorded
         self.path, self.game, self.stored = path, game, tuple(stored)
         self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
@@ -269,8 +276,6 @@ class BackwardPass:
             self._check_workers(max((self._shared_bytes(total, sizes) for total in shared), default=0))
             totals = [total for total in totals if total not in shared]
         needed = max((self._needed(total, sizes)[1] for total in totals), default=0)
-        if needed + self.space.held > self.memory:
-            self.space.release()
         if needed > self.memory:
             raise ResourceError(
                 f"solving {self.game} needs at least {1 + (needed >> 20):,} MiB of memory, and "
@@ -314,23 +319,28 @@ class BackwardPass:
                 parts = self._parts(total, keys, sizes, here)
             self._write(total, keys, parts, here)
             LOG.debug("sum %d: %d afterstates solved %s", total, len(keys), how)
-        slides = self.space.slides(total)
-        self.space.release(total)
         if here is not None:
             self._solved[total] = here
-            if slides is not None and self._alone is not None:
-                here.states = self._states(total, here, slides)
+            here.states = self._states(total, here, self._needed(total, sizes)[1])
 
     @property
     def _alone(self) -> Any:
         """The type of the best values if there is one objective, whose slides add nothing; else None."""
         return self.folds[0].best_type if len(self.folds) == 1 else None
 
-    def _states(self, total: int, here: _Solved, slides: Slides) -> _States:
+    def _states(self, total: int, here: _Solved, needed: int) -> _States | None:
         """The states of a layer that was just solved, by the slides that the forward pass recorded.
 
-        They take less memory than the slides, which `_check_memory` has counted and which are released now.
+        None if there are no such slides, or too little memory beside the bytes `needed`.
         """
+        if self.recorded is None or self._alone is None:
+            return None
+        held = sum(one.states.nbytes for one in self._solved.values() if one.states is not None)
+        if needed + held + self.recorded.nbytes(total) > self.memory:
+            return None
+        slides = self.recorded.take(total)
+        if slides is None:
+            return None
         best = np.empty(slides.ends[-1, 0], dtype=here.values[0].dtype)
         batches = len(slides.ends) - 1
         step = max(BATCHES, -(-batches // (4 * self.threads)))

@@ -37,7 +37,6 @@ from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import Chunk, LayerFile, write_layer
 from tilebase.files.keys import BoardCheck, StoredLayer, joined, varying_bits, write_keys
-from tilebase.files.reachable import Written
 from tilebase.files.run import (
     KEEP,
     Query,
@@ -54,6 +53,7 @@ from tilebase.sparse import maps, sizes
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
 from tilebase.sparse.maps import GameIndex, IndexedLayer, SlideTask, SpawnTask, Task, Team, is_small
+from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_forward import SharedCount
 
 LOG = logging.getLogger(__name__)
@@ -63,8 +63,8 @@ PARTS = 128
 """Ranges per thread into which a large layer is divided."""
 KEPT_KEYS = 1 << 22
 """Layers of at most this many keys stay in memory for the next two layers."""
-HELD = 1 / 16
-"""The share of the memory in which keys and slides may be held for the backward pass."""
+RECORDING = 1 / 16
+"""The largest share of the memory that the slides of a layer take while they are recorded."""
 DURABLE_BYTES = 1 << 20
 """Layers of at least this size are flushed to disk; smaller ones survive a kill, but not a power failure."""
 
@@ -96,8 +96,7 @@ class ForwardPass:
         memory: int,
         threads: int,
         executor: Executor | None = None,
-        hold: int = 0,
-        record: bool = False,
+        recorded: RecordedSlides | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.folder = folder
@@ -115,10 +114,9 @@ class ForwardPass:
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
-        self.written: dict[int, Written] = {}  # the afterstates that this pass wrote, by sum
-        self._hold = hold  # bytes of keys and slides that may still be held
+        self.written: dict[int, str] = {}  # checksums of the afterstates that this pass wrote, by sum
         self._slide_memory = maps.SlideMemory()
-        self._record = record and not self.lookahead and self._game_index.one_index
+        self._recorded = recorded if self._game_index.one_index and not self.lookahead else None
         self._starts = self._start_keys()
         boards = boards_by_sum(self.game)
         self._sums = sorted(boards)
@@ -442,10 +440,9 @@ class ForwardPass:
 
     def _new_slides(self, states: BitSet) -> Slides:
         """Memory for the slides of a layer, if they are to be recorded and enough is left."""
-        if not (self._record and self._hold and is_small(states)):
+        if self._recorded is None or self._recorded.full or not is_small(states):
             return maps.NO_SLIDES
-        slides = self._slide_memory.take(states, len(self.game.shape))
-        return slides if slides.nbytes <= self._hold else maps.NO_SLIDES
+        return self._slide_memory.take(states, len(self.game.shape), int(RECORDING * self.memory))
 
     def _slide(
         self, total: int, indexed: IndexedLayer, states: BitSet, afters: BitSet, recorded: Slides
@@ -502,24 +499,10 @@ class ForwardPass:
             return 0
         keys = joined(kept) if kept and counts.sum() <= KEPT_KEYS else None
         self._sources[total] = StoredLayer(path, keys)
-        self._note(total, keys, self._slide_memory.keep(slides) if len(slides.states) else None)
+        self.written[total] = self._files["afterstates"]
+        if self._recorded is not None and len(slides.states):
+            self._recorded.add(total, slides.trimmed())
         return size
-
-    def _note(self, total: int, keys: Array | None, slides: Slides | None) -> None:
-        """Note that a layer was written; hold its keys and slides if memory was given for them.
-
-        They are held only while layers are small: a large layer takes the memory itself.
-        """
-        here = Written(self._files["afterstates"], self._meta("afterstates", total))
-        if keys is None:
-            self._hold = 0
-            for one in self.written.values():
-                one.release()
-        for name, held in (("slides", slides), ("keys", keys)):
-            if held is not None and held.nbytes <= self._hold:
-                self._hold -= held.nbytes
-                setattr(here, name, held)
-        self.written[total] = here
 
     def _write_states(self, total: int, indexed: IndexedLayer, states: BitSet) -> None:
         """Write the counted states of a layer.  Raises `ResourceError` if they need several windows."""
@@ -620,18 +603,17 @@ def count_in(
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
-    written: dict[int, Written] | None = None,
-    record: bool = False,
+    written: dict[int, str] | None = None,
+    recorded: RecordedSlides | None = None,
 ) -> CountResult:
     """`count` in the folder of a run that this process holds; `executor` does the large layers.
 
-    `written` gets what is known of the files of afterstates that this call writes, by sum: with their keys,
-    and with the slides of all states if `record`, as long as these take less than `HELD` of the memory.
+    `written` gets the checksums of the files of afterstates that this call writes, by sum, and `recorded` the
+    slides of all states of small layers.
     """
     forward_pass = ForwardPass(
-        run, memory=memory, threads=threads, executor=executor, record=record, progress=progress,
-        hold=0 if written is None else int(HELD * memory),
-    )  # fmt: skip
+        run, memory=memory, threads=threads, executor=executor, recorded=recorded, progress=progress
+    )
     try:
         result = forward_pass.run(up_to)
     finally:

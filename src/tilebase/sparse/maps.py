@@ -37,8 +37,6 @@ NO_SLIDES = Slides(
     np.zeros((1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
 )  # fmt: skip
 """Slides that are not recorded."""
-SLIDES_AT_ONCE = 1 << 24
-"""Most slides for which memory is taken at once; pages that are not used yet take none."""
 RECENT_BITS = 14
 """log2 of the slots of the filter of recent afterstates; a larger filter finds more and takes longer."""
 
@@ -49,30 +47,24 @@ def is_small(boards: BitSet) -> bool:
 
 
 class SlideMemory:
-    """Memory for the slides of small layers, one after the other, so that whole pages of memory are used."""
+    """Memory for the slides of one small layer after the other."""
 
     def __init__(self) -> None:
-        self._rest = np.empty(0, dtype=np.uint32)
-        self._next = 1024  # slides for which memory is taken next
+        self._made = self._wins = np.empty(0, dtype=np.uint32)
 
-    def take(self, states: BitSet, axes: int) -> Slides:
-        """Memory for the slides of a set of states along so many axes."""
+    def take(self, states: BitSet, axes: int, most_bytes: int) -> Slides:
+        """Memory for the slides of a set of states along so many axes; `NO_SLIDES` if it takes more bytes."""
         n = states.count(0, states.size)
         most = 2 * axes * n
+        if 4 * (most + n) > most_bytes:
+            return NO_SLIDES
+        if len(self._made) < most:  # twice as much, since layers grow; pages that are not used take none
+            self._made, self._wins = np.empty(2 * most, dtype=np.uint32), np.empty(2 * n, dtype=np.uint32)
         batches = n // (forward.STATES - 63) + 2  # each but the last two has at least so many states
-        if len(self._rest) < most:
-            self._rest = np.empty(max(most, self._next), dtype=np.uint32)
-            self._next = min(4 * self._next, SLIDES_AT_ONCE)
         return Slides(
-            states.bits[: -(-states.size // 64)].copy(), self._rest[:most], np.empty(n, dtype=np.uint32),
+            states.bits[: -(-states.size // 64)].copy(), self._made[:most], self._wins[:n],
             np.zeros((batches + 1, 3), dtype=np.int64), np.zeros(1, dtype=np.int64),
         )  # fmt: skip
-
-    def keep(self, slides: Slides) -> Slides:
-        """The slides that were taken last, without the memory that they do not use."""
-        kept = slides.trimmed()
-        self._rest = self._rest[len(kept.made) :]
-        return kept
 
 
 class Worker:
