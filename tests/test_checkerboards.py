@@ -38,7 +38,7 @@ TO_20_CELLS = [(m, n) for m in range(1, 21) for n in range(1, 20 // m + 1)]
 def test_push_is_the_rule_of_the_game(line: Position, most: int | None) -> None:
     if most is not None:
         line = tuple(min(value, most) for value in line)
-    expected = tuple(merge_line(list(line)))
+    expected = merge_line(line)
     assert push(line, most) == (None if most is not None and max(expected) > most else expected)
 
 

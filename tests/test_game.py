@@ -42,7 +42,7 @@ REAL = Game("4x4", 2048)
     ],
 )
 def test_merge_line(line: list[int], slid: list[int]) -> None:
-    assert merge_line(line) == slid
+    assert merge_line(tuple(line)) == tuple(slid)
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_merge_line(line: list[int], slid: list[int]) -> None:
     ],
 )
 def test_merge_line_with_unmergeable_tiles(line: list[int], slid: list[int]) -> None:
-    assert merge_line(line, 15) == slid
+    assert merge_line(tuple(line), 15) == tuple(slid)
 
 
 @given(st.lists(st.integers(0, 5), max_size=8))
 def test_merge_line_properties(line: list[int]) -> None:
-    slid = merge_line(line)
+    slid = list(merge_line(tuple(line)))
     tiles = [e for e in slid if e]
     assert len(slid) == len(line)
     assert slid == tiles + [0] * (len(line) - len(tiles))

@@ -248,10 +248,7 @@ class Sets(ABC):
     def contents(self, line: Cells) -> list[Content]:
         """Everything that a line may hold."""
         x = self.game.x if self.game.unmergeable else 0
-        return [
-            (source, tuple(merge_line(source, x)))
-            for source in product(*(self.allowed[cell] for cell in line))
-        ]
+        return [(source, merge_line(source, x)) for source in product(*(self.allowed[cell] for cell in line))]
 
     def allowed_contents(self, line: Cells) -> list[Content]:
         """Everything that a line may hold from which a slide makes something that it may hold."""

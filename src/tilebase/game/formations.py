@@ -38,7 +38,7 @@ from typing import Any
 
 from tilebase.errors import GameError, StorageError
 from tilebase.game.game import Game
-from tilebase.game.grid import by_rows
+from tilebase.game.grid import Grid, grid_of
 from tilebase.game.notation import count_of, integer_of
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
 from tilebase.runtime.documents import shown
@@ -117,6 +117,11 @@ class Formation:
             raise GameError(f"the rows of the start board {shown(self.starts[0])} differ in length")
         return len(rows), len(rows[0])
 
+    @property
+    def grid(self) -> Grid:
+        """The cells of its boards."""
+        return grid_of(self.shape)
+
     @cached_property
     def x_cells(self) -> tuple[int, ...]:
         """The cells of the x on the first start board."""
@@ -125,7 +130,7 @@ class Formation:
     @property
     def free_cells(self) -> int:
         """How many cells the x leave to other tiles."""
-        return self.shape[0] * self.shape[1] - len(self.x_cells)
+        return self.grid.cells - len(self.x_cells)
 
     @cached_property
     def start_sum(self) -> int:
@@ -140,7 +145,7 @@ class Formation:
     def _playing_cells(self) -> frozenset[int]:
         """The cells that do not hold an x on every board."""
         held = [frozenset(self.x_cells)] if self.fixed else [frozenset(_cells(mask)) for mask in self.masks]
-        every = frozenset(range(self.shape[0] * self.shape[1]))
+        every = frozenset(range(self.grid.cells))
         return every - frozenset.intersection(*held) if held else every
 
     @property
@@ -155,9 +160,9 @@ class Formation:
             "x" if cell in self.x_cells
             else "o" if cell in self._goals and not self.wins_anywhere
             else "."
-            for cell in range(self.shape[0] * self.shape[1])
+            for cell in range(self.grid.cells)
         ]  # fmt: skip
-        return by_rows(words, self.shape[1], "")
+        return self.grid.rows(words, "")
 
     # -- games -----------------------------------------------------------------------------------
 
@@ -275,9 +280,9 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         return horizon
 
     def _pattern(self, tiles: list[int]) -> str:
-        count = self.shape[0] * self.shape[1]
+        cells = range(self.grid.cells)
         return "|".join(
-            by_rows(["*"] * cell + [str(tile)] + ["*"] * (count - cell - 1), self.shape[1])
+            self.grid.rows([str(tile) if one == cell else "*" for one in cells])
             for tile in tiles
             for cell in sorted(self._goals & self._playing_cells)
         )

@@ -267,11 +267,14 @@ class Game(Boards):
             for empty in range(self.cells + 1)
         )
 
-    def slide_any(self, cells: Sequence[int], direction: str) -> Cells:
-        """The board after a slide, without regard to goal and limits; it may be unchanged."""
-        board, x = list(cells), self._x_code
+    def slide_any(self, cells: Sequence[int], direction: str, x: int | None = None) -> Cells:
+        """Slide a board without regard to goal and limits; it may stay as it is.
+
+        `x` is the code that never merges: 0 for none, None for that of the game.
+        """
+        board, never = list(cells), self._x_code if x is None else x
         for segment in self.segments[direction]:
-            merged = _merged(tuple([board[c] for c in segment]), x)
+            merged = merge_line(tuple([board[c] for c in segment]), never)
             for cell, exponent in zip(segment, merged, strict=True):
                 board[cell] = exponent
         return tuple(board)
@@ -378,11 +381,12 @@ class Game(Boards):
         return sorted(chances.items())
 
 
-def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
+@lru_cache(maxsize=1 << 14)
+def merge_line(line: Cells, x: int = 0) -> Cells:
     """Slide one line towards its first cell; `x` is the code that never merges (0: none).
 
-    >>> merge_line([1, 1, 2, 0])
-    [2, 2, 0, 0]
+    >>> merge_line((1, 1, 2, 0))
+    (2, 2, 0, 0)
     """
     result: list[int] = []
     mergeable = False
@@ -397,10 +401,4 @@ def merge_line(line: Sequence[int], x: int = 0) -> list[int]:
         else:
             result.append(exponent)
             mergeable = True
-    return result + [0] * (len(line) - len(result))
-
-
-@lru_cache(maxsize=1 << 14)
-def _merged(line: Cells, x: int) -> Cells:
-    """`merge_line` with a cache, since boards have few different lines."""
-    return tuple(merge_line(line, x))
+    return tuple(result) + (0,) * (len(line) - len(result))

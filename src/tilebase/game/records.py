@@ -24,7 +24,7 @@ from itertools import islice
 from typing import Any
 
 from tilebase.errors import BoardError, CorruptError, GameError
-from tilebase.game.game import Cells, Game, merge_line
+from tilebase.game.game import Cells, Game
 from tilebase.game.notation import exponent_of, tile_text
 from tilebase.runtime.documents import parse_json, shown, to_json
 
@@ -208,16 +208,6 @@ def text_of(game: Game, tiles: Sequence[int]) -> str:
     return game.grid.rows([_word(game, cell, e) for cell, e in enumerate(tiles)])
 
 
-def slide_tiles(game: Game, tiles: Cells, direction: str) -> Cells:
-    """The board after a slide by the plain rules; it may be unchanged."""
-    board = list(tiles)
-    for segment in game.segments[direction]:
-        merged = merge_line([tiles[cell] for cell in segment], X)
-        for cell, exponent in zip(segment, merged, strict=True):
-            board[cell] = exponent
-    return tuple(board)
-
-
 def _word(game: Game, cell: int, exponent: int) -> str:
     if cell in game.walls:
         return "#"
@@ -229,7 +219,7 @@ def _moved(game: Game, tiles: Cells, move: Move, number: int) -> Cells:
     if move.direction not in game.directions:
         known = ", ".join(game.directions)
         raise BoardError(f"move {number}: {shown(move.direction, 40)!r} is no slide: write {known}")
-    after = slide_tiles(game, tiles, move.direction)
+    after = game.slide_any(tiles, move.direction, X)
     if after == tiles:
         raise BoardError(f"move {number}: {move.direction} changes nothing on {text_of(game, tiles)}")
     return after if move.cell is None else _spawned(game, after, move.cell, move.exponent, f"move {number}")
@@ -368,7 +358,7 @@ def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
         found = _slides_to(game, tiles, following[1], ended=last)
         if len(found) == 1:
             yield Position(tiles, found[0])
-            if last and following[1] == slide_tiles(game, tiles, found[0]):
+            if last and following[1] == game.slide_any(tiles, found[0], X):
                 return  # the last line is the board after the last slide, not a position
         elif found:
             words = f"{', '.join(found[:-1])} and {found[-1]}"
@@ -386,7 +376,7 @@ def _slides_to(game: Game, tiles: Cells, following: Cells, *, ended: bool) -> li
     """
     found: dict[Cells, str] = {}
     for direction in game.directions:
-        after = slide_tiles(game, tiles, direction)
+        after = game.slide_any(tiles, direction, X)
         changed = [cell for cell in range(game.cells) if after[cell] != following[cell]]
         one = len(changed) == 1 and not after[changed[0]] and following[changed[0]] in (1, 2)
         if after != tiles and (one or (ended and not changed)):

@@ -14,7 +14,7 @@ from typing import Any
 
 from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board, draw
-from tilebase.game.game import Cells, Game, merge_line
+from tilebase.game.game import Cells, Game
 from tilebase.game.notation import count_of, tile_text
 from tilebase.objectives.values import Below, Found, sort_key
 from tilebase.tables.answers import Answer, end_after
@@ -357,22 +357,13 @@ def _steps(board: RealBoard, reading: Reading) -> dict[str, RealStep]:
     found: dict[str, RealStep] = {}
     for name, cells in game.slides(reading.cells).items():
         direction = orientation.directions[name]
-        codes = _slid(game, coded, direction)
+        codes = game.slide_any(coded, direction, 0)
         after = tuple(board.tiles[code - UNIQUE] if code >= UNIQUE else code for code in codes)
-        merges = bool(equal) and tuple(_slid(game, board.tiles, direction)) != after
+        merges = bool(equal) and game.slide_any(board.tiles, direction, 0) != after
         found[direction] = RealStep(
             direction, RealBoard(game, after), game.wins(cells), merges, cells, orientation.sources
         )
     return {direction: found[direction] for direction in game.directions if direction in found}
-
-
-def _slid(game: Game, codes: list[int] | Cells, direction: str) -> list[int]:
-    """The board after a slide, on which every tile merges with an equal one."""
-    after = [0] * game.cells
-    for segment in game.segments[direction]:
-        for cell, code in zip(segment, merge_line([codes[cell] for cell in segment]), strict=True):
-            after[cell] = code
-    return after
 
 
 def _equal_tiles(board: RealBoard, reading: Reading) -> Mapping[int, int]:

@@ -1,17 +1,20 @@
-"""The rules for single boards in plain Python, with a cache of lines; probing uses them.
+"""The rules for single boards in plain Python, as probing uses them: a board slides in a few microseconds.
 
-`Game.slide_any` computes each line again.  Here a line that was slid once is a dictionary entry, so
-that sliding a board takes a few microseconds.  This loads neither Numba nor NumPy.
+`Game.slide_any` goes from cell to cell.  Here a board is rearranged so that each segment is a slice of it,
+and a segment that was slid once is a dictionary entry.  This loads neither Numba nor NumPy.
 """
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+import itertools
+from collections.abc import Callable
+from itertools import starmap
 
 from tilebase.game.bounds import UNBOUNDED
 from tilebase.game.game import Cells, Game, merge_line
 from tilebase.game.symmetry import permuter, symmetries
+
+Permuter = Callable[[Cells], Cells]
 
 
 class Slider:
@@ -20,51 +23,31 @@ class Slider:
     def __init__(self, game: Game) -> None:
         self.game = game
         self._directions = [self._plan(direction) for direction in game.directions]
+        self._merged = _Merged(game.x if game.unmergeable else 0)
+        self._movable = game.cells - len(game.obstacles)
         self._images = [permuter(p) for p in symmetries(game)[1:]]
         self._goal = game.goal_exponent or UNBOUNDED + 1
         self._x = game.x if game.unmergeable else -1
         self._uniform = len(set(game.bounds.allowed)) == 1 and not game.unmergeable
         self._top = max(game.bounds.allowed)
 
-    def _plan(self, direction: str) -> tuple[Any, ...]:
-        """Direction, gather, (begin, end, cached lines, function that slides one) of each line, scatter."""
-        game = self.game
-        lines = game.grid.lines[direction]
-        order = [cell for line in lines for cell in line]
-        inverse = sorted(range(game.cells), key=order.__getitem__)
-        shared: dict[Cells, Cells] = {}
-        plan = []
-        for k, line in enumerate(lines):
-            blocked = any(cell in game.obstacles for cell in line)
-            size = len(line)
-            cached: dict[Cells, Cells] = {} if blocked else shared
-            plan.append((k * size, (k + 1) * size, cached, partial(self._slide_line, line)))
-        return direction, permuter(order), plan, permuter(inverse)
-
-    def _slide_line(self, line: Cells, tiles: Cells) -> Cells:
-        x = self.game.x if self.game.unmergeable else 0
-        result: list[int] = []
-        segment: list[int] = []
-        for cell, tile in zip(line, tiles, strict=True):
-            if cell in self.game.obstacles:
-                result += [*merge_line(segment, x), tile]
-                segment = []
-            else:
-                segment.append(tile)
-        return tuple(result + merge_line(segment, x))
+    def _plan(self, direction: str) -> tuple[str, Permuter, list[slice], Permuter]:
+        """Direction; to segment behind segment, obstacles last; where each segment is; and back."""
+        segments = self.game.segments[direction]
+        order = [*(cell for segment in segments for cell in segment), *sorted(self.game.obstacles)]
+        inverse = sorted(range(self.game.cells), key=order.__getitem__)
+        ends = [*itertools.accumulate(map(len, segments), initial=0)]
+        return direction, permuter(order), list(starmap(slice, itertools.pairwise(ends))), permuter(inverse)
 
     def slides(self, board: Cells) -> list[tuple[str, Cells, bool]]:
         """The allowed slides: direction, afterstate, whether it wins.  As `Game.slides`."""
-        found = []
-        for direction, gather, plan, scatter in self._directions:
+        found, merged = [], self._merged
+        for direction, gather, segments, scatter in self._directions:
             permuted = gather(board)
             slid: Cells = ()
-            for begin, end, cached, slide in plan:
-                line = permuted[begin:end]
-                after = cached.get(line)
-                if after is None:
-                    after = cached[line] = slide(line)
-                slid += after
+            for segment in segments:
+                slid += merged[permuted[segment]]
+            slid += permuted[self._movable :]
             if slid != permuted:
                 result = scatter(slid)
                 most = max(result) if self._x < 0 else max((e for e in result if e != self._x), default=0)
@@ -83,3 +66,15 @@ class Slider:
         for exponent in board:
             key = key << bits | exponent
         return key
+
+
+class _Merged(dict[Cells, Cells]):
+    """By segment, the segment after a slide towards its first cell; computed when it is first needed."""
+
+    def __init__(self, x: int) -> None:
+        super().__init__()
+        self._x = x
+
+    def __missing__(self, segment: Cells) -> Cells:
+        self[segment] = found = merge_line(segment, self._x)
+        return found
