@@ -350,7 +350,7 @@ def test_what_is_no_page_is_not_replaced(what: str, small: Path, tmp_path: Path)
     else:
         target.mkdir()
         (target / ("policy.json" if what == "a damaged header" else "notes.txt")).write_text("mine")
-    with pytest.raises(WrongGameError, match="page is no exported page: choose a new folder"):
+    with pytest.raises(WrongGameError, match="page is not an exported page: choose a new folder"):
         export_page(small, target)
     assert "mine" in (target if target.is_file() else next(target.iterdir())).read_text()
 
@@ -458,7 +458,7 @@ def test_the_command_says_what_it_wrote(
     assert document["leaves"] == Packed(folder / "page").header["leaves"]
     (folder / "other").mkdir()
     (folder / "other" / "notes.txt").write_text("mine")
-    refused(["export-page", str(thinned), "-o", "other"], 1, "other is no exported page: choose a new folder")
+    refused(["export-page", str(thinned), "-o", "other"], 1, "other is not an exported page: choose a new ")
 
 
 # -- the page --------------------------------------------------------------------------------------

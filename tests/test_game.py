@@ -354,7 +354,7 @@ def test_what_is_allowed_does_not_follow_from_the_start() -> None:
         (lambda: Game("2x2", 32, walls=[-1]), "wall at cell -1"),
         (lambda: Game("2x2", 32, walls=range(4)), "no cell is left"),
         (lambda: Game("2x2", 8, walls=[0], unmergeable=[0]), "as a wall and as an unmergeable tile"),
-        (lambda: Game("2x2", 8, fixed=True), "there are none: name their cells"),
+        (lambda: Game("2x2", 8, fixed=True), "no unmergeable tiles that could be fixed: name their cells"),
         (lambda: Game("1x1"), "too few cells for two tiles: choose the start empty"),
         (lambda: Game("2x2", 32, start="2,4"), "the start is not a board of this game: '2,4' has 2 cells"),
         (lambda: Game("2x2", 32, start="32,0/0,0"), "tile 32 on cell 0 is not part of the game"),

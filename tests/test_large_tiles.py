@@ -239,7 +239,10 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
             "2,2,64/0,0,64/2,128,256",
             "has 4 large tiles (32 or more), but the table needs 3: if one of them was",
         ),
-        ("2,2,64/64,0,64/2,128,256", "has 5 large tiles (32 or more), but the table needs 3: it is no board"),
+        (
+            "2,2,64/64,0,64/2,128,256",
+            "has 5 large tiles (32 or more), but the table needs 3: it is not a board",
+        ),
         ("2,2,64/0,0,0/2,128,256", "the large tiles (256, 128, 64) do not stand on the mask of the table"),
         (
             "16,16,16/16,2,64/2,128,256",

@@ -107,7 +107,7 @@ def test_a_value_that_is_left_out_is_no_number() -> None:
     assert (str(below), repr(below), below.as_dict()) == (
         "below 0.5", "<Below: below 0.5>", {"kind": "below", "bound": 0.5, "reached": True},
     )  # fmt: skip
-    with pytest.raises(UsageError, match=r"^a value below 0\.5 is no number: "):
+    with pytest.raises(UsageError, match=r"^a value below 0\.5 is not a number: "):
         float(below)
     assert str(Below(0.9999999, reached=False)) == "below 0.9999999, or not reachable"
 
@@ -196,9 +196,9 @@ def test_what_cannot_be_pruned(solved: Callable[..., Path], tmp_path: Path) -> N
     for above in (0, -1, 1.1, float("nan"), "x"):
         with pytest.raises(UsageError, match=r"must be above 0 and at most 1, as 0\.5, not"):
             prune(folder, out, above=above)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="score is none of win, lower, upper and guaranteed"):
+    with pytest.raises(UsageError, match="score is not one of win, lower, upper and guaranteed"):
         prune(folder, out, above=0.5, objective="score")
-    with pytest.raises(UsageError, match="score is none of win"):
+    with pytest.raises(UsageError, match="score is not one of win"):
         solve(SMALL, "score", above=0.5, table=out)
     with pytest.raises(UsageError, match="name its folder"):
         solve(SMALL, above=0.5)
@@ -385,7 +385,9 @@ def test_the_commands(folder: Path, capsys: pytest.CaptureFixture[str], refused:
     refused(["thin", "whole", "-o", "new"], 2, "give --above or --least-value, one of the two")
     refused(["thin", "whole", "-o", "new", "--above", "0", "--least-value", "0.5"], 2, "one of the two")
     refused(["solve", "2x3", "32", "--above", "0.4", "-q"], 2, "name its folder")
-    refused(["solve", "2x3", "--objective", "score", "--above", "0.4", "-o", "x", "-q"], 2, "is none of win")
+    refused(
+        ["solve", "2x3", "--objective", "score", "--above", "0.4", "-o", "x", "-q"], 2, "is not one of win"
+    )
     refused(["simulate", "above"], 2, "was thinned: name the whole table")
 
 

@@ -192,7 +192,7 @@ def saved(**changes: object) -> str:
         (saved(moves=[["left", 1, 8]]), "move 1 of the saved game"),
         (saved(moves=[["left", -1, 2]]), "move 1: no tile can be spawned on cell -1"),
         (saved(moves=[["left", 9, 2]]), "move 1: no tile can be spawned on cell 9"),
-        (saved(moves=[["back", 1, 2]]), "move 1: 'back' is no slide: write left, right, up, down"),
+        (saved(moves=[["back", 1, 2]]), "move 1: 'back' is not a slide: write left, right, up, down"),
         (saved(moves=[["up", 1, 2]]), "move 1: up changes nothing on 2,2,0/0,0,0/0,0,0"),
         ("2" * (MOST_TEXT + 1), "more than 1,048,576 bytes is not read"),
     ],

@@ -355,6 +355,6 @@ class Analysis:
 
 
 def _first_spawns(game: Game, board: Cells) -> list[Cells]:
-    """The boards after a spawn on the first empty cell; none if there is no such cell."""
+    """The boards after a spawn on the first empty cell; empty if all cells hold tiles."""
     cells = [cell for cell, value in enumerate(board) if not value and cell not in game.walls]
     return [board[:cell] + (e,) + board[cell + 1 :] for cell in cells[:1] for e in game.spawn_exponents]

@@ -1,7 +1,7 @@
 """``--log``: what the engines say of their work, in a file or on standard error.
 
 The library says it by Python's `logging`, below the logger ``tilebase``, at the level DEBUG; what it says at
-INFO is for every user (`progress.showing_notes`).  A log is no result: if it can be written no longer, the
+INFO is for every user (`progress.showing_notes`).  A log is not a result: if it can be written no longer, the
 command says so once and goes on.
 """
 

@@ -200,7 +200,7 @@ class ForcedOptions(RuleOptions):
 @Parameter(name="*")
 @dataclass(frozen=True)
 class SolvedOptions(RuleOptions):
-    """The rules of a game that is solved before it is played, from a start that is no part of them."""
+    """The rules of a game that is solved before it is played, whose start is not one of the options."""
 
     spawn: SpawnOption = "1/10"
     largest: LargestOption = None

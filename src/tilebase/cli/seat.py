@@ -38,7 +38,7 @@ class Slid:
     after, end:
         The board after the slide, and how it ends the game: `WON`, `ENDED`, or empty.
     states:
-        The states that the next spawn can make, with their probabilities; none after the end.
+        The states that the next spawn can make, with their probabilities; empty after the end.
     """
 
     after: State

@@ -43,7 +43,7 @@ class Piece:
         The files that it reads, relative to the folder of the run.
     writes:
         The file that it writes, relative to the folder of the run, or in a pass over all boards the name of
-        a file in the exchange folder; none if this is empty.
+        a file in the exchange folder; empty if it writes no file.
     width:
         Blocks of ranks in a window, for the steps that divide a layer into windows; else 0.
     """

@@ -39,7 +39,7 @@ TILE = 16
 SUMMARY_BOARDS = 64 * CHUNK_KEYS
 """Values that one thread sums up at a time."""
 NO_MASKS = np.empty(0, dtype=np.uint64)
-"""Instead of the masks that fillings agree with, where a game has none or one."""
+"""Instead of the masks that fillings agree with, where a game has no mask or one."""
 TABLE_ROWS = 64
 """Rows of a table of half boards that one job fills."""
 
@@ -142,7 +142,7 @@ def half_counts(first: Part, second: Part) -> Array:
 
 
 def half_begins(index: PerfectIndex, first: Part, second: Part) -> Array:
-    """Where the half boards of each sum begin, and where the last ones end; none beyond the horizon."""
+    """Where the half boards of each sum begin, and where the last ones end, up to the horizon."""
     counts = half_counts(first, second)
     if index.most_units is not None:
         counts = counts[: index.most_units + 1]

@@ -188,7 +188,7 @@ class _Nodes:
         self.variable = np.empty(count, dtype=np.uint16)
         self.high, self.low = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int32)
         self.variable[:2], self.high[:2], self.low[:2] = self._leaf, 1, 1
-        self._known = 1  # numbers that are taken; 0 is no node
+        self._known = 1  # numbers that are taken; 0 stands for no node
 
     def add(self, piece: bytes) -> None:
         """The nodes of some whole lines."""

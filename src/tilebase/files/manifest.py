@@ -133,7 +133,7 @@ class Manifest:
         labels = mapping(values["objectives"], "objectives")
         objectives = tuple(Objective.from_identity(identity) for identity in labels.values())
         if list(labels) != [one.label for one in objectives] or not objectives:
-            raise CorruptError("the objectives are not named by their labels, or there are none")
+            raise CorruptError("the objectives are missing, or not named by their labels")
         game = Game.from_identity(mapping(values["game"], "game"))
         for one in objectives:
             one.check(game)

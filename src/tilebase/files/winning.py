@@ -191,7 +191,7 @@ class WinningManifest:
         if len({layer.name for layer in layers}) != len(layers):
             raise CorruptError("a layer occurs twice")
         if not re.fullmatch(r"[0-9a-f]{64}", text(file["sha256"], "a SHA-256 sum"), re.ASCII):
-            raise CorruptError("the SHA-256 sum of its file is none")
+            raise CorruptError("the SHA-256 sum of its file is malformed")
         codes = {
             int(value): text(code, "a code") for value, code in mapping(values["codes"], "codes").items()
         }

@@ -203,7 +203,7 @@ class Board:
         return symmetry.orbit_size(self.game, self.cells)
 
     def slides(self) -> dict[str, Board]:
-        """The allowed slides and the boards they lead to, won ones included; none once won."""
+        """The allowed slides and the boards they lead to, won ones included; empty once the game is won."""
         if self.won:
             return {}
         return {name: Board(self.game, after) for name, after in self.game.slides(self.cells).items()}

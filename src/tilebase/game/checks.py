@@ -28,7 +28,7 @@ def _check_fit(game: Boards) -> None:
             "the others do not fit into 64 bits"
         )
     if game.fixed and not game.unmergeable:
-        raise GameError("fixed says that unmergeable tiles never move, but there are none: name their cells")
+        raise GameError("the game has no unmergeable tiles that could be fixed: name their cells")
     if set(game.walls) & set(game.unmergeable):
         raise GameError("a cell is listed as a wall and as an unmergeable tile: list it once")
     if game.free_cells < 1:

@@ -318,7 +318,7 @@ def _listed(row: dict[str, str]) -> Formation:
 
 
 def formation_of(game: Game) -> Formation | None:
-    """The formation of the catalogue whose `Formation.game` gives this game; None if there is none.
+    """The formation of the catalogue whose `Formation.game` gives this game, or None.
 
     >>> formation_of(formation("ll").game(512)), formation_of(Game("3x3", 512))
     (<Formation LL: ..../..oo/.oxx/.oxx>, None)

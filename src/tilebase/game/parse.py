@@ -113,7 +113,7 @@ class Start:
     spawns:
         How many tiles are spawned before the player moves: 2, 1, 0 or 1.
     boards:
-        The boards before these spawns, each as likely as the others; none stands for the empty board.
+        The boards before these spawns, each as likely as the others; empty for the empty board.
     """
 
     text: str

@@ -103,7 +103,7 @@ def swaps_of(permutation: Cells) -> tuple[Swap, ...] | None:
 
 
 def _two_swaps(permutation: Cells, distances: list[int]) -> tuple[Swap, ...] | None:
-    """Two swaps at different distances that make a permutation; None if there are none."""
+    """Two swaps at different distances that make a permutation, or None."""
     cells = len(permutation)
     target = {source: cell for cell, source in enumerate(permutation)}
     for first, second in itertools.permutations(range(1, distances[-1] + 1), 2):

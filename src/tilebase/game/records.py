@@ -165,7 +165,7 @@ def parse_game(game: Game, text: str, read: Reader) -> WrittenGame:
     Raises
     ------
     BoardError
-        If the text is none of the forms, is longer than 1 MiB or 100,000 positions, or if a move or a line
+        If the text has none of the forms, is longer than 1 MiB or 100,000 positions, or if a move or a line
         is impossible: the sentence has its number.
     """
     if len(text.encode(errors="replace")) > MOST_TEXT:
@@ -218,7 +218,7 @@ def _moved(game: Game, tiles: Cells, move: Move, number: int) -> Cells:
     """The position after a move with a spawn, by the plain rules.  Raises `BoardError`."""
     if move.direction not in game.directions:
         known = ", ".join(game.directions)
-        raise BoardError(f"move {number}: {shown(move.direction, 40)!r} is no slide: write {known}")
+        raise BoardError(f"move {number}: {shown(move.direction, 40)!r} is not a slide: write {known}")
     after = game.slide_any(tiles, move.direction, X)
     if after == tiles:
         raise BoardError(f"move {number}: {move.direction} changes nothing on {text_of(game, tiles)}")
@@ -235,7 +235,7 @@ def _spawned(game: Game, tiles: Cells, cell: int, exponent: int, where: str) -> 
 
 
 def _saved(text: str) -> dict[str, Any] | None:
-    """The members of a saved game; None if the text is none.  Raises `BoardError` for another version."""
+    """The members of a saved game, or None of another text.  Raises `BoardError` for another version."""
     if not text.startswith("{"):
         return None
     try:

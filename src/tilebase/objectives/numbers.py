@@ -134,7 +134,7 @@ def is_mistake(loss: float, of: float) -> bool:
 
 
 def share_text(part: float | None) -> str:
-    """A part of some slides or games: ``92.3 %``; ``–`` if there were none."""
+    """A part of some slides or games: ``92.3 %``; ``–`` of no slides."""
     return "–" if part is None else f"{100 * part:.1f} %"
 
 

@@ -173,7 +173,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Below:
-    """The value of a board that a table leaves out, since it is less than a bound.  It is no number.
+    """The value of a board that a table leaves out, since it is less than a bound.  It is not a number.
 
     If `reached` is false, the table does not show that play makes the board.  Then it is either worth less
     than the bound, or not reachable.
@@ -191,7 +191,7 @@ class Below:
 
     def __float__(self) -> float:
         """Raise `UsageError`: the value is not known."""
-        raise UsageError(f"a value {self} is no number: ask for its bound, or for a table with this board")
+        raise UsageError(f"a value {self} is not a number: ask for its bound, or for a table with this board")
 
     def as_dict(self) -> dict[str, Any]:
         """As plain JSON values."""

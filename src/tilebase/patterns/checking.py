@@ -54,7 +54,7 @@ class LemmaCheck:
     failures:
         On how many of them it does not hold.
     first:
-        The first of these, as text; empty if there is none.
+        The first of these, as text, or an empty text.
     """
 
     lemma: Lemma

@@ -103,7 +103,7 @@ def fill_board(
     """Find a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
     `size` is rows x columns, as ``6x6``.  A game with the same seed is the same game.  Raises `UsageError` if
-    the size is none, or `ResourceError` if a side is above 12.
+    the size cannot be read, or `ResourceError` if a side is above 12.
 
     >>> fill_board("1x5").possible
     False

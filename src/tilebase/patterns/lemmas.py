@@ -35,7 +35,7 @@ AXES = {"horizontal": "LR", "vertical": "UD"}
 
 
 def always(*_occasion: object) -> bool:
-    """The premise of a lemma that has none."""
+    """The premise of a lemma that holds of every position."""
     return True
 
 
@@ -54,7 +54,7 @@ class Lemma:
     holds:
         Whether it holds on an occasion.  The docstring is the exact statement.
     applies:
-        Whether its premise is met; an occasion without it is no test of the lemma.
+        Whether its premise is met; an occasion without it does not test the lemma.
     bounded:
         Whether it needs that no 8 is made.
     twos:

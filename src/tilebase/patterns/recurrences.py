@@ -55,7 +55,7 @@ def find_recurrence(terms: Sequence[int]) -> Recurrence | None:
 
     The coefficients follow from the first ``2 * order`` terms, and all later terms must fit, exactly; at
     least one has to be there.  With ``2 * order`` terms or fewer, some recurrence always fits, so nothing
-    would be shown.  None therefore means: there is none of an order up to ``(len(terms) - 1) // 2``
+    would be shown.  None therefore means: no recurrence has an order up to ``(len(terms) - 1) // 2``
     whose coefficients have at most 260 bits above and below the line.  A recurrence that is found holds for
     the given terms.  For further terms it is a conjecture, the better the more were tested.
 

@@ -134,7 +134,7 @@ class Rules:
     def symmetries(self) -> tuple[Position, ...]:
         """The symmetries of the game as permutations of the cells, the identity first.
 
-        A deterministic game has none but the identity.
+        A deterministic game has only the identity.
         """
         return (tuple(range(self.cells)),) if self.convention is not None else self.grid.symmetries
 

@@ -55,7 +55,7 @@ class Shortest:
     lower:
         No game with fewer drops ends: proved by exhaustive search.
     moves:
-        The shortest game that was found; None if there is none.
+        The shortest game that was found, or None.
     excluded:
         For each number of drops below `lower` with end positions: how many of them there are, one of each set
         of symmetric ones, and how many positions the search back kept.
@@ -155,7 +155,7 @@ def shortest_game(
     Raises
     ------
     UsageError, ResourceError
-        If the size is none, or a side is above 12.
+        If the size cannot be read, or a side is above 12.
 
     >>> found = shortest_game("2x3")
     >>> found.drops, found.proved

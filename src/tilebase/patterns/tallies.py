@@ -12,7 +12,7 @@ The count goes over positions, not over sequences::
     ways(afterstate)  = sum of ways(state) over the slides that lead to the afterstate
 
 A slide keeps the sum of the tiles and a drop adds 2 or 4, so the positions of one sum are finished before
-those of the next.  Numbers are Python integers: none is ever rounded.
+those of the next.  Numbers are Python integers, so nothing is rounded.
 
 States with a frozen pair (`bit_rows`) are left out, since no checkerboard follows from them.
 

@@ -361,7 +361,7 @@ def evaluate_callable(
     evaluator, discount = Evaluator(slider, objective), float(objective.discount)
 
     def value_of(after: Cells, wins: bool) -> float:
-        """The mean over the spawns, in floats; the end of the game if there is none."""
+        """The mean over the spawns, in floats; the value of the end if nothing is spawned."""
         spawns = [] if wins else game.spawns(after)
         if not spawns:
             return float(evaluator.end(after, won=wins))

@@ -93,8 +93,8 @@ def check_bound(objective: Objective, above: float) -> float:
     """The least value as a float.  Raises `UsageError` unless it is one of an objective from 0 to 1."""
     if not objective.is_win:
         raise UsageError(
-            f"only values from 0 to 1 can be compared with {above}: {objective.label} is none of win, lower, "
-            "upper and guaranteed"
+            f"only values from 0 to 1 can be compared with {above}: {objective.label} is not one of win, "
+            "lower, upper and guaranteed"
         )
     try:
         bound = float(above)
@@ -179,7 +179,7 @@ def _write_manifest(target: Path, manifest: Manifest) -> None:
 
 
 def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
-    """What a finished table holds that answers a query; None if there is none."""
+    """What a finished table holds that answers a query, or None."""
     manifest = _manifest(target)
     if manifest is None or manifest.thinned is None:
         return None
@@ -232,7 +232,7 @@ class Pruning:
             raise WrongGameError(f"{self.target} holds files: choose a new folder")
 
     def finished(self) -> Solution | None:
-        """The result of an earlier call with the same arguments, without layers; None if there is none."""
+        """The result of an earlier call with the same arguments, without layers, or None."""
         manifest = _manifest(self.target)
         if manifest is None:
             return None

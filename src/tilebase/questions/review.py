@@ -35,7 +35,7 @@ class ReviewedMove:
     slide:
         The slide that was made; None if it is not known, or none was made.
     best:
-        The best slides, ties included; none if the table does not hold the position.
+        The best slides, ties included; empty if the table does not hold the position.
     value, slide_value:
         The value of the position, and that of the slide; None if not known.
     loss:

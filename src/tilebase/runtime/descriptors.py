@@ -28,7 +28,7 @@ POSIX = fcntl is not None
 AS_IT_IS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 """Flags for any file: opening a pipe does not wait for its other end, and line ends stay as they are."""
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""The flag that refuses links; 0 where there is none."""
+"""The flag that refuses links; 0 where the system has no such flag."""
 LOCKED_BYTE = (1 << 31) - 2
 """The byte that a lock of Windows is on.  It need not exist, and its position is a C long."""
 _SEEKING = Lock()

@@ -348,7 +348,7 @@ class _Refutation(_Closure):
 
 
 def _canonical_afters(game: Game) -> list[Cells]:
-    """The boards on which the first tile is spawned, one of each orbit; none if the player moves first."""
+    """The boards on which the first tile is spawned, one of each orbit; empty if the player moves first."""
     return sorted({canonical(game, after) for after in game.start_afters})
 
 

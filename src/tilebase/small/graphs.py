@@ -34,7 +34,7 @@ Node: TypeAlias = Cells | Literal["win", "lose"]
 """A live state, or how the game ended."""
 
 Part: TypeAlias = tuple[int, int]
-"""The common sum and largest tile of some states; the tile is 0 if there is none."""
+"""The common sum and largest tile of some states; the tile is 0 on an empty board."""
 
 MAX_STATES = 20_000
 HOPELESS = 100

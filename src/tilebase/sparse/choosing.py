@@ -44,7 +44,7 @@ def gains(objective: Objective, links: Links, chosen: Array) -> Array | int:
 
 
 def best_slides(q: Array, slack: float) -> Array:
-    """``best[k, x]``: whether slide k of state x is one of the best; none is in a state without a slide."""
+    """``best[k, x]``: whether slide k of state x is one of the best; a state without a slide has no best."""
     most = q.max(axis=0)
     with np.errstate(invalid="ignore"):  # a state without a slide has the value -inf
         best: Array = (q >= most - slack * np.abs(most)) & (q != -np.inf)

@@ -487,7 +487,7 @@ class ForwardPass:
         return size
 
     def _write(self, total: int, indexed: IndexedLayer, boards: BitSet, counts: Array, slides: Slides) -> int:
-        """Write the afterstates of a layer, unless there are none, and keep them as a source."""
+        """Write the afterstates of a layer, if there are any, and keep them as a source."""
         self._report(total, "write", 0.9)
         kept: list[Array] | None = [] if is_small(boards) else None
         parts = self._listed(indexed, boards, counts, kept, clear=True)

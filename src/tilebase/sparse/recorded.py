@@ -33,7 +33,7 @@ class _Layer(NamedTuple):
 class RecordedSlides:
     """The slides of layers, in a file that ends with this object.
 
-    A disk that is full is no error: no more slides are recorded then, and the states are slid again.
+    A disk that is full is not an error: no more slides are recorded then, and the states are slid again.
     """
 
     most: ClassVar[int] = MOST_BYTES

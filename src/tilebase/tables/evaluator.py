@@ -42,7 +42,7 @@ class Evaluator:
         return found
 
     def best(self, board: Cells, value_of: Callable[[Cells], Number | None]) -> Number | None:
-        """The largest of the values of `slides` that are known; None if there is none."""
+        """The largest of the values of `slides` that are known; None if no value is known."""
         known = (worth for *_, worth in self.slides(board, value_of) if worth is not None)
         return max(known, default=None)
 

@@ -149,7 +149,7 @@ class TableFolder:
         MissingObjectiveError
             If no table has values of the objective.
         BoardError
-            If this is no board at all.
+            If this is not a board at all.
         """
         if objective is not None:
             self.with_objective(objective)
@@ -195,7 +195,7 @@ def _stage(table: Table, error: TilebaseError) -> int:
 def open_tables(path: Path | str) -> TableFolder:
     """Open all tables in the subfolders of a folder on this machine, up to three levels deep.
 
-    A subfolder that cannot be read is no error: `TableFolder.unreadable` names it.
+    A subfolder that cannot be read is not an error: `TableFolder.unreadable` names it.
 
     Raises
     ------
@@ -207,11 +207,11 @@ def open_tables(path: Path | str) -> TableFolder:
     >>> open_tables("nowhere")
     Traceback (most recent call last):
         ...
-    tilebase.errors.MissingLayerError: nowhere is no folder: name one that holds tables in subfolders
+    tilebase.errors.MissingLayerError: nowhere is not a folder: name one that holds tables in subfolders
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise MissingLayerError(f"{folder} is no folder: name one that holds tables in subfolders")
+        raise MissingLayerError(f"{folder} is not a folder: name one that holds tables in subfolders")
     tables: dict[str, Table] = {}
     unreadable: dict[str, str] = {}
     for subfolder, problem in subfolders(folder):
@@ -229,7 +229,7 @@ def open_tables(path: Path | str) -> TableFolder:
 
 
 def holds_tables(path: Path) -> bool:
-    """Whether a folder is no table itself, and has one in a subfolder."""
+    """Whether a folder is not a table itself, and has one in a subfolder."""
     return not (path / places.TABLE).exists() and any(not problem for _, problem in subfolders(path))
 
 

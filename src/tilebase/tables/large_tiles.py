@@ -43,7 +43,7 @@ SHAPE, WALLS, COUNT, MASK, TILE, OVER = range(6)
 
 
 class NoReadingError(BoardError):
-    """A real board that is no board of a game.  `stage` says how far it came."""
+    """A real board that is not a board of a game.  `stage` says how far it came."""
 
     def __init__(self, text: str, stage: int) -> None:
         super().__init__(text)
@@ -120,7 +120,7 @@ class LargeTiles:
     def readings(self, tiles: Cells) -> list[Reading]:
         """All readings of a real board, given by its exponents, that are boards of the game.
 
-        An image that is won is no reading: play on in another one.  Two images may be the same board, and
+        An image that is won is not a reading: play on in another one.  Two images may be the same board, and
         allow other slides of the real one.  Raises `NoReadingError` if there is none, with the reason in one
         sentence.
         """
@@ -167,7 +167,7 @@ class LargeTiles:
             return NoReadingError(f"{text}: perhaps two of them were merged by mistake", COUNT)
         if found == self.count + 1 and self.game.goal is not None:
             return NoReadingError(f"{text}: if one of them was just made, the board is won already", OVER)
-        return NoReadingError(f"{text}: it is no board of this table", COUNT)
+        return NoReadingError(f"{text}: it is not a board of this table", COUNT)
 
     def _standing(self, large: frozenset[int]) -> Iterator[Orientation]:
         """The orientations in which large tiles on these cells cover a mask."""
@@ -176,7 +176,7 @@ class LargeTiles:
                 yield orientation
 
     def _problem(self, cells: Cells) -> NoReadingError | None:
-        """Why a board, whose x cover a mask, is no state of the game; None if it is one."""
+        """Why a board, whose x cover a mask, is not a state of the game; None if it is one."""
         game, total = self.game, self.game.sum(cells)
         if _was_won(game, cells):
             return NoReadingError("the goal stands on one of its cells: the board is won already", OVER)

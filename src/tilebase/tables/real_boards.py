@@ -226,7 +226,7 @@ def probe_real(table: Table, board: Any, objective: str | None) -> RealAnswer:
     tiles = read_tiles(table.game, board)
     if tiles is None:
         raise NoReadingError(
-            f"{str(board)[:99]} is no board of real tiles: write the large tiles, or ask with probe", COUNT
+            f"{str(board)[:99]} is not a board of real tiles: write the large tiles, or ask with probe", COUNT
         )
     return _probe_tiles(table, tiles, objective, large)
 
@@ -334,7 +334,7 @@ def _meaning(table: Table, value: Found, objective: str | None) -> str:
 
 
 def _not_held(table: Table, board: RealBoard) -> MissingBoardError:
-    """The error for a board that has readings, none of which the table holds."""
+    """The error for a board of whose readings the table holds none."""
     why = "no play from its start makes it"
     if table.manifest.thinned is not None:
         why += ", or it was left out"

@@ -82,8 +82,8 @@ class Collection:
     Raises
     ------
     MissingLayerError
-        If one of them does not exist or is none of these.  One that is damaged is no error: its entry says
-        what is wrong with it.
+        If one of them does not exist or is not one of these.  One that is damaged is not an error: its
+        entry says what is wrong with it.
     UsageError
         If there are more than 1,000.
     """

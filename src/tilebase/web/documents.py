@@ -345,7 +345,7 @@ def spawns(name: str, opened: Opened, text: str, label: str | None) -> Document:
 
 
 def _worst(values: Mapping[str, Found]) -> set[str]:
-    """The boards whose values are least; none if no value is known."""
+    """The boards whose values are least; empty if no value is known."""
     known = {text: sort_key(value) for text, value in values.items() if value != Unknown()}
     least = min(known.values(), default=None)
     return {text for text, number in known.items() if number == least}

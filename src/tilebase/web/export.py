@@ -176,7 +176,7 @@ def _check_target(target: Path) -> None:
         if target.is_dir() and not any(target.iterdir()):
             return
         if not target.is_dir() or not _is_page(target / HEADER):
-            raise WrongGameError(f"{target} is no exported page: choose a new folder")
+            raise WrongGameError(f"{target} is not an exported page: choose a new folder")
 
 
 def _is_page(header: Path) -> bool:

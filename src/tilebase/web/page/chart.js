@@ -141,7 +141,7 @@ export function BarChart({ bars, log, current, onPick, label, left, right }) {
   </div>`;
 }
 
-/** The bar at a value of the x axis; the one before it if there is none. */
+/** The bar at a value of the x axis; the one before it if that value has no bar. */
 function barAt(value, bars) {
   const index = bars.findIndex((bar) => value < bar.to);
   return within(index < 0 ? bars.length - 1 : index, bars.length);

@@ -103,7 +103,7 @@ export function boardText(cells, shape) {
   return rows.join("/");
 }
 
-/** The largest tile of cells, unmergeable tiles and walls aside; 0 if there is none. */
+/** The largest tile of cells, unmergeable tiles and walls aside; 0 on an empty board. */
 export const largestOf = (cells) => Math.max(0, ...cells.map(Number).filter(Number.isFinite));
 
 /** The words of a text as `boardText` writes it. */

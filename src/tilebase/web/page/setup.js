@@ -39,7 +39,7 @@ export function Setup({ info, cells, problem, text, onPlay, onCancel, cancel }) 
   const [brush, setBrush] = useState("next");
   const [pasted, setPasted] = useState(text || "");
   const [wrong, setWrong] = useState(problem);
-  const [drawn, setDrawn] = useState(!problem); // a text that is no board is not shown as an empty one
+  const [drawn, setDrawn] = useState(!problem); // a text that is not a board is not shown as an empty one
   const put = (cell, event) => {
     const back = event.type === "contextmenu" || event.shiftKey;
     event.preventDefault();

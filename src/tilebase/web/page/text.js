@@ -1,7 +1,7 @@
 // Numbers and values as people read them: for numbers that the page computes, as objectives/numbers.py does for those
 // of the server, whose texts are shown as they are.  tests/numbers.tsv holds the cases that both must write alike.
 
-/** A value of the API as a number; null if it is none. */
+/** A value of the API as a number; null if it is not a number. */
 export function numberOf(value) {
   if (!value) return null;
   if (value.kind === "exact" || value.kind === "rounded") return Number(value.value);

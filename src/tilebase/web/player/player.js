@@ -154,7 +154,7 @@ function unknownWords(thinned) {
   return "This position is not on the page, which holds those that well played games visit. You can play on by hand: the best slide is marked again as soon as it is known.";
 }
 
-/** The headline: the best slide, its value if there is one, or why there is none. */
+/** The headline: the best slide, its value if it is known, or why no slide is. */
 function Advice({ header, advice, percent, end, stopped, again }) {
   if (end) return html`<div class=${`notice end ${end}`} role="note"><p>${ENDS[end]}</p></div>`;
   if (advice.problem) return html`<${Notice} again=${again}>${advice.problem}<//>`;
