@@ -463,11 +463,11 @@ def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path: Path) ->
     certificate = open_certificate(tmp_path / "lost.cert")
     assert not certificate.forced
     with pytest.raises(MissingBoardError, match="does not list this board"):
-        certificate.ask("16,16/2,0")  # a slide wins
+        certificate.probe("16,16/2,0")  # a slide wins
     listed = [state for state in certificate.starts if state.slides()]
     assert listed
     for state in listed:
-        answer = certificate.ask(state)
+        answer = certificate.probe(state)
         assert answer.value == Exact(False)
         assert {slide.value for slide in answer.slides} == {Exact(False)}
         assert answer.best == ()

@@ -109,7 +109,7 @@ def test_solve_makes_a_table_and_stops_on_the_way(folder, capsys):
     assert main(["solve", "2x2", "32", "-q", "-o", "t", "--no-lean", "--threads", "2"]) == 0
     assert VALUE in capsys.readouterr().out
     assert main(["probe", "t"]) == 0
-    assert capsys.readouterr().out == f"start of 2x2, to 32: {VALUE}\n"
+    assert capsys.readouterr().out == f"start of 2x2, to 32: probability to win: {VALUE}\n"
 
 
 # -- probe -----------------------------------------------------------------------------------------
@@ -138,12 +138,14 @@ def test_probe_in_json(table, printed):
         answer = opened.probe("2,0/0,4")
     document = json.loads(printed("probe", "t", "1002", "-f", "json"))
     assert (document.pop("version"), document.pop("command")) == (__version__, "tilebase probe t 1002")
-    assert document == json.loads(json.dumps(answer.as_dict()))
+    assert document == json.loads(json.dumps(answer.as_dict(spawns=True)))
     assert document["value"]["kind"] == "interval"
 
 
 def test_probe_the_start(table, printed):
-    assert printed("probe", "t", "--objective", "win") == f"start of 2x2, to 32: {VALUE}\n"
+    assert (
+        printed("probe", "t", "--objective", "win") == f"start of 2x2, to 32: probability to win: {VALUE}\n"
+    )
     found = json.loads(printed("probe", "t", "-f", "json"))
     assert Fraction(found["low"]) <= oracle.values(SMALL).start <= Fraction(found["high"])
 

@@ -29,7 +29,6 @@ from tilebase.errors import CorruptError, ResourceError, StorageError, UsageErro
 from tilebase.files import policy as files_policy
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical, images
-from tilebase.tables.playing import best_slide
 from tilebase.tables.probe import Table
 from tilebase.web import export
 from tilebase.web.export import MODULES, ExportedPage
@@ -152,7 +151,7 @@ def expected(table: Table, label: str | None = None) -> dict[Cells, str]:
         if game.has_goal_sum(board):
             continue
         answer = table.get(game.format(board), None, label or table.objectives[0].label)
-        slide = answer and best_slide(answer)
+        slide = answer and answer.choice
         if slide:
             found[board] = slide
     return found
@@ -248,7 +247,7 @@ def test_slides_in_steps_are_the_best_of_the_table(game: Game, tmp_path: Path) -
         slides = Packed(tmp_path / "page").slides
         assert page.states == len(slides) == table.manifest.counts["live"]
         for board in list(slides)[::97]:
-            assert slides[board] == best_slide(table.probe(game.format(board)))
+            assert slides[board] == table.probe(game.format(board)).choice
 
 
 def test_a_thinned_page_holds_what_its_table_knows(thinned: Path, tmp_path: Path) -> None:

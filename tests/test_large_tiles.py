@@ -29,8 +29,9 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.values import sort_key
+from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import LargeTiles, read_tiles
-from tilebase.tables.real_boards import RealAnswer, RealBoard, probe_after, probe_any
+from tilebase.tables.real_boards import RealBoard
 
 CORNER = Game("2x3", 16, masks="..x/..x", start="after 0,2,x/2,0,x")
 ONE = Game("2x3", 16, masks="..x/...", start="after 0,0,x/2,0,0|2,0,x/0,0,0")
@@ -80,24 +81,24 @@ def test_a_real_board_is_worth_what_its_board_with_x_is(game: Game, solved: Call
     with open_table(solved(game, objectives(game))) as table:
         for state in some_states(game, rng):
             tiles = realise(game, state, rng.choice(images), rng)
-            found = table.probe_real(rows(game, tiles))
+            found = table.probe(rows(game, tiles))
             assert sort_key(found.value) >= sort_key(table.probe(Board(game, state)).value)
             assert found.board.tiles == tuple(t.bit_length() - 1 if t else 0 for t in tiles)
             check(table, tiles, found)
 
 
-def check(table: Table, tiles: list[int], found: RealAnswer) -> None:
+def check(table: Table, tiles: list[int], found: Answer) -> None:
     """Slide the real board by the rules of a game without x, and compare each slide with the table's."""
-    game, sources = table.game, found.reading.orientation.sources
+    game, sources = table.game, found.board.reading.orientation.sources
     large = set(found.large_tiles)
-    assert [1 << found.board.tiles[cell] for cell in found.reading.large] == list(found.large_tiles)
+    assert [1 << found.board.tiles[cell] for cell in found.board.reading.large] == list(found.large_tiles)
 
     def as_board(cells: Cells) -> Cells:
         return tuple(game.x if 2 ** cells[s] in large else cells[s] for s in sources)
 
     plain = Game(game.shape, walls=game.walls)
     state = as_board(found.board.tiles)
-    assert found.answer.board.cells == state
+    assert found.board.cells == state
     known = {slide.cells: slide for slide in table.probe(Board(game, state)).slides}
     afters = {name: plain.slide_any(found.board.tiles, name) for name in plain.directions}
     assert {slide.direction for slide in found.slides} == {
@@ -130,9 +131,9 @@ def test_every_image_has_its_name(solved: Callable[..., Path]) -> None:
     numbers = np.arange(9).reshape(3, 3)
     assert found == {name: tuple(turn(numbers).ravel().tolist()) for name, turn in turns.items()}
     with open_table(solved(BIG)) as table:
-        answer = table.probe_real("64,128,2/256,0,2/2,0,0")
-        assert answer.reading.orientation.name == "rotated by 180 degrees"
-        assert answer.answer.board.text == "0,0,2/2,0,x/2,x,x"
+        answer = table.probe("64,128,2/256,0,2/2,0,0")
+        assert answer.board.reading.orientation.name == "rotated by 180 degrees"
+        assert answer.board.cells == BIG.parse("0,0,2/2,0,x/2,x,x")
         assert {s.direction: s.after.text for s in answer.slides}["up"] == "64,128,4/256,0,0/2,0,0"
 
 
@@ -153,9 +154,7 @@ def test_several_readings_give_the_best(solved: Callable[..., Path]) -> None:
             texts = [
                 rows(GOALS, realise(GOALS, b, tuple(range(9)), random.Random(1))) for b in (state, mirrored)
             ]
-            assert (
-                len({table.probe_real(text).value for text in texts}) == 1
-            )  # goal cells in the middle column
+            assert len({table.probe(text).value for text in texts}) == 1  # goal cells in the middle column
     game = Game("2x3", pattern="16,*,*/*,*,*", masks=".../.x.", start="after 2,0,0/0,x,2", horizon=40)
     seen = won = 0
     with open_table(solved(game)) as table:
@@ -168,7 +167,7 @@ def test_several_readings_give_the_best(solved: Callable[..., Path]) -> None:
             other = None if mirrored[0] == 4 else table.get(Board(game, mirrored))
             if other is not None and mirrored != state:
                 values.append(sort_key(other.value))
-            found = table.probe_real(text)
+            found = table.probe(text)
             assert sort_key(found.value) == max(values)
             assert [sort_key(one) for one in found.others] == sorted(values, reverse=True)[1:]
             if len(values) > 1:
@@ -198,20 +197,19 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
     text = "2,2,0/0,0,64/2,128,256"
     array = np.array([[2, 2, 0], [0, 0, 64], [2, 128, 256]])
     with open_table(solved(BIG)) as table:
-        expected = table.probe_real(text)
+        expected = table.probe(text)
         forms = (
             "2 2 . . . 64 2 128 256", "110006178", json.dumps(array.tolist()), array, array.tolist(),
             json.dumps({"board": array.ravel().tolist()}), array.ravel(), " 2;2;-;_;0;64;2;128;256 ",
         )  # fmt: skip
         for form in forms:
-            assert table.probe_real(form) == expected
+            assert table.probe(form) == expected
         with_x = "2,2,0/0,0,x/2,x,x"
         for form in (with_x, table.read(with_x), table.read(with_x).key, f"{table.read(with_x).key:#x}",
                      "11000f1ff", table.read(with_x).unicode(), "[[2,2,0],[0,0,-1],[2,-1,-1]]"):  # fmt: skip
-            assert probe_any(table, form) == table.probe(with_x)
-            with pytest.raises(BoardError, match="no board of real tiles"):
-                table.probe_real(form)
-        assert probe_any(table, text) == expected
+            assert table.probe(form) == table.probe(with_x)
+            assert table.probe(form).how == ""
+        assert table.probe(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -252,7 +250,7 @@ def test_forms_of_a_board(solved: Callable[..., Path]) -> None:
 )
 def test_boards_that_do_not_fit(board: str, sentence: str, solved: Callable[..., Path]) -> None:
     with open_table(solved(BIG)) as table, pytest.raises(BoardError) as caught:
-        table.probe_real(board)
+        table.probe(board)
     assert sentence in str(caught.value)
     assert isinstance(caught.value, ValueError)
 
@@ -262,47 +260,49 @@ def test_boards_that_are_over_or_not_reached(solved: Callable[..., Path]) -> Non
         with pytest.raises(
             MissingBoardError, match="its large tiles fit, but no play from its start makes it"
         ):
-            table.probe_real("2,0,0/0,0,64/0,128,256")
+            table.probe("2,0,0/0,0,64/0,128,256")
         ended = next(s for s in sorted(oracle.values(BIG).states) if BIG.sum(s) >= 60)
         tiles = realise(BIG, ended, tuple(range(9)), random.Random(1))
-        assert "the table ends at the sum 60" in table.probe_real(rows(BIG, tiles)).notes[-1]
+        assert "the table ends at the sum 60" in table.probe(rows(BIG, tiles)).notes[-1]
     by_sum = Game("2x3", goal_sum=24, masks="..x/...", start="after 0,0,x/2,0,0")
     with open_table(solved(by_sum)) as table:
         with pytest.raises(BoardError, match="that are not large is 24: the board is won already"):
-            table.probe_real("8,8,64/8,0,0")
-        assert table.probe_real("2,0,32/2,0,0").large_tiles == (32,)
+            table.probe("8,8,64/8,0,0")
+        assert table.probe("2,0,32/2,0,0").large_tiles == (32,)
         with pytest.raises(BoardError, match=r"has 0 large tiles \(32 or more\)"):
-            table.probe_real("2,0,16/2,0,0")
+            table.probe("2,0,16/2,0,0")
     limited = Game("2x3", 32, limits="8,8,8/8,8,8", masks="..x/...", start="after 0,0,x/2,0,0")
     with open_table(solved(limited)) as table, pytest.raises(BoardError, match="16 is too small for a large"):
-        table.probe_real("2,16,64/0,0,2")
+        table.probe("2,16,64/0,0,2")
 
 
 def test_games_without_large_tiles(solved: Callable[..., Path]) -> None:
     with open_table(solved(Game("2x2", 32))) as table:
-        with pytest.raises(BoardError, match="has no x: probe its boards as they are"):
-            table.probe_real("2,2/0,0")
-        assert probe_any(table, "2,4/0,8") == table.probe("2,4/0,8")
+        assert table.probe("2,4/0,8").how == ""
+    with pytest.raises(BoardError, match="has no x: probe its boards as they are"):
+        LargeTiles(Game("2x2", 32))
     walls = Game("2x3", 16, unmergeable=[4], fixed=True)
     with open_table(solved(walls)) as table:
-        with pytest.raises(BoardError, match="are walls, so no tile stands for them: write x"):
-            table.probe_real("2,2,0/0,64,0")
-        assert probe_any(table, "2,2,0/0,x,0") == table.probe("2,2,0/0,x,0")
+        with pytest.raises(BoardError, match="must hold the fixed tile x"):
+            table.probe("2,2,0/0,64,0")
+        assert table.probe("2,2,0/0,x,0").how == ""
+    with pytest.raises(BoardError, match="are walls, so no tile stands for them: write x"):
+        LargeTiles(walls)
     with open_table(solved(BIG)) as table, pytest.raises(UsageError, match="has no values of score"):
-        table.probe_real("2,2,0/0,0,64/2,128,256", "score")
+        table.probe("2,2,0/0,0,64/2,128,256", "score")
 
 
 def test_equal_large_tiles(solved: Callable[..., Path]) -> None:
     with open_table(solved(BIG)) as table:
-        apart = table.probe_real("2,2,0/0,0,64/2,128,64")
+        apart = table.probe("2,2,0/0,0,64/2,128,64")
         equal = "large tiles are equal (2 of 64), and the table does not know that they can merge"
         assert apart.notes == (f"{equal}: down would merge them",)
         assert [slide.merges_large for slide in apart.slides] == [False, True]
         assert apart.slides[1].after.text == "0,0,0/0,2,64/4,128,64"  # as if they did not merge
         assert apart.value == table.probe("2,2,0/0,0,x/2,x,x").value
-        other = table.probe_real("2,2,0/0,0,64/2,64,128")
+        other = table.probe("2,2,0/0,0,64/2,64,128")
         assert other.notes == (equal,)
-        assert table.probe_real("2,2,0/0,0,64/2,32,128").notes == ()
+        assert table.probe("2,2,0/0,0,64/2,32,128").notes == ()
 
 
 # -- Python, speed ---------------------------------------------------------------------------------
@@ -333,14 +333,14 @@ def test_a_real_board_takes_at_most_four_times_an_ordinary_probe(solved: Callabl
 
     with open_table(solved(BIG)) as table:
         ordinary = min(seconds(table.probe, states) for _ in range(7))
-        assert min(seconds(table.probe_real, reals) for _ in range(7)) < 4 * ordinary
+        assert min(seconds(table.probe, reals) for _ in range(7)) < 4 * ordinary
 
 
 def test_reprs_and_pictures(solved: Callable[..., Path]) -> None:
     with open_table(solved(BIG)) as table:
-        found = table.probe_real("2,2,0/0,0,64/2,128,256")
-        assert repr(found).startswith("<RealAnswer for 2,2,0/0,0,64/2,128,256: probability to win, 0.")
-        assert repr(found.slides[0]).startswith("<RealSlide right to 0,0,4/0,0,64/2,128,256: 0.")
+        found = table.probe("2,2,0/0,0,64/2,128,256")
+        assert repr(found).startswith("<Answer for 2,2,0/0,0,64/2,128,256: probability to win, 0.")
+        assert repr(found.slides[0]).startswith("<SlideAnswer right to 0,0,4/0,0,64/2,128,256: 0.")
         assert "│ 128 │" in found.board.unicode()
         assert repr(found.board) == "<RealBoard 2,2,0/0,0,64/2,128,256>"
     assert RealBoard(WALLED, (1, 0, 0, 0, 0, 17)).text == "2,0,0/#,0,131072"
@@ -366,11 +366,11 @@ def test_a_folder_of_tables(tables: Path) -> None:
         assert list(opened.tables) == ["big", "one", "plain", "deep/down/corner"]
         assert list(opened.unreadable) == ["broken"]
         found = opened.probe("2,2,0/0,0,64/2,128,256")
-        assert [one.name for one in found.answers] == ["big"]
-        assert found.answers[0].answer == opened.tables["big"].probe_real("2,2,0/0,0,64/2,128,256")
+        assert list(found.answers) == ["big"]
+        assert found.answers["big"] == opened.tables["big"].probe("2,2,0/0,0,64/2,128,256")
         assert found.others.keys() == {"one", "plain", "deep/down/corner"}
-        assert [one.name for one in opened.probe("2,4/0,8").answers] == ["plain"]
-        assert [one.name for one in opened.probe("2,2,0/0,0,x/2,x,x").answers] == ["big"]
+        assert list(opened.probe("2,4/0,8").answers) == ["plain"]
+        assert list(opened.probe("2,2,0/0,0,x/2,x,x").answers) == ["big"]
         assert "BIG" not in repr(opened)
         for board, sentence in (
             ("2,2,0/0,0,8/2,128,256", "the nearest is big: the board has 2 large tiles"),
@@ -392,14 +392,14 @@ def test_the_best_table_comes_first(
     shutil.copytree(solved(easier, "score,win"), folder / "b")
     with open_tables(folder) as opened:
         found = opened.probe("2,2,0/0,0,64/2,128,256", "win")
-        values = [sort_key(one.answer.value) for one in found.answers]
-        assert ([one.name for one in found.answers], values) == (["b", "a"], sorted(values, reverse=True))
+        values = [sort_key(one.value) for one in found.answers.values()]
+        assert (list(found.answers), values) == (["b", "a"], sorted(values, reverse=True))
         found = opened.probe("2,2,0/0,0,64/2,128,256")
-        assert [(one.name, one.answer.meaning) for one in found.answers] == [
+        assert [(name, one.meaning) for name, one in found.answers.items()] == [
             ("a", "probability to win"),
             ("b", "expected score"),
         ]
-        assert [one.name for one in opened.probe("2,2,0/0,0,64/2,128,256", "score").answers] == ["b"]
+        assert list(opened.probe("2,2,0/0,0,64/2,128,256", "score").answers) == ["b"]
         with pytest.raises(MissingObjectiveError, match="has values of moves: leave it out"):
             opened.probe("2,2,0/0,0,64/2,128,256", "moves")
         assert list(opened.with_objective("score")) == ["b"]
@@ -415,7 +415,7 @@ def test_damage_is_named_and_not_fatal(solved: Callable[..., Path], tmp_path: Pa
         path.write_bytes(path.read_bytes()[:-1])
     with open_tables(folder) as opened:
         found = opened.probe("2,2,0/0,0,64/2,128,256")
-        assert ([one.name for one in found.answers], list(found.unreadable)) == (["b"], ["a"])
+        assert (list(found.answers), list(found.unreadable)) == (["b"], ["a"])
     shutil.rmtree(folder / "b")
     with (
         open_tables(folder) as opened,
@@ -439,12 +439,14 @@ def test_the_command(solved: Callable[..., Path], capsys: pytest.CaptureFixture[
     assert main(["probe", table, "64,128,2/256,0,2/2,0,0", "-f", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
     with open_table(table) as opened:
-        found = opened.probe_real("64,128,2/256,0,2/2,0,0")
+        found = opened.probe("64,128,2/256,0,2/2,0,0")
     origin = {"version": __version__, "command": f"tilebase probe {table} 64,128,2/256,0,2/2,0,0"}
-    assert data == json.loads(json.dumps(found.as_dict() | origin))
-    assert data["large tiles"] == [64, 128, 256]
-    assert (data["orientation"], data["table board"]) == ("rotated by 180 degrees", "0,0,2/2,0,x/2,x,x")
-    assert data["slides"]["up"]["after"] == "64,128,4/256,0,0/2,0,0"
+    assert data == json.loads(json.dumps(found.as_dict(spawns=True) | origin))
+    assert data["large_tiles"] == [64, 128, 256]
+    assert (data["orientation"], data["read_as"]) == ("rotated by 180 degrees", "0,0,2/2,0,x/2,x,x")
+    assert (
+        next(one["board"] for one in data["slides"] if one["direction"] == "up") == "64,128,4/256,0,0/2,0,0"
+    )
     assert main(["probe", table, "2,2,0/0,0,x/2,x,x"]) == 0
     assert "read" not in capsys.readouterr().out
 
@@ -462,7 +464,9 @@ def test_the_command_with_a_folder(
     assert data["answers"][0]["table"] == "big"
     assert set(data["others"]) == {"one", "plain", "deep/down/corner"}
     assert main(["probe", str(tables)]) == 0
-    assert f"plain: start of {Game('2x2', 32)}: 0.0828872890716\n" in capsys.readouterr().out
+    assert (
+        f"plain: start of {Game('2x2', 32)}: probability to win: 0.0828872890716\n" in capsys.readouterr().out
+    )
     shutil.rmtree(tables / "broken")
     refused(
         ["probe", str(tables), "2,2,0/0,0,4/2,128,256"], 1, "the nearest is big: the board has 2 large tiles"
@@ -509,15 +513,15 @@ def test_boards_after_a_slide(
     exact = oracle.values(BIG).afterstates
     with open_table(table) as opened:
         for after in rng.sample(sorted(exact), 40):
-            assert agrees(opened.probe_after(Board(BIG, after)), exact[after])
+            assert agrees(opened.probe_after(Board(BIG, after)).value, exact[after])
             for source in rng.sample(sorted(BIG.grid.symmetries), 3):
                 text = rows(BIG, realise(BIG, after, source, rng))
-                assert agrees(probe_after(opened, text).value, exact[after])
+                assert agrees(opened.probe_after(text).value, exact[after])
         with pytest.raises(MissingBoardError, match="no play of"):
             opened.probe_after("0,2,0/0,0,x/0,x,x")
     with open_table(solved(Game("2x2", 32), "lower,upper")) as opened:
         for after, value in oracle.values(Game("2x2", 32)).afterstates.items():
-            assert agrees(opened.probe_after(Board(opened.game, after)), value)
+            assert agrees(opened.probe_after(Board(opened.game, after)).value, value)
     start = exact[BIG.start_afters[0]]
     assert main(["probe", str(table), "256,64,2/128,0,0/0,0,2", "--after"]) == 0
     out = capsys.readouterr().out
@@ -525,7 +529,7 @@ def test_boards_after_a_slide(
     assert out.endswith(f"probability to win: {float(start):.12g}\n")
     assert main(["probe", str(table), "2,0,0/0,0,x/2,x,x", "--after", "-f", "json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert (data["after a slide"], data["value"]["value"]) == (True, pytest.approx(float(start)))
+    assert (data["state"], data["value"]["value"]) == ("after", pytest.approx(float(start)))
     refused(["probe", str(table), "--after"], 2, "--after needs the board after a slide")
     refused(["probe", str(table), "0,2,0/0,0,64/0,128,256", "--after"], 1, "its large tiles fit, but no play")
 

@@ -162,7 +162,7 @@ def test_a_forced_win_is_certain(tmp_path: Path) -> None:
         answer = table.probe(board, "win")
         assert answer.value == Exact(1)
         assert table.probe(board, "guaranteed").value == Exact(True)
-        assert table.probe_after(answer.slides[0].after, "win") == Exact(1)
+        assert table.probe_after(answer.slides[0].after, "win").value == Exact(1)
 
 
 # -- exact intervals -----------------------------------------------------------------------------------

@@ -811,7 +811,7 @@ def test_a_real_board_of_a_formation(visit: Open, tables: Path) -> None:
     page = visit(at(real, "?table=44-32"))
     ready(page)
     with open_table(tables / "44-32") as formation_table:
-        answer = formation_table.probe_real(real)
+        answer = formation_table.probe(real)
     expect(page.locator(".notes")).to_contain_text("Large tiles: 512, 512, 1024")
     words = [f"{word}, goal cell" if at % 4 == 1 else word for at, word in enumerate(words_of(real))]
     assert shown(page) == words

@@ -238,7 +238,7 @@ def test_a_real_board_keeps_its_numbers_and_its_orientation(formation_table: Tab
     assert seat.refusal("left") == "left breaks the formation"
     assert not seat.slide("left")
     while not seat.over:
-        before, answer = plain.parse(seat.board.text), formation_table.probe_real(seat.board.text)
+        before, answer = plain.parse(seat.board.text), formation_table.probe(seat.board.text)
         chosen = seat.best()
         assert chosen in answer.best
         assert seat.slide(chosen, own=True)
@@ -254,15 +254,15 @@ def test_a_real_board_keeps_its_numbers_and_its_orientation(formation_table: Tab
 
 def test_the_adversary_on_a_real_board(formation_table: Table) -> None:
     seat = Seat(formation_table, None, random.Random(5), REAL, worst=True)
-    (after,) = (one.after for one in formation_table.probe_real(REAL).slides if one.direction == "up")
+    (after,) = (one.after for one in formation_table.probe(REAL).slides if one.direction == "up")
     spawned = [
-        formation_table.probe_real(board.text).value
-        for slide in formation_table.probe_real(REAL).slides
+        formation_table.probe(board.text).value
+        for slide in formation_table.probe(REAL).slides
         for board, _ in slide.spawns()
         if slide.after == after
     ]
     assert seat.slide("up")
-    assert sort_key(formation_table.probe_real(seat.board.text).value) == min(map(sort_key, spawned))
+    assert sort_key(formation_table.probe(seat.board.text).value) == min(map(sort_key, spawned))
 
 
 def test_long_messages_are_wrapped(formation_table: Table) -> None:

@@ -36,7 +36,6 @@ from tilebase.questions.pruning import prune
 from tilebase.questions.review import read_written
 from tilebase.tables.playing import play_game
 from tilebase.tables.probe import Table, open_table
-from tilebase.tables.real_boards import probe_any
 
 GAME = Game("3x3", 64)
 
@@ -176,7 +175,7 @@ def test_a_replay_with_real_large_tiles(tables: Path):
         boards = []
         while True:
             boards.append(board)
-            answer = probe_any(opened, board)
+            answer = opened.probe(board)
             slide = next(one for one in answer.slides if one.direction in answer.best)
             if not slide.spawns():
                 break

@@ -161,7 +161,7 @@ def test_spawns(server: Served, table: Table):
         table.game.format(cells): str(p) for cells, p in expected.items()
     }
     mean = sum(one["probability"] * one["value"]["value"] for one in found["spawns"])
-    assert mean == pytest.approx(float(table.probe_after(after)))
+    assert mean == pytest.approx(float(table.probe_after(after).value))
     least = min(one["value"]["value"] for one in found["spawns"])
     assert [one["value"]["value"] for one in found["spawns"] if one["worst"]].count(least) >= 1
     assert all(one["value"]["value"] == least for one in found["spawns"] if one["worst"])
@@ -209,7 +209,7 @@ def test_layers(server: Served, table: Table):
         assert {row["tile"]: row["positions"] for row in one["by_largest"]} == {
             tile: tiles.count(tile) for tile in set(tiles)
         }
-        mean = sum(float(table.probe_after(Board(table.game, board))) for board in boards) / len(boards)
+        mean = sum(float(table.probe_after(Board(table.game, board)).value) for board in boards) / len(boards)
         found = sum(row["mean"] * row["positions"] for row in one["by_largest"]) / one["positions"]
         assert found == pytest.approx(mean)
 
@@ -289,7 +289,7 @@ def test_real_boards_of_a_formation(server: Served, tables: Path):
     assert found["board"] == board
     assert sorted(found["large_tiles"]) == [32, 64, 128, 256, 512, 1024, 2048, 4096]
     with open_table(tables / "44-32") as opened:
-        expected = opened.probe_real(board)
+        expected = opened.probe(board)
     assert found["best"] == list(expected.best)
     slide = found["slides"][0]
     spawned = server.get("/api/spawns", table="44-32", board=slide["board"]).json["spawns"]
@@ -305,7 +305,7 @@ def test_certificates_are_played_against(server: Served, tables: Path):
         for _ in range(3):
             state = rng.choice(facts["starts"])
             while True:
-                found = server.get("/api/certificate", table=name, board=state).json
+                found = server.get("/api/probe", table=name, board=state).json
                 assert found["value"]["value"] is goal
                 if found["state"] == "lost":
                     assert not goal
@@ -315,14 +315,13 @@ def test_certificates_are_played_against(server: Served, tables: Path):
                 if chosen["ends"]:
                     assert goal == (chosen["ends"] == "won")
                     break
-                spawned = server.get("/api/certificate", table=name, after=chosen["board"]).json["spawns"]
+                spawned = server.get("/api/spawns", table=name, board=chosen["board"]).json["spawns"]
                 spawned = spawned if goal else [one for one in spawned if one["worst"]]
                 state = rng.choice(spawned)["board"]
 
 
 def test_a_certificate_is_not_a_table(server: Served, tables: Path):
     assert "ask a table" in server.get("/api/layers", table="won.cert").json["detail"]
-    assert "ask a certificate" in server.get("/api/certificate", table="3x3-64", board=BOARD).json["detail"]
     certificate = open_certificate(tables / "won.cert")
     with pytest.raises(UsageError, match="names slides, and no spawns"):
         certificate.spawn(Board(certificate.game, certificate.game.empty_board))
@@ -369,7 +368,6 @@ REFUSED = [
     ("/api/start?table=3x3-64&adversary=perhaps", 400, "must be true or false"),
     ("/api/layers/3?table=3x3-64", 404, "has no layer of sum 3"),
     ("/api/layers/x?table=3x3-64", 400, "must be a whole number"),
-    ("/api/certificate?table=won.cert", 400, "give either board"),
     ("/api/tables/damaged", 500, "damaged"),
     ("/api/probe?table=damaged&board=2,0/0,2", 500, "damaged"),
     ("/etc/passwd", 404, "nothing has the address"),

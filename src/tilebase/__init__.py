@@ -117,10 +117,11 @@ if TYPE_CHECKING:
     from tilebase.small.mdp import MDP as MDP
     from tilebase.small.mdp import to_mdp as to_mdp
     from tilebase.sparse.forward import Work as Work
+    from tilebase.tables.answers import Answer as Answer
+    from tilebase.tables.answers import SlideAnswer as SlideAnswer
     from tilebase.tables.certificates import Certificate as Certificate
     from tilebase.tables.certificates import open_certificate as open_certificate
     from tilebase.tables.folders import FolderAnswer as FolderAnswer
-    from tilebase.tables.folders import TableAnswer as TableAnswer
     from tilebase.tables.folders import TableFolder as TableFolder
     from tilebase.tables.folders import open_tables as open_tables
     from tilebase.tables.layers import LayerValues as LayerValues
@@ -129,13 +130,9 @@ if TYPE_CHECKING:
     from tilebase.tables.playing import Played as Played
     from tilebase.tables.playing import play_game as play_game
     from tilebase.tables.playing import random_position as random_position
-    from tilebase.tables.probe import Answer as Answer
-    from tilebase.tables.probe import SlideAnswer as SlideAnswer
     from tilebase.tables.probe import Table as Table
     from tilebase.tables.probe import open_table as open_table
-    from tilebase.tables.real_boards import RealAnswer as RealAnswer
     from tilebase.tables.real_boards import RealBoard as RealBoard
-    from tilebase.tables.real_boards import RealSlide as RealSlide
     from tilebase.tables.sums import compare_sums as compare_sums
     from tilebase.tables.sums import read_sums as read_sums
     from tilebase.tables.sums import table_sums as table_sums
@@ -312,13 +309,16 @@ _HOMES = {
         "to_mdp",
     ),
     "sparse.forward": ("Work",),
+    "tables.answers": (
+        "Answer",
+        "SlideAnswer",
+    ),
     "tables.certificates": (
         "Certificate",
         "open_certificate",
     ),
     "tables.folders": (
         "FolderAnswer",
-        "TableAnswer",
         "TableFolder",
         "open_tables",
     ),
@@ -333,16 +333,10 @@ _HOMES = {
         "random_position",
     ),
     "tables.probe": (
-        "Answer",
-        "SlideAnswer",
         "Table",
         "open_table",
     ),
-    "tables.real_boards": (
-        "RealAnswer",
-        "RealBoard",
-        "RealSlide",
-    ),
+    "tables.real_boards": ("RealBoard",),
     "tables.sums": (
         "compare_sums",
         "read_sums",

@@ -175,7 +175,7 @@ def check_kept(case: Case, drawn: DrawnGame, table: Any, whole: Any, above: floa
     label = table.objectives[0].label
     for after in sorted(drawn.rules.reachable()[1]):
         text = drawn.rules.text(after)
-        value, found = whole.probe_after(text, label), table.probe_after(text, label)
+        value, found = whole.probe_after(text, label).value, table.probe_after(text, label).value
         right = found == value if float(value) >= above else isinstance(found, Below)
         here = f"{lines}\nopen_table('small').probe_after({text!r}, {label!r})"
         case.expect(right, "pruned: after a slide", f"{text}: {found}, in the whole table {value}", here)
@@ -186,7 +186,7 @@ def draw_bound(rng: random.Random, drawn: DrawnGame, whole: Path) -> float:
     rules = drawn.rules
     with open_table(whole) as table:
         label = table.objectives[0].label
-        values = {float(table.probe_after(rules.text(after), label)) for after in rules.reachable()[1]}
+        values = {float(table.probe_after(rules.text(after), label).value) for after in rules.reachable()[1]}
     between = sorted(value for value in values if 0 < value <= 1)
     return rng.choice(between if between and rng.random() < 0.8 else [1e-6, 1e-3, 0.1, 0.3, 0.5, 0.9, 1.0])
 
@@ -221,7 +221,7 @@ def probe_pruned(
         stays = wins
         if not wins and rules.least(after) in afters:
             # What a rounded value is compared with is that of the whole table.
-            stays = float(whole.probe_after(rules.text(after), objective.label)) >= above
+            stays = float(whole.probe_after(rules.text(after), objective.label).value) >= above
             exact = rules.after(after)[k]
             near = abs(exact - Fraction(above)) <= Fraction(TOLERANCES.get(objective.dtype, 0))
             right = objective.is_bound or near or (exact >= above) == stays

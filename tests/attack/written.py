@@ -161,9 +161,9 @@ def probe_real_boards(case: Case, drawn: DrawnGame, readings: Readings, table: A
             continue
         for objective in table.objectives:
             text = rules.text(tiles)
-            here = f"{lines}\nprint(open_table('t').probe_real({text!r}, {objective.label!r}))"
+            here = f"{lines}\nprint(open_table('t').probe({text!r}, {objective.label!r}))"
             try:
-                answer = table.probe_real(text, objective.label)
+                answer = table.probe(text, objective.label)
             except (MissingBoardError, BoardError) as error:
                 case.expect(not wanted, "real board: refused", f"{text}: {error}", here)
                 continue

@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from tilebase.game.board import GRID, WALL, X_FILL, Board, ink_color, tile_color
+from tilebase.game.board import GRID, WALL, X_FILL, ink_color, tile_color
 from tilebase.game.notation import split_cells
-from tilebase.tables.real_boards import RealBoard
+from tilebase.tables.real_boards import AnyBoard, RealBoard
 
 Colors: TypeAlias = Literal["none", "256", "true"]
 RESET, BOLD, DIM = "\x1b[0m", "\x1b[1m", "\x1b[2m"
@@ -78,7 +78,7 @@ def cut_line(text: str, columns: int) -> str:
     return "".join(parts)
 
 
-def board_lines(board: Board | RealBoard, colors: Colors, *, tall: bool) -> list[str]:
+def board_lines(board: AnyBoard, colors: Colors, *, tall: bool) -> list[str]:
     """A board as lines: coloured tiles, three lines each if `tall`, else one; a picture without colours."""
     if colors == "none":
         return board.unicode().splitlines()
@@ -96,7 +96,7 @@ def board_lines(board: Board | RealBoard, colors: Colors, *, tall: bool) -> list
 
 
 def _row(
-    board: Board | RealBoard,
+    board: AnyBoard,
     cells: Sequence[int],
     words: Sequence[str],
     width: int,
@@ -122,7 +122,7 @@ def _row(
     return [line([""] * len(words)), middle, line(["▀" * width] * len(words), edge=True)]
 
 
-def _fill(board: Board | RealBoard, cell: int) -> str:
+def _fill(board: AnyBoard, cell: int) -> str:
     if cell in board.game.walls:
         return WALL
     if isinstance(board, RealBoard):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from tilebase.cli.drawing import BOLD, DIM, Colors, board_lines, frame, style, visible_length
 from tilebase.cli.keys import ENDED, RESIZED, Keyboard
@@ -11,10 +11,7 @@ from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, MissingBoardError
 from tilebase.objectives.numbers import less_text
 from tilebase.objectives.values import Found, short_text
-from tilebase.questions.review import find_loss, size_of
-from tilebase.tables.answers import SlideAnswer
-from tilebase.tables.probe import Answer
-from tilebase.tables.real_boards import RealAnswer, RealSlide
+from tilebase.tables.answers import Answer
 
 KEYS = {
     "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
@@ -101,17 +98,16 @@ class Live:
             lines = [f"{answer.meaning}: {self._text(answer.value)}", *self._slides(answer)]
         return lines + [""] * (1 + len(seat.table.game.directions) - len(lines))
 
-    def _slides(self, answer: Answer | RealAnswer) -> list[str]:
-        slides: Sequence[SlideAnswer | RealSlide] = answer.slides
-        texts = [self._text(slide.value) for slide in slides]
+    def _slides(self, answer: Answer) -> list[str]:
+        texts = [self._text(slide.value) for slide in answer.slides]
         width = max(map(len, texts), default=0)
         lines = []
-        for slide, text in zip(slides, texts, strict=True):
+        for slide, text in zip(answer.slides, texts, strict=True):
             best = slide.direction in answer.best
-            loss = find_loss(answer, slide.direction)
+            loss = answer.loss(slide.direction)
             lost = ""
             if loss and self.seat.unit != "yes-no":
-                lost = f"  {less_text(loss, self.seat.unit, size_of(answer.value))}"
+                lost = f"  {less_text(loss, self.seat.unit, answer.size)}"
             wins = "  wins" if slide.wins else ""
             shown = text.ljust(width) if self.digits else text.rjust(width)
             line = f"{'*' if best else ' '} {slide.direction:5}  {shown}{wins}{lost}"

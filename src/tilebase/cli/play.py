@@ -163,9 +163,9 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
     if start is None:
         raise UsageError(f"{name} holds tables in subfolders: name one of them, or the board with --start")
     with open_tables(name) as tables:
-        found = tables.probe(start, objective).answers[0]
-        print(f"{name}: playing in {found.name}, {title_of(found.game)}", file=sys.stderr)
-        yield tables.tables[found.name]
+        best = next(iter(tables.probe(start, objective).answers))
+        print(f"{name}: playing in {best}, {title_of(tables.tables[best].game)}", file=sys.stderr)
+        yield tables.tables[best]
 
 
 @contextmanager

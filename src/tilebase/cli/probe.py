@@ -12,11 +12,12 @@ from tilebase.cli.output import write_document, write_text
 from tilebase.errors import UsageError
 from tilebase.game.game import NOTHING, Game
 from tilebase.game.names import title_of
+from tilebase.objectives.values import value_document
 
 if TYPE_CHECKING:
     from tilebase.tables.answers import Answer
     from tilebase.tables.folders import FolderAnswer, TableFolder
-    from tilebase.tables.real_boards import RealAnswer
+    from tilebase.tables.solved import Solved
 
 TableArgument = Annotated[str, Parameter(help="Folder, zip file or URL of a table.")]
 LocalTableArgument = Annotated[str, Parameter(help="Folder of a table on this machine.")]
@@ -37,7 +38,9 @@ def game_of_table(table: str) -> Game:
 def probe(
     table: Annotated[
         str,
-        Parameter(help="Folder, zip file or URL of a table or a winning set, or a folder of tables."),
+        Parameter(
+            help="Folder, zip file or URL of a table or a winning set, a certificate, or a folder of tables."
+        ),
     ],
     board: Annotated[
         str | None,
@@ -77,51 +80,50 @@ def probe(
 def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
     """What a table, a winning set or a folder of tables says of a board or the start: as data and as text."""
     from tilebase.tables.folders import holds_tables, open_tables
-    from tilebase.tables.winning import WinningSet, open_solved
+    from tilebase.tables.opening import open_solved
 
     if Path(table).is_dir() and holds_tables(Path(table)):
         with open_tables(table) as tables:
             return _ask_folder(tables, board, objective)
     with open_solved(table) as opened:
         if board is not None:
-            answer = opened.ask(board, objective)
-            return answer.as_dict(), describe(answer)
-        value = opened.start_value(objective)
-        meaning = f": {opened.manifest.meaning}" if isinstance(opened, WinningSet) else ""
-        return value.as_dict(), f"start of {title_of(opened.game)}{meaning}: {value}\n"
+            answer = opened.probe(board, objective)
+            return answer.as_dict(spawns=True), describe(answer)
+        return _ask_start(opened, objective)
+
+
+def _ask_start(opened: Solved, objective: str | None) -> tuple[dict[str, Any], str]:
+    """The value of the start, as data and as text."""
+    value = opened.start_value(objective)
+    text = f"start of {title_of(opened.game)}: {opened.meaning(objective)}: {value}\n"
+    return value_document(value, opened.unit(objective)), text
 
 
 def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
     """What a table says of a board after a slide."""
     from tilebase.tables.folders import holds_tables
-    from tilebase.tables.probe import open_table
-    from tilebase.tables.real_boards import probe_after
+    from tilebase.tables.opening import open_solved
 
     if board is None:
         raise UsageError("--after needs the board after a slide")
     if Path(table).is_dir() and holds_tables(Path(table)):
         raise UsageError(f"--after asks one table, and {table} holds tables in subfolders: name one of them")
-    with open_table(table) as opened:
-        found = probe_after(opened, board, objective)
-    lines = [found.board.unicode(), *([found.how] if found.how else []), f"{found.meaning}: {found.value}"]
-    return found.as_dict(), "\n".join(lines) + "\n"
+    with open_solved(table) as opened:
+        answer = opened.probe_after(board, objective)
+    return answer.as_dict(), describe(answer)
 
 
 def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
     """What a folder of tables says; its tables and their starts without a board."""
     if board is not None:
-        found = tables.probe(board, objective)
-        _name_unreadable(found.unreadable)
-        return found.as_dict(), _describe_folder(found)
+        answer = tables.probe(board, objective)
+        _name_unreadable(answer.unreadable)
+        return answer.as_dict(spawns=True), _describe_folder(answer)
     _name_unreadable(tables.unreadable)
-    if objective is None:
-        values = {name: one.value for name, one in tables.tables.items()}
-    else:
-        values = {name: one.start[objective] for name, one in tables.with_objective(objective).items()}
-    text = "".join(
-        f"{name}: start of {title_of(tables.tables[name].game)}: {value}\n" for name, value in values.items()
-    )
-    return {name: value.as_dict() for name, value in values.items()}, text
+    asked = tables.tables if objective is None else tables.with_objective(objective)
+    found = {name: _ask_start(one, objective) for name, one in asked.items()}
+    text = "".join(f"{name}: {line}" for name, (_, line) in found.items())
+    return {name: value for name, (value, _) in found.items()}, text
 
 
 def _name_unreadable(unreadable: dict[str, str]) -> None:
@@ -129,26 +131,27 @@ def _name_unreadable(unreadable: dict[str, str]) -> None:
         print(f"{name} was left out: {why}", file=sys.stderr)
 
 
-def describe(answer: Answer | RealAnswer) -> str:
+def describe(answer: Answer) -> str:
     """The result as text: the board, its value, and the slides."""
     return f"{answer.board.unicode()}\n{_describe_values(answer)}"
 
 
 def _describe_folder(found: FolderAnswer) -> str:
     """The results of several tables as text: the board once, then each table by its name and game."""
-    parts = [f"{found.answers[0].answer.board.unicode()}\n"]
-    parts += [f"{one.name}: {title_of(one.game)}\n{_describe_values(one.answer)}" for one in found.answers]
+    answers = found.answers
+    parts = [f"{next(iter(answers.values())).board.unicode()}\n"]
+    parts += [f"{name}: {title_of(one.board.game)}\n{_describe_values(one)}" for name, one in answers.items()]
     if found.others:
         many = "1 other table does" if len(found.others) == 1 else f"{len(found.others)} other tables do"
         parts.append(f"{many} not fit: {', '.join(found.others)}\n")
     return "".join(parts)
 
 
-def _describe_values(answer: Answer | RealAnswer) -> str:
+def _describe_values(answer: Answer) -> str:
     """The value of a board, and its slides; also why a slide that would move tiles is not allowed."""
     lines = [answer.how] if answer.how else []
     lines.append(f"{answer.meaning}: {answer.value}")
-    if not answer.slides:
+    if not (answer.slides or answer.after):
         lines.append("no slide is allowed: the game is over")
     refused = {direction: why for direction, why in answer.refused.items() if why != NOTHING}
     width = max(map(len, [*(slide.direction for slide in answer.slides), *refused]), default=0)

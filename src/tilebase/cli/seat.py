@@ -6,56 +6,27 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TypeAlias
 
-from tilebase.errors import MissingBoardError
 from tilebase.game.board import Board
 from tilebase.objectives.numbers import MISTAKE_TEXT, Unit, is_mistake, loss_text, share_text
 from tilebase.objectives.values import Found, short_text
-from tilebase.questions.review import find_loss, longest_run, size_of
+from tilebase.questions.review import longest_run
 from tilebase.tables import playing
-from tilebase.tables.answers import ENDED, WON, SlideAnswer, end_after
-from tilebase.tables.large_tiles import read_tiles
-from tilebase.tables.probe import Answer, Table
-from tilebase.tables.real_boards import (
-    RealAnswer,
-    RealBoard,
-    RealSlide,
-    RealStep,
-    slides_by_rules,
-)
-
-State: TypeAlias = Board | RealBoard
-"""A position: a board of the table's game, or a real board with its large tiles."""
-
-
-@dataclass(frozen=True)
-class Slid:
-    """What a slide that is allowed leads to.
-
-    Attributes
-    ----------
-    after, end:
-        The board after the slide, and how it ends the game: `WON`, `ENDED`, or empty.
-    states:
-        The states that the next spawn can make, with their probabilities; empty after the end.
-    """
-
-    after: State
-    end: str
-    states: Sequence[tuple[State, Fraction]]
+from tilebase.tables.answers import ENDED, WON, Answer, SlideAnswer, slides_by_rules
+from tilebase.tables.probe import Table
+from tilebase.tables.real_boards import AnyBoard
 
 
 @dataclass(frozen=True)
 class Made:
     """A slide that was made: what the table said of the position, and what the slide lost.
 
-    `loss` is None if the table does not know it; see `questions.review.find_loss`.  `seen` says whether the
+    `loss` is None if the table does not know it; see `Answer.loss`.  `seen` says whether the
     player knew the values before.
     """
 
     direction: str
-    answer: Answer | RealAnswer | None
+    answer: Answer | None
     loss: float | None
     seen: bool = False
 
@@ -67,13 +38,13 @@ class Made:
     @property
     def of(self) -> float:
         """The size of the value from which something was lost."""
-        return 0.0 if self.answer is None else size_of(self.answer.value)
+        return 0.0 if self.answer is None else self.answer.size
 
     @property
     def value(self) -> Found | None:
         """What the slide was worth; None if not known."""
-        slides: Sequence[SlideAnswer | RealSlide] = () if self.answer is None else self.answer.slides
-        return next((one.value for one in slides if one.direction == self.direction), None)
+        slide = None if self.answer is None else self.answer.slide(self.direction)
+        return None if slide is None else slide.value
 
     def text(self, unit: Unit) -> str:
         """What the slide lost, in words: ``left lost 1.3 %: right was best``."""
@@ -158,72 +129,55 @@ class Seat:
         self.table, self.objective, self.rng, self.worst = table, objective, rng, worst
         self.unit: Unit = table.unit(objective)
         self._start = start
-        self._known: tuple[State, Answer | RealAnswer | None] | None = None
-        self.history: list[State] = []
+        self._known: tuple[AnyBoard, Answer | None] | None = None
+        self.history: list[AnyBoard] = []
         self.last = ""
         self.made: Made | None = None
         self.how = ""
         self.seen = False
         self.score = Score()
-        self.board: State = self.begin()
+        self.board: AnyBoard = self.begin()
 
-    def begin(self) -> State:
+    def begin(self) -> AnyBoard:
         """A new game."""
         self.history, self.last, self.made, self.seen = [], "", None, False
         if self._start is not None:
             self.board, self.how = _first_board(self.table, self._start, self.objective)
         else:
-            starts = [(Board(self.table.game, cells), p) for cells, p in self.table.game.starts()]
-            self.board = self._choose(starts)
+            self.board = self._choose(self.table.start_states())
         return self.board
 
-    def _choose(self, states: Sequence[tuple[State, Fraction]]) -> State:
+    def _choose(self, states: Sequence[tuple[AnyBoard, Fraction]]) -> AnyBoard:
         """One of the states that a spawn makes."""
-        chosen: State = playing.choose_state(
+        chosen: AnyBoard = playing.choose_state(
             self.table, states, self.rng, worst=self.worst, objective=self.objective
         )
         return chosen
 
-    def answer(self) -> Answer | RealAnswer | None:
+    def answer(self) -> Answer | None:
         """The result of probing the position; None if the table does not hold it."""
         if self.won or self.last:
             return None
         if self._known is None or self._known[0] != self.board:
-            self._known = self.board, self._probe()
+            self._known = self.board, self.table.get(self.board, None, self.objective)
         return self._known[1]
 
-    def _probe(self) -> Answer | RealAnswer | None:
-        try:
-            return self.table.ask(self.board, self.objective)
-        except MissingBoardError:
-            return None
-
     @property
-    def slides(self) -> dict[str, Slid]:
-        """The slides that the player may make."""
-        board = self.board
-        if self.last:
-            return {}
-        if isinstance(board, Board):
-            return {direction: _slid(after) for direction, after in board.slides().items()}
-        return {step.direction: _slid_real(step) for step in slides_by_rules(self.table, board)}
+    def slides(self) -> dict[str, SlideAnswer]:
+        """The slides that the player may make, without values."""
+        return {} if self.last else {one.direction: one for one in slides_by_rules(self.board)}
 
     def refusal(self, direction: str) -> str:
         """Why a slide is not allowed: ``left moves nothing``."""
-        answer, board = self.answer(), self.board
-        why: dict[str, str] = {}
-        if answer is not None:
-            why = answer.refused
-        elif isinstance(board, Board) and not self.over:
-            why = board.game.refusals(board.cells)
+        why = {} if self.won or self.last else self.board.refusals()
         return f"{direction} {why.get(direction, 'is not allowed here')}"
 
     @property
     def won(self) -> bool:
         """Whether the game is won."""
-        return self.last == WON or (isinstance(self.board, Board) and self.board.won)
+        return self.last == WON or self.board.won
 
-    def slide(self, direction: str, spawned: State | None = None, *, own: bool = False) -> bool:
+    def slide(self, direction: str, spawned: AnyBoard | None = None, *, own: bool = False) -> bool:
         """Slide, and spawn a tile, or continue with the given state; return whether the slide is allowed.
 
         `own`: the player made the slide, so it adds to the score.
@@ -232,10 +186,10 @@ class Seat:
         if slid is None:
             return False
         answer = self.answer()
-        loss = None if answer is None else find_loss(answer, direction)
+        loss = None if answer is None else answer.loss(direction)
         made = Made(direction, answer, loss, self.seen)
         last = slid.end
-        following = slid.after if last else spawned or self._choose(slid.states)
+        following = slid.after if last else spawned or self._choose(slid.spawns())
         self.history.append(self.board)
         self.board, self.last, self.made, self.seen = following, last, made, False
         if own:
@@ -245,7 +199,7 @@ class Seat:
     def best(self) -> str | None:
         """The slide that the table makes: a winning one if there is one; None if it does not know any."""
         answer = self.answer()
-        return None if answer is None else playing.best_slide(answer)
+        return None if answer is None else answer.choice
 
     def undo(self) -> bool:
         """Undo a slide; return whether there was one."""
@@ -266,21 +220,11 @@ class Seat:
         return "" if self.slides else f"no slide is left after {slides}"
 
 
-def _slid(after: Board) -> Slid:
-    end = end_after(after)
-    states = [] if end else [(Board(after.game, cells), p) for cells, p in after.game.spawns(after.cells)]
-    return Slid(after, end, states)
-
-
-def _slid_real(step: RealStep) -> Slid:
-    states = step.spawns()
-    return Slid(step.after, WON if step.wins else "" if states else ENDED, states)
-
-
-def _first_board(table: Table, start: str, objective: str | None) -> tuple[State, str]:
+def _first_board(table: Table, start: str, objective: str | None) -> tuple[AnyBoard, str]:
     """The board to begin with, and which of its tiles are large if it is one with real tiles."""
-    if not table.game.unmergeable or table.game.fixed or read_tiles(table.game, start) is None:
-        return table.read(start), ""
-    found = table.probe_real(start, objective)
+    board = table.read(start)
+    if isinstance(board, Board):
+        return board, ""
+    found = table.probe(board, objective)
     tiles = ", ".join(map(str, sorted(found.large_tiles)))
     return found.board, f"the table never merges the large tile{'s' * (len(found.large_tiles) > 1)} {tiles}"

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 
 from tilebase.cli.probe import describe
-from tilebase.cli.seat import Seat, Slid
+from tilebase.cli.seat import Seat
 from tilebase.errors import BoardError, MissingBoardError
 from tilebase.game.notation import split_cells
+from tilebase.tables.answers import SlideAnswer
 
 WORDS = {
     "w": "up", "s": "down", "a": "left", "d": "right", "r": "front", "f": "back",
@@ -110,7 +111,7 @@ class Screen:
             elif word:
                 self._spawn(slid, chosen, word)
 
-    def _slide_of_the_table(self) -> tuple[Slid | None, str | None]:
+    def _slide_of_the_table(self) -> tuple[SlideAnswer | None, str | None]:
         """What the table's slide leads to; a slide that ends the game is made at once."""
         chosen = None if self.seat.over else self.seat.best()
         if chosen is None:
@@ -125,11 +126,11 @@ class Screen:
             return None, None
         return slid, chosen
 
-    def _spawn(self, slid: Slid, direction: str, word: str) -> None:
+    def _spawn(self, slid: SlideAnswer, direction: str, word: str) -> None:
         before = split_cells(slid.after.text)
         allowed = {
             f"{cell} {tile}": state
-            for state, _ in slid.states
+            for state, _ in slid.spawns()
             for cell, tile in enumerate(split_cells(state.text))
             if tile != before[cell]
         }

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from html import escape
 from operator import index
 from typing import Any, SupportsIndex
@@ -207,6 +208,14 @@ class Board:
         if self.won:
             return {}
         return {name: Board(self.game, after) for name, after in self.game.slides(self.cells).items()}
+
+    def spawns(self) -> list[tuple[Board, Fraction]]:
+        """The states that a spawn on this board makes, with their probabilities; none at the horizon."""
+        return [(Board(self.game, state), p) for state, p in self.game.spawns(self.cells)]
+
+    def refusals(self) -> dict[str, str]:
+        """``refusals[direction]``: why a slide is not allowed, in words, for each that is not."""
+        return self.game.refusals(self.cells)
 
     def _tile(self, exponent: int) -> int:
         word = self.game.word(exponent)

@@ -21,6 +21,7 @@ import re
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -44,7 +45,7 @@ from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
-from tilebase.tables.evaluator import Evaluator
+from tilebase.tables.evaluator import Evaluator, Worth
 from tilebase.tables.probe import Prober, Table, open_table
 from tilebase.tables.slides import Slider
 
@@ -135,7 +136,7 @@ def evaluate(
     seed: int = 0,
     **use: Unpack[Use],
 ) -> Evaluation:
-    """The value of a policy in the game of a table: exact, or a mean over games if `games` is given.
+    """Compute the value of a policy in the game of a table: exact, or a mean over games if `games` is given.
 
     Parameters
     ----------
@@ -152,7 +153,7 @@ def evaluate(
     games, seed:
         For a callable: play so many random games and return their mean and its standard error.  None: exact.
     use:
-        Memory, threads and the like: the keywords of `Use`.
+        Memory, threads and the like: the keywords of `Use`.  Nothing is estimated: `anyway` allows no more.
 
     Raises
     ------
@@ -165,36 +166,24 @@ def evaluate(
     if states < 1 or (games is not None and games < 2):
         raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
     allowed = Allowance.of(**use)
-    opened = table if isinstance(table, Table) else open_table(table)
+    opened, found = open_table(table), _find_policy(policy)
     chosen = _objective(opened, objective)
     optimum = float(opened.start[chosen.label])
-    guide = _find_policy(policy)
-    if callable(guide) and not isinstance(guide, Table):
-        name = policy if isinstance(policy, str) else getattr(guide, "__name__", "callable")
+    if callable(found):
+        name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
         if games is not None:
-            value, error = sample_callable(opened.game, guide, chosen, games, allowed, seed=seed)
+            value, error = sample_callable(opened.game, found, chosen, games, allowed, seed=seed)
             return Evaluation(name, chosen, value, optimum, games=games, error=error)
-        value, reached = evaluate_callable(opened.game, guide, chosen, allowed, most_states=states)
+        value, reached = evaluate_callable(opened.game, found, chosen, allowed, most_states=states)
         return Evaluation(
             name, chosen, value, optimum, reached, rounding=_rounding(opened, chosen, value, optimum)
         )
     if games is not None:
         raise UsageError("games are played for module:function only: this policy is evaluated exactly")
-    path = local_folder(opened)
     exact = Objective(chosen.name, "float64", chosen.discount)  # the table's values may have another type
-    fold = _policy_fold(opened, exact, guide)
-    with temporary_folder() as values:
-        backward_pass = BackwardPass(
-            path, opened.game, [StoredValues(values / exact.label, opened.game, exact)], folds=[fold],
-            release=True, memory=allowed.memory, threads=allowed.threads, progress=allowed.progress,
-        )  # fmt: skip
-        try:
-            backward_pass.run(Reachable(path, afterstate_counts(opened), opened.game))
-        finally:
-            backward_pass.close()
-        value = _start_value(path, values, opened.game, exact, guide)
-    name = guide.location.name if isinstance(guide, Table) else guide
-    return Evaluation(name, chosen, value, optimum, rounding=_rounding(opened, chosen, value, optimum))
+    guide = _guide(opened, exact, found)
+    value = _evaluate_guide(opened, exact, guide, allowed)
+    return Evaluation(guide.name, chosen, value, optimum, rounding=_rounding(opened, chosen, value, optimum))
 
 
 def _rounding(table: Table, objective: Objective, value: float, optimum: float) -> float:
@@ -218,9 +207,9 @@ def _objective(table: Table, label: str | None) -> Objective:
 
 def _find_policy(policy: Any) -> Any:
     """A callable, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
-    if callable(policy) or isinstance(policy, Table) or policy in BUILT_IN:
+    if callable(policy) or policy in BUILT_IN:
         return policy
-    if isinstance(policy, str | Path) and _is_there(policy):
+    if isinstance(policy, Table) or (isinstance(policy, str | Path) and _is_there(policy)):
         return open_table(policy)
     if isinstance(policy, str) and ":" in policy and not re.search(r"[/\\]", policy):
         return _import(policy)
@@ -276,51 +265,77 @@ def afterstate_counts(table: Table) -> dict[int, int]:
     return {total: table.prober.count(total) for total in table.manifest.layers}
 
 
-def _policy_fold(table: Table, objective: Objective, guide: Table | str) -> PolicyFold:
-    if not isinstance(guide, Table):
-        return PolicyFold(table.game, objective, guide_merge="tile" if guide == "greedy" else "")
-    if guide.game != table.game:
+@dataclass(frozen=True)
+class _Guide:
+    """A policy that rates slides, and takes each of the best with the same probability.
+
+    Attributes
+    ----------
+    name, fold:
+        Its name, and what computes values under it.
+    rate:
+        ``rate(board, slides)``: the rating of each slide of a state.
+    slack:
+        As `Table.slack`, of ratings.
+    """
+
+    name: str
+    fold: PolicyFold
+    rate: Callable[[Cells, Sequence[Worth]], list[float]]
+    slack: float = 0.0
+
+    def choose(self, board: Cells, slides: Sequence[Worth]) -> list[Worth]:
+        """The slides of a state that it takes."""
+        ratings = self.rate(board, slides)
+        most = max(ratings)
+        least = most - self.slack * abs(most)
+        return [slide for slide, rating in zip(slides, ratings, strict=True) if rating >= least]
+
+
+def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
+    """A policy of `BUILT_IN`, or that of another table of the same game."""
+    game = table.game
+    if policy == "random":
+        return _Guide("random", PolicyFold(game, objective), lambda _, slides: [0.0] * len(slides))
+    if isinstance(policy, str):
+        return _Guide(
+            policy, PolicyFold(game, objective, guide_merge="tile"),
+            lambda board, slides: [float(SCORE.gain(game, board, after)) for _, after, *_ in slides],
+        )  # fmt: skip
+    if policy.game != game:
         raise UsageError(
-            f"{guide.location.name} is a table of {guide.game}, not of {table.game}: "
+            f"{policy.name} is a table of {policy.game}, not of {game}: "
             "wrap it in a function to evaluate its policy here"
         )
-    by = guide.objectives[0]
-    afterstate_counts(guide)  # its files are compared with its manifest
-    reader = LayerReader(local_folder(guide), guide.game)
-    return PolicyFold(
-        table.game,
-        objective,
-        guide=partial(reader.values, by),
-        guide_merge=by.meaning.merge,
-        slack=guide.slack(by),
+    by, prober = policy.objectives[0], policy.prober
+    slack = policy.slack(by)
+    afterstate_counts(policy)  # its files are compared with its manifest
+    values = partial(LayerReader(local_folder(policy), game).values, by)
+    fold = PolicyFold(game, objective, guide=values, guide_merge=by.meaning.merge, slack=slack)
+    return _Guide(
+        policy.name, fold, lambda board, _: [float(w or 0) for *_, w in prober.slides(board, by)], slack
     )
 
 
-def _start_value(path: Path, values: Path, game: Game, objective: Objective, guide: Table | str) -> float:
-    """The mean over the start states of their values under the policy."""
-    prober = Prober(_Split(path, values), game, [objective])
-    evaluator = prober.evaluator(objective)
-    other = guide.prober if isinstance(guide, Table) else None
-    total = Fraction(0)
-    for board, p in game.starts():
-        slides = prober.slides(board, objective)
-        if not slides:
-            total += p * Fraction(evaluator.end(board, won=game.has_goal_sum(board)))
-            continue
-        if other is not None and isinstance(guide, Table):
-            opinions = [float(w or 0) for *_, w in other.slides(board, guide.objectives[0])]
-        elif guide == "greedy":
-            opinions = [float(SCORE.gain(game, board, after)) for _, after, *_ in slides]
-        else:
-            opinions = [0.0] * len(slides)
-        most = max(opinions)
-        slack = guide.slack(guide.objectives[0]) if isinstance(guide, Table) else 0.0
-        least = most - slack * abs(most)
-        chosen = [
-            worth or 0 for (*_, worth), opinion in zip(slides, opinions, strict=True) if opinion >= least
-        ]
-        total += p * sum((Fraction(worth) for worth in chosen), Fraction(0)) / len(chosen)
-    prober.close()
+def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: Allowance) -> float:
+    """The value of the start under a policy, by a backward pass over a table's boards."""
+    path, game = local_folder(table), table.game
+    with temporary_folder() as values:
+        backward_pass = BackwardPass(
+            path, game, [StoredValues(values / objective.label, game, objective)], folds=[guide.fold],
+            release=True, memory=allowed.memory, threads=allowed.threads, progress=allowed.progress,
+        )  # fmt: skip
+        with closing(backward_pass):
+            backward_pass.run(Reachable(path, afterstate_counts(table), game))
+        with closing(Prober(_Split(path, values), game, [objective])) as prober:
+            evaluator, total = prober.evaluator(objective), Fraction(0)
+            for board, p in game.starts():
+                slides = prober.slides(board, objective)
+                if slides:
+                    worths = [Fraction(worth or 0) for *_, worth in guide.choose(board, slides)]
+                else:
+                    worths = [Fraction(evaluator.end(board, won=game.has_goal_sum(board)))]
+                total += p * sum(worths, Fraction(0)) / len(worths)
     return float(total)
 
 

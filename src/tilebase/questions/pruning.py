@@ -135,7 +135,7 @@ def prune(
     WrongGameError, StorageError
         If the output holds files or cannot be written.
     """
-    opened = table if isinstance(table, Table) else open_table(table)
+    opened = open_table(table)
     chosen = opened.objective(objective)
     bound = check_bound(chosen, above)
     source, sizes, old = local_folder(opened), afterstate_counts(opened), opened.manifest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,11 @@ from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.records import Position, X, parse_game, text_of
 from tilebase.objectives.numbers import MISTAKE, Unit, is_mistake, loss_text
-from tilebase.objectives.values import Below, Found, Unknown, value_document
-from tilebase.tables.answers import Answer
+from tilebase.objectives.values import Below, Found, value_document
+from tilebase.tables.answers import SlideAnswer, size_of
 from tilebase.tables.folders import TableFolder
 from tilebase.tables.large_tiles import read_tiles
 from tilebase.tables.probe import Table
-from tilebase.tables.real_boards import RealAnswer, probe_any
 
 MOST_DROPS = 10
 """How many of the largest losses a review names."""
@@ -39,8 +38,7 @@ class ReviewedMove:
     value, slide_value:
         The value of the position, and that of the slide; None if not known.
     loss:
-        The best value minus that of the slide: 0 for each of the best slides.  See `review` for bounds.
-        None if not known.
+        See `Answer.loss`.
     problem:
         Why something is not known, in one sentence.
     """
@@ -193,14 +191,12 @@ class Review:
 def review(table: Table, text: str, objective: str | None = None) -> Review:
     """What each slide of a written game lost.
 
-    The loss of a slide is the best value minus its own, and 0 for each of the best slides.  Of proved bounds
-    it is the difference of the bounds, and of intervals that of their midpoints: these differences are not
-    proved.  If the table leaves out the board that the slide leads to, the loss is at least what is given.
+    `Answer.loss` says what a slide loses.
 
     Parameters
     ----------
     table:
-        Any table.  If its game has x that move, the boards are real boards, as for `Table.probe_real`.
+        Any table.  If its game has x that move, boards may be real boards, as for `Table.probe`.
     text:
         A saved game, a replay of 2048verse.com, or a list of positions, one a line.  Slides are made by the
         plain rules, so the game may begin before the table's and go on after it.  Positions that the
@@ -256,28 +252,6 @@ def read_written(game: Game, board: str) -> Cells:
     return tuple(X if game.is_x(e) else e for e in Board.read(game, board).cells)
 
 
-def find_loss(answer: Answer | RealAnswer, direction: str) -> float | None:
-    """The best value minus that of a slide, as `review` says; None if it is not known.
-
-    It is not known of a slide that merges two large tiles, which no slide of the table's game does.
-    """
-    slide = next((one for one in answer.slides if one.direction == direction), None)
-    if slide is None or slide.merges_large:
-        return None
-    if isinstance(answer.value, Below) or isinstance(slide.value, Unknown):
-        return None
-    if direction in answer.best:
-        return 0.0
-    if isinstance(slide.value, Below):
-        return max(float(answer.value) - slide.value.bound, 0.0) if slide.value.reached else None
-    return max(float(answer.value) - float(slide.value), 0.0)
-
-
-def size_of(value: Found | None) -> float:
-    """The size of a value, of which what a slide lost is a part; 0 if it is not known."""
-    return 0.0 if value is None or isinstance(value, Below | Unknown) else abs(float(value))
-
-
 def longest_run(agreed: Iterable[bool]) -> int:
     """The most true values in a row.
 
@@ -295,26 +269,23 @@ def _reviewed(table: Table, position: Position, number: int, objective: str | No
     board, made = text_of(table.game, position.tiles), position.slide
     problem = position.problem or None
     try:
-        answer = probe_any(table, board, objective, made=made)
+        answer = table.probe(board, objective, made=made)
     except (BoardError, MissingBoardError) as error:
         return ReviewedMove(number, board, made, problem=problem or str(error))
     if made is None:
         return ReviewedMove(number, board, None, answer.best, answer.value, problem=problem)
-    value = next((one.value for one in answer.slides if one.direction == made), None)
-    loss = find_loss(answer, made)
-    return ReviewedMove(
-        number, board, made, answer.best, answer.value, value, loss, _why(answer.slides, made, value, loss)
-    )
+    slide, loss = answer.slide(made), answer.loss(made)
+    value = None if slide is None else slide.value
+    return ReviewedMove(number, board, made, answer.best, answer.value, value, loss, _why(slide, made, loss))
 
 
-def _why(slides: Sequence[Any], made: str, value: Found | None, loss: float | None) -> str | None:
+def _why(slide: SlideAnswer | None, made: str, loss: float | None) -> str | None:
     """What is not known of a slide, in one sentence; None if its value is known."""
-    slide = next((one for one in slides if one.direction == made), None)
     if slide is None:
         return f"the game of the table does not allow {made} here"
     if slide.merges_large:
         return f"{made} merges two large tiles, which the table does not know"
-    if isinstance(value, Below):
+    if isinstance(slide.value, Below):
         less = "" if loss is None else ": the loss is at least this"
         return f"the table leaves out what {made} leads to{less}"
     return None

@@ -127,7 +127,7 @@ def simulate(
         raise ResourceError(
             f"{games:,} games do not fit into memory together: play fewer, with several seeds"
         )
-    opened = table if isinstance(table, Table) else open_table(table)
+    opened = open_table(table)
     chosen = opened.objective(objective)
     afterstate_counts(opened)  # its files are compared with its manifest
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))

@@ -110,7 +110,7 @@ def thin(
     """
     if not 0 <= above <= 1:
         raise UsageError(f"the probability must be 0 to 1, as 1e-7, not {above}")
-    opened = table if isinstance(table, Table) else open_table(table)
+    opened = open_table(table)
     chosen = opened.objective(objective)
     reader = LayerReader(local_folder(opened), opened.game, (chosen,))
     sizes = afterstate_counts(opened)

@@ -1,4 +1,4 @@
-"""The best slides of many states at once: `tables.playing.best_slide` and `Table.probe`, as arrays.
+"""The best slides of many states at once: `Answer.choice` and `Table.probe`, as arrays.
 
 Slides whose values differ by at most the slack of a table are equally good (`Table.slack`).  Where one slide
 has to be made, it is one that wins at once if there is such a one among the best, else the first in the order

@@ -1,27 +1,29 @@
-"""The results of probing a table: the value of a position and of its slides.  Pure data."""
+"""What is said of a board: its value, and those of its slides.  Pure data."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.values import Found, join_bounds
+from tilebase.game.notation import tile_text
+from tilebase.objectives.numbers import Unit, is_mistake, loss_text
+from tilebase.objectives.values import Below, Found, Unknown, join_bounds, value_document
+from tilebase.tables.real_boards import AnyBoard, RealBoard
 
 INTERVAL = "probability to win, proved"
 """What an interval of two bounds means."""
-WINNING = "won"
-"""The label of the only objective of a winning set or a certificate."""
-WON, LOST, ENDED = "won", "lost", "ended"
-"""How a game ends: with the goal, without a slide that is allowed, or at the horizon."""
+PLAY, WON, LOST, ENDED, AFTER = "play", "won", "lost", "ended", "after"
+"""A slide is allowed; the goal was made; no slide is allowed; the horizon was reached; a spawn comes next."""
 
 
-def end_after(after: Board) -> str:
+def end_after(after: AnyBoard) -> str:
     """How a slide ends the game: `WON`, `ENDED` at the horizon, or empty if a spawn follows."""
-    game = after.game
-    return WON if game.wins(after.cells) else ENDED if game.ended(after.sum) else ""
+    game, cells = after.game, after.cells
+    return WON if game.wins(cells) else ENDED if game.ended(game.sum(cells)) else ""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class SlideAnswer:
     Attributes
     ----------
     direction, cells:
-        The direction of the slide, and the exponents after it; `after` is the same as a `Board`.
+        The direction of the slide, and the exponents after it on the board of the game.
     value:
         The value of the position if this slide is made and play is optimal after it; `Below` if the table
         leaves out the board after it, because it is worth less than the bound of the table; `Unknown` if it
@@ -40,9 +42,12 @@ class SlideAnswer:
         Whether the slide wins.
     first_cell:
         Whether tiles are spawned on the first empty cell only, as in the deterministic game.
+    real:
+        The board after it with its real tiles, if the position has them.
+    merges_large:
+        Whether the slide merges two equal large tiles on the real board.  The table does not know this: its
+        value is that of the board on which they stay apart.
     """
-
-    merges_large = False
 
     game: Game
     direction: str
@@ -50,91 +55,234 @@ class SlideAnswer:
     value: Found
     wins: bool
     first_cell: bool = False
+    real: RealBoard | None = None
+    merges_large: bool = False
 
     def __repr__(self) -> str:
         return f"<SlideAnswer {self.direction} to {self.after.text}: {self.value}>"
 
     @property
-    def after(self) -> Board:
-        """The afterstate."""
-        return Board(self.game, self.cells)
+    def after(self) -> AnyBoard:
+        """The board after it."""
+        return self.real or Board(self.game, self.cells)
 
-    def spawns(self) -> list[tuple[Board, Fraction]]:
-        """The states that the next spawn can lead to, with probabilities; empty after a win."""
-        spawns = [] if self.wins else self.game.spawns(self.cells)
+    def spawns(self) -> Sequence[tuple[AnyBoard, Fraction]]:
+        """The states that the next spawn can lead to, with probabilities; empty after the end of the game."""
+        spawns: Sequence[tuple[AnyBoard, Fraction]] = [] if self.wins else self.after.spawns()
         if self.first_cell and spawns:
             tiles = len(self.game.spawn_exponents)
-            spawns = [(cells, p * (len(spawns) // tiles)) for cells, p in spawns[:tiles]]
-        return [(Board(self.game, cells), p) for cells, p in spawns]
+            spawns = [(state, p * (len(spawns) // tiles)) for state, p in spawns[:tiles]]
+        return spawns
 
     @property
     def end(self) -> str:
         """How the slide ends the game: see `end_after`."""
         return end_after(self.after)
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "after": self.after.text,
-            "value": self.value.as_dict(),
-            "wins": self.wins,
-            "spawns": {state.text: str(p) for state, p in self.spawns()},
-        }
-
 
 @dataclass(frozen=True)
 class Answer:
-    """What a table, a winning set or a certificate says of a position: its value, and those of its slides.
+    """What a table, a winning set or a certificate says of a board.
 
-    `how` and `notes` say something only of real boards: see `RealAnswer`.
+    If the board has real tiles, slides and directions are those on the board as given.
 
     Attributes
     ----------
-    board, meaning:
-        The state, and what values mean, in words.
+    board, meaning, unit:
+        The board, with the reading that was chosen if it has real tiles; what values mean, in words; what
+        they count.
     value:
-        The value of the state under optimal play; `Below` if that of every slide is.  A lost position (no
-        slide) has the value 0.
+        The value of the state under optimal play; `Below` if that of every slide is; `Unknown` if nothing is
+        known of it.  A lost position (no slide) has the value 0.
     slides:
         All allowed slides, in the order of the game's directions.
     best:
         The directions of the optimal slides, ties included: their values differ from the best by at most
         `Table.slack`.  For an interval, the slides that may be optimal; for a bound, those with the best
         bound.  Empty if every value is `Below`.
+    others:
+        The values of other readings of the board, the best first.
+    notes:
+        Sentences about what the table does not know, or what was chosen.
+    problem:
+        Why nothing is known of the board, in one sentence.
+    after:
+        Whether the board is one after a slide, with a spawn to come; then there are no slides.
     """
 
-    board: Board
+    board: AnyBoard
     meaning: str
+    unit: Unit
     value: Found
-    slides: tuple[SlideAnswer, ...]
-    best: tuple[str, ...]
-    how = ""
-    notes: ClassVar[tuple[str, ...]] = ()
+    slides: tuple[SlideAnswer, ...] = ()
+    best: tuple[str, ...] = ()
+    others: tuple[Found, ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    after: bool = False
 
     def __repr__(self) -> str:
         best = f", best {' or '.join(self.best)}" if self.best else ""
         return f"<Answer for {self.board.text}: {self.meaning}, {self.value}{best}>"
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {
-            "board": self.board.text,
-            "key": f"{self.board.key:#x}",
-            "meaning": self.meaning,
-            "value": self.value.as_dict(),
-            "best": list(self.best),
-            "slides": {slide.direction: slide.as_dict() for slide in self.slides},
-        }
+    @property
+    def state(self) -> str:
+        """`AFTER` a slide, else `WON`, `PLAY` or `LOST`."""
+        return AFTER if self.after else WON if self.board.won else PLAY if self.slides else LOST
+
+    @property
+    def choice(self) -> str | None:
+        """The slide of the optimal policy: one that wins, else the first of the best."""
+        winning = [one.direction for one in self.slides if one.wins and one.direction in self.best]
+        return next(iter(winning or self.best), None)
 
     @property
     def refused(self) -> dict[str, str]:
         """``refused[direction]``: why a slide is not allowed, for each that is not."""
-        return self.board.game.refusals(self.board.cells)
+        return self.board.refusals() if self.state in (PLAY, LOST) else {}
+
+    @property
+    def large_tiles(self) -> tuple[int, ...]:
+        """The large tiles of a real board, in the order of their cells."""
+        if isinstance(self.board, Board):
+            return ()
+        return tuple(1 << self.board.tiles[cell] for cell in self.board.reading.large)
+
+    @property
+    def how(self) -> str:
+        """How a real board was read, in words; empty for others."""
+        if isinstance(self.board, Board):
+            return ""
+        words = ", ".join(map(tile_text, sorted(self.board.tiles[cell] for cell in self.board.reading.large)))
+        tiles = "the large tile" if len(self.large_tiles) == 1 else "the large tiles"
+        return f"read {self.board.reading.orientation.name}, with {tiles} {words}"
+
+    @property
+    def size(self) -> float:
+        """The size of the value, of which what a slide loses is a part; 0 if it is not known."""
+        return size_of(self.value)
+
+    def slide(self, direction: str | None) -> SlideAnswer | None:
+        """The slide in a direction; None if it is not allowed."""
+        return next((one for one in self.slides if one.direction == direction), None)
+
+    def loss(self, direction: str) -> float | None:
+        """The best value minus that of a slide: 0 for each of the best slides; None if it is not known.
+
+        Of proved bounds it is the difference of the bounds, and of intervals that of their midpoints: these
+        differences are not proved.  If the table leaves out the board that the slide leads to, the loss is at
+        least what is returned.  It is not known of a slide that merges two large tiles, which no slide of the
+        table's game does.
+        """
+        slide = self.slide(direction)
+        if slide is None or slide.merges_large:
+            return None
+        if isinstance(self.value, Below | Unknown) or isinstance(slide.value, Unknown):
+            return None
+        if direction in self.best:
+            return 0.0
+        if isinstance(slide.value, Below):
+            return max(float(self.value) - slide.value.bound, 0.0) if slide.value.reached else None
+        return max(float(self.value) - float(slide.value), 0.0)
+
+    def as_dict(self, *, spawns: bool = False) -> dict[str, Any]:
+        """As plain JSON values; with `spawns`, also the states after each slide with their probabilities."""
+        real = None if isinstance(self.board, Board) else self.board
+        goals = list(goal_cells(self.board.game))
+        if real is not None:
+            goals = sorted(real.reading.orientation.sources[cell] for cell in goals)
+        return {
+            **board_document(self.board),
+            "state": self.state,
+            "meaning": self.meaning,
+            "value": self._value(self.value),
+            "best": list(self.best),
+            "slides": [
+                self._slide(slide)
+                | ({"spawns": {state.text: str(p) for state, p in slide.spawns()}} if spawns else {})
+                for slide in self.slides
+            ],
+            "refused": self.refused,
+            "goal_cells": goals,
+            "large_tiles": None if real is None else list(self.large_tiles),
+            "orientation": None if real is None else real.reading.orientation.name,
+            "read_as": None if real is None else real.game.format(real.cells),
+            "others": [self._value(value) for value in self.others],
+            "notes": list(self.notes),
+            "problem": self.problem or None,
+        }
+
+    def _value(self, value: Found) -> dict[str, Any] | None:
+        """The document of a value; None if nothing is known of the board."""
+        return None if isinstance(self.value, Unknown) else value_document(value, self.unit)
+
+    def _slide(self, slide: SlideAnswer) -> dict[str, Any]:
+        """The document of a slide, with what it loses against the best one."""
+        loss, text = self.loss(slide.direction), slide.after.text
+        return {
+            "direction": slide.direction,
+            "board": text,
+            "cells": words(text),
+            "value": self._value(slide.value),
+            "loss": loss,
+            "loss_text": None if loss is None else loss_text(loss, self.unit, self.size),
+            "mistake": loss is not None and is_mistake(loss, self.size),
+            "best": slide.direction in self.best,
+            "ends": slide.end,
+            "merges_large": slide.merges_large,
+        }
+
+
+def words(text: str) -> list[str]:
+    """The cells of a board as words, from its text."""
+    return text.replace("/", ",").split(",")
+
+
+def board_document(board: AnyBoard) -> dict[str, Any]:
+    """A board, its cells, its sum and its largest tile, as plain JSON values."""
+    text = board.text
+    return {"board": text, "cells": words(text), "sum": board.sum, "largest": board.max_tile}
+
+
+def goal_cells(game: Game) -> dict[int, int]:
+    """``tiles[cell]``: the least tile that wins on this cell, if the goal wins only on some cells.
+
+    >>> goal_cells(Game("2x3", 64, pattern="32,*,*/*,*,*"))
+    {0: 32}
+    >>> goal_cells(Game("2x3", 64)), goal_cells(Game("2x3", 64, pattern="32,16,*/*,*,*"))
+    ({}, {})
+    """
+    tiles: dict[int, int] = {}
+    for pattern in game.patterns:
+        named = [(cell, 1 << e) for cell, e in enumerate(pattern) if e is not None]
+        if len(named) != 1:
+            return {}  # boards win by several tiles at once
+        cell, tile = named[0]
+        tiles[cell] = min(tile, tiles.get(cell, tile))
+    return tiles
+
+
+def size_of(value: Found | None) -> float:
+    """The size of a value, of which what a slide lost is a part; 0 if it is not known."""
+    return 0.0 if value is None or isinstance(value, Below | Unknown) else abs(float(value))
+
+
+def slides_by_rules(board: AnyBoard) -> tuple[SlideAnswer, ...]:
+    """The slides that the rules allow on a board, without values.
+
+    Raises `NoReadingError` if the board has real tiles and cannot be read.
+    """
+    return tuple(
+        SlideAnswer(
+            board.game, direction, after.cells, Unknown(), board.game.wins(after.cells),
+            real=None if isinstance(after, Board) else after,
+        )
+        for direction, after in board.slides().items()
+    )  # fmt: skip
 
 
 def interval_answer(low: Answer, high: Answer) -> Answer:
     """Two results with bounds as one result with intervals."""
-
     values = [join_bounds(a.value, b.value) for a, b in zip(low.slides, high.slides, strict=True)]
     slides = tuple(
         SlideAnswer(slide.game, slide.direction, slide.cells, value, slide.wins)
@@ -142,5 +290,4 @@ def interval_answer(low: Answer, high: Answer) -> Answer:
     )
     proved = max((value.low for value in values), default=Fraction(0))
     best = tuple(slide.direction for slide, value in zip(slides, values, strict=True) if value.high >= proved)
-    value = join_bounds(low.value, high.value)
-    return Answer(low.board, INTERVAL, value, slides, best)
+    return Answer(low.board, INTERVAL, low.unit, join_bounds(low.value, high.value), slides, best)

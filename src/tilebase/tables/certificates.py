@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,14 @@ from tilebase.errors import (
     MissingBoardError,
     MissingLayerError,
     StorageError,
-    UsageError,
 )
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
 from tilebase.game.grid import by_rows
 from tilebase.game.spawns import law_of
-from tilebase.objectives.numbers import Unit
 from tilebase.objectives.values import Exact, Unknown
-from tilebase.tables.answers import WINNING, Answer, SlideAnswer
+from tilebase.tables.answers import Answer, SlideAnswer
+from tilebase.tables.solved import Verdicts
 
 MEANING = "whether a win can be forced"
 """What is said of a board."""
@@ -33,21 +33,22 @@ MOST_BOARDS = 5_000_000
 """Most boards of a certificate that is kept in memory: about 1 GB."""
 
 
-class Certificate:
+class Certificate(Verdicts):
     """A certificate in memory.  `open_certificate` makes it.
 
     Attributes
     ----------
     path:
         The file.
-    game:
-        The game, with a probability of a 4 with which just the spawned tiles of the certificate occur.
     forced:
         Whether it proves that the goal is forced; else, that the adversary can prevent it.
     starts:
         The states that play begins with: of a forced win, all that the adversary may choose, up to symmetry
         unless the board is empty before; else the one that the adversary chooses.
     """
+
+    kind = "certificate"
+    text = MEANING
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class Certificate:
         rules: check.Rules,
         spawns: dict[Cells, int],
     ) -> None:
-        self.path, self.game, self.forced = path, game, forced
+        self.path, self._game, self.forced = path, game, forced
         self._rules, self._spawns = rules, spawns
         if starts:
             self.starts = tuple(Board(game, cells) for cells in starts)
@@ -72,8 +73,28 @@ class Certificate:
     def __len__(self) -> int:
         return len(self._spawns)
 
-    def __bool__(self) -> bool:
-        return True
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return self.path.name
+
+    @property
+    def game(self) -> Game:
+        """The game, with a probability of a 4 with which just the spawned tiles of the certificate occur."""
+        return self._game
+
+    @property
+    def value(self) -> Exact:
+        """Whether the goal is forced."""
+        return Exact(self.forced)
+
+    def facts(self) -> dict[str, Any]:
+        """As `Solved.facts`, with what is claimed, and the starts."""
+        return super().facts() | {"claim": self.claim, "starts": [board.text for board in self.starts]}
+
+    def start_states(self) -> list[tuple[Board, Fraction]]:
+        """The starts that it lists, each with the same probability."""
+        return [(board, Fraction(1, len(self.starts))) for board in self.starts]
 
     @property
     def claim(self) -> str:
@@ -92,7 +113,7 @@ class Certificate:
         """Whether it lists an afterstate, up to symmetry."""
         return self._rules.least_image(_to_check(self.game, after.cells)) in self._spawns
 
-    def ask(self, board: Any, objective: str | None = None) -> Answer:
+    def probe(self, board: Any, objective: str | None = None) -> Answer:
         """What it proves of a state (as `Board.read` reads it) and of its slides.
 
         A slide keeps a forced win if it wins, or if the board after it is listed.  In a certificate of the
@@ -105,9 +126,7 @@ class Certificate:
         MissingBoardError
             If what it lists does not decide the state.
         """
-        if objective not in (None, WINNING):
-            raise UsageError(f"{self.path.name} is a certificate without objectives: leave {objective} out")
-        state = Board.read(self.game, board)
+        unit, state = self.unit(objective), Board.read(self.game, board)
         slides = tuple(
             SlideAnswer(self.game, direction, after.cells, self._proved(after), self.game.wins(after.cells))
             for direction, after in state.slides().items()
@@ -116,7 +135,16 @@ class Certificate:
         if slides and not (decided if self.forced else len(decided) == len(slides)):
             raise MissingBoardError(f"the certificate does not list this board: {state.text}")
         won = self.forced and bool(decided)
-        return Answer(state, MEANING, Exact(won), slides, tuple(decided) if won else ())
+        return Answer(state, MEANING, unit, Exact(won), slides, tuple(decided) if won else ())
+
+    def probe_after(self, board: Any, objective: str | None = None) -> Answer:
+        """What it proves of a board after a slide.  Arguments and errors are those of `probe`."""
+        unit = self.unit(objective)
+        after = board if isinstance(board, Board) else Board.read(self.game, board)
+        value = self._proved(after)
+        if value == Unknown():
+            raise MissingBoardError(f"the certificate does not list this board: {after.text}")
+        return Answer(after, MEANING, unit, value, after=True)
 
     def _proved(self, after: Board) -> Exact | Unknown:
         """Whether a win can be forced from a board after a slide, as far as it is proved."""
@@ -125,9 +153,12 @@ class Certificate:
         ended = self.game.ended(after.sum)
         return Exact(self.forced and not ended) if ended or self.lists(after) else Unknown()
 
-    def unit(self, _: str | None = None) -> Unit:
-        """What a value counts."""
-        return "yes-no"
+    def close(self) -> None:
+        """Do nothing: a certificate is in memory."""
+
+    def named_spawn(self, after: Board, /) -> Board | None:
+        """As `spawn`; None if a forced win is proved."""
+        return None if self.forced else self.spawn(after)
 
     def spawn(self, after: Board) -> Board:
         """The state after the adversary's spawn that the certificate names for an afterstate.

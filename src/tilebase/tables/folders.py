@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,13 +20,11 @@ from tilebase.errors import (
     UsageError,
 )
 from tilebase.files import places
-from tilebase.game.game import Game
 from tilebase.objectives.objective import find_objective
 from tilebase.objectives.values import sort_key
 from tilebase.tables.answers import Answer
 from tilebase.tables.large_tiles import OVER, SHAPE, TILE
 from tilebase.tables.probe import Table, open_table
-from tilebase.tables.real_boards import RealAnswer
 
 MOST_DEPTH = 3
 """How deep below the folder tables may be."""
@@ -37,52 +35,34 @@ MISSING = OVER + 1
 
 
 @dataclass(frozen=True)
-class TableAnswer:
-    """What one table of a folder says of a board.
-
-    Attributes
-    ----------
-    name, game:
-        The table's folder, as a path in the folder of tables, and its game.
-    answer:
-        Its result.
-    """
-
-    name: str
-    game: Game
-    answer: Answer | RealAnswer
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return {"table": self.name, "game": self.game.identity} | self.answer.as_dict()
-
-
-@dataclass(frozen=True)
 class FolderAnswer:
     """The result of probing a folder of tables.
 
     Attributes
     ----------
     answers:
-        What the tables that fit say.  Those with the same objective are neighbours, the best value first.
+        ``answers[name]``: what a table says that fits, by the path of its folder in the folder of tables.
+        Those with the same objective are neighbours, the best value first.
     others:
         ``others[name]``: why another table does not fit, in one sentence.
     unreadable:
         ``unreadable[name]``: why a table could not be read.
     """
 
-    answers: tuple[TableAnswer, ...]
+    answers: Mapping[str, Answer]
     others: dict[str, str]
     unreadable: dict[str, str]
 
     def __repr__(self) -> str:
-        names = ", ".join(one.name for one in self.answers)
-        return f"<FolderAnswer of {names}; {len(self.others)} others do not fit>"
+        return f"<FolderAnswer of {', '.join(self.answers)}; {len(self.others)} others do not fit>"
 
-    def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+    def as_dict(self, *, spawns: bool = False) -> dict[str, Any]:
+        """As plain JSON values: see `Answer.as_dict`."""
         return {
-            "answers": [one.as_dict() for one in self.answers],
+            "answers": [
+                {"table": name, "game": answer.board.game.identity} | answer.as_dict(spawns=spawns)
+                for name, answer in self.answers.items()
+            ],
             "others": dict(self.others),
             "unreadable": dict(self.unreadable),
         }
@@ -137,8 +117,7 @@ class TableFolder:
         Parameters
         ----------
         board:
-            A real board for tables of games with movable x, as for `Table.probe_real`; otherwise as for
-            `Table.probe`.
+            As for `Table.probe`.
         objective:
             As for `Table.probe`.  A table without this objective does not fit.
 
@@ -153,21 +132,23 @@ class TableFolder:
         """
         if objective is not None:
             self.with_objective(objective)
-        answers: list[TableAnswer] = []
+        answers: dict[str, Answer] = {}
         others: dict[str, tuple[int, str]] = {}
         unreadable = dict(self.unreadable)
         for name, table in self.tables.items():
             try:
-                answers.append(TableAnswer(name, table.game, table.ask(board, objective)))
+                answers[name] = table.probe(board, objective)
             except (CorruptError, StorageError, MissingLayerError) as error:
                 unreadable[name] = str(error)
             except (UsageError, MissingBoardError) as error:
                 others[name] = (_stage(table, error), str(error))
         if not answers:
             raise self._none(others, unreadable)
-        order = list(dict.fromkeys(one.answer.meaning for one in answers))
-        answers.sort(key=lambda one: (order.index(one.answer.meaning), -sort_key(one.answer.value)))
-        return FolderAnswer(tuple(answers), {name: why for name, (_, why) in others.items()}, unreadable)
+        order = list(dict.fromkeys(one.meaning for one in answers.values()))
+        ranked = sorted(
+            answers.items(), key=lambda item: (order.index(item[1].meaning), -sort_key(item[1].value))
+        )
+        return FolderAnswer(dict(ranked), {name: why for name, (_, why) in others.items()}, unreadable)
 
     def _none(self, others: dict[str, tuple[int, str]], unreadable: dict[str, str]) -> TilebaseError:
         """The error for a board that fits no table."""

@@ -24,6 +24,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 from operator import index
 from typing import Any
@@ -203,6 +204,12 @@ class LargeTiles:
             "rotated or mirrored",
             MASK,
         )
+
+
+@lru_cache(maxsize=64)
+def large_tiles_of(game: Game) -> LargeTiles:
+    """What reads real boards as boards of a game.  Raises `NoReadingError` as `LargeTiles`."""
+    return LargeTiles(game)
 
 
 def _least(game: Game) -> int:

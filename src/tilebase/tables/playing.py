@@ -10,65 +10,45 @@ from typing import Literal, TypeVar
 
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.game.board import Board
-from tilebase.game.game import Cells
 from tilebase.game.records import Move, Record
 from tilebase.objectives.values import Found, sort_key
-from tilebase.tables.answers import LOST, WON, Answer
+from tilebase.tables.answers import LOST, WON
 from tilebase.tables.probe import Table
-from tilebase.tables.real_boards import RealAnswer, RealBoard
+from tilebase.tables.real_boards import AnyBoard
+from tilebase.tables.solved import Solved
 
-Boards = Sequence[tuple[Cells, Fraction]]
-"""Boards with their probabilities."""
-State = TypeVar("State", bound=Board | RealBoard)
+State = TypeVar("State", bound=AnyBoard)
 MOST_TRIES = 200
 """How often a random position is looked for before none is said to exist."""
 
 
-def worth(table: Table, state: Board | RealBoard, objective: str | None = None) -> float:
-    """The value of a state as a number; infinite if it is won, or if the table does not hold it.
+def worth(solved: Solved, state: AnyBoard, objective: str | None = None) -> float:
+    """The value of a state as a number; infinite if it is won, or if nothing is known of it.
 
     So an adversary, who takes the least, spawns what leads there only if nothing else is left.
     """
-    if isinstance(state, Board) and state.won:
-        return float("inf")
-    try:
-        return sort_key(table.ask(state, objective).value)
-    except MissingBoardError:
-        return float("inf")
-
-
-def spawn(
-    table: Table, boards: Boards, rng: random.Random, *, worst: bool = False, objective: str | None = None
-) -> Board:
-    """One of some states: at random by their probabilities, or (`worst`) the one that is worth least.
-
-    Of several that are worth least, it is a random one.
-    """
-    states = [(Board(table.game, cells), p) for cells, p in boards]
-    return choose_state(table, states, rng, worst=worst, objective=objective)
+    answer = None if state.won else solved.get(state, None, objective)
+    return float("inf") if answer is None else sort_key(answer.value)
 
 
 def choose_state(
-    table: Table,
+    solved: Solved,
     states: Sequence[tuple[State, Fraction]],
     rng: random.Random,
     *,
     worst: bool = False,
     objective: str | None = None,
 ) -> State:
-    """As `spawn`, of boards of the game or of real boards."""
+    """One of some states: at random by their probabilities, or (`worst`) the one that is worth least.
+
+    Of several that are worth least, it is a random one.
+    """
     found = [state for state, _ in states]
     if not worst:
         return rng.choices(found, [float(p) for _, p in states])[0]
-    worths = [worth(table, state, objective) for state in found]
+    worths = [worth(solved, state, objective) for state in found]
     least = min(worths)
     return rng.choice([state for state, value in zip(found, worths, strict=True) if value == least])
-
-
-def best_slide(answer: Answer | RealAnswer) -> str | None:
-    """The slide of the optimal policy: one that wins at once, else the first of the best; None without."""
-    winning = [slide.direction for slide in answer.slides if slide.wins and slide.direction in answer.best]
-    return next(iter(winning or answer.best), None)
 
 
 @dataclass(frozen=True)
@@ -103,7 +83,7 @@ def play_game(
 
     Raises the errors of `Table.probe` for the start.
     """
-    state = start or spawn(table, table.game.starts(), rng, worst=worst, objective=objective)
+    state = start or choose_state(table, table.start_states(), rng, worst=worst, objective=objective)
     first, end = state, ""
     states: list[Board] = []
     values: list[Found] = []
@@ -115,20 +95,19 @@ def play_game(
         answer = table.probe(state, objective) if not states else table.get(state, None, objective)
         if answer is None:
             break
-        chosen = best_slide(answer)
-        if chosen is None:
+        slide = answer.slide(answer.choice)
+        if slide is None:
             end = "" if answer.slides else LOST
             break
-        slide = next(slide for slide in answer.slides if slide.direction == chosen)
-        after, end = slide.after, slide.end
+        after, end = Board(table.game, slide.cells), slide.end
         states.append(state)
         values.append(answer.value)
         if end:
-            moves.append(Move(chosen))
+            moves.append(Move(slide.direction))
             break
-        state = spawn(table, table.game.spawns(after.cells), rng, worst=worst, objective=objective)
+        state = choose_state(table, after.spawns(), rng, worst=worst, objective=objective)
         cell = next(cell for cell, e in enumerate(state.cells) if e != after.cells[cell])
-        moves.append(Move(chosen, cell, state.cells[cell]))
+        moves.append(Move(slide.direction, cell, state.cells[cell]))
     return Played(Record(first.cells, tuple(moves)), tuple(states), tuple(values), end)
 
 

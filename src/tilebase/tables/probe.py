@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,16 +29,16 @@ from tilebase.objectives.objective import Objective, find_objective
 from tilebase.objectives.results import StartValues, proves_certain
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.types import ValueType
-from tilebase.objectives.values import Below, Exact, Found, Number, Value, join_bounds
+from tilebase.objectives.values import Below, Exact, Found, Number, Value, join_bounds, value_document
 from tilebase.tables.answers import INTERVAL, interval_answer
 from tilebase.tables.answers import Answer as Answer
 from tilebase.tables.answers import SlideAnswer as SlideAnswer
 from tilebase.tables.evaluator import Evaluator, Worth
-from tilebase.tables.large_tiles import LargeTiles
+from tilebase.tables.large_tiles import read_tiles
+from tilebase.tables.readings import answer_best_reading
+from tilebase.tables.real_boards import AnyBoard, RealBoard
 from tilebase.tables.slides import Slider
-
-if TYPE_CHECKING:
-    from tilebase.tables.real_boards import RealAnswer
+from tilebase.tables.solved import BoardLike, Solved
 
 CACHED_LAYERS = 4096
 """Layers whose indexes a table keeps in memory; no file stays open."""
@@ -47,11 +46,6 @@ MOST_INDEX_BYTES = 1 << 30
 """Memory in bytes of the perfect index of a table of all boards."""
 CACHED_BYTES = 1 << 27
 """Bytes of decoded chunks of keys, and as many of values, that a table keeps: 1024 chunks of `CHUNK_KEYS`."""
-
-
-BoardLike: TypeAlias = Board | str | int | npt.ArrayLike
-"""What `Board.read` reads."""
-Default = TypeVar("Default")
 
 
 def _nbytes(array: npt.NDArray[Any]) -> int:
@@ -332,7 +326,7 @@ class DenseProber(Prober):
         return self._index.unrank(total, position)
 
 
-class Table:
+class Table(Solved):
     """A solved game that can be probed.  `open_table` makes it.
 
     Attributes
@@ -340,6 +334,8 @@ class Table:
     manifest:
         The contents of the table.
     """
+
+    kind = "table"
 
     def __init__(self, location: Location, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -357,6 +353,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table {self.location.name} of {self.game}: {', '.join(self.manifest.labels)}>"
+
+    @property
+    def name(self) -> str:
+        """The name of its folder or file."""
+        return self.location.name
 
     @property
     def game(self) -> Game:
@@ -377,35 +378,39 @@ class Table:
         """Release files and memory."""
         self.prober.close()
 
-    def __enter__(self) -> Table:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     # -- probing -----------------------------------------------------------------------------
 
-    def probe(self, board: BoardLike, objective: str | None = None) -> Answer:
+    def probe(self, board: BoardLike, objective: str | None = None, *, made: str | None = None) -> Answer:
         """The value of a position, and of each of its slides.
 
         Parameters
         ----------
         board:
-            A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.
+            A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.  If the game
+            has x that move, it may be a real board with large tiles in their places, rotated or mirrored
+            (`tables.large_tiles`).  Then the answer is that of the reading with the best value, with the
+            directions and boards of the board as given.
         objective:
             The label of one of the table's objectives.  None: the interval if the table has
             both bounds, else the first.
+        made:
+            Of readings with the same value, prefer one that allows this slide.
 
         Raises
         ------
         BoardError
-            If this is not a board of the game.
+            If this is not a board of the game, and cannot be read as one.
         MissingBoardError
             If the table does not hold the board: it is not reachable, or it was thinned out.
         CorruptError
             If a file is damaged.
         """
         state = self.read(board)
+        if isinstance(state, RealBoard):
+            return self._best_reading(state, lambda own: self._probe(own, objective), made)
+        return self._probe(state, objective)
+
+    def _probe(self, state: Board, objective: str | None) -> Answer:
         chosen = self._choose(objective)
         if not self.game.sum(state.cells) and self.game.start_board is None:
             raise self.prober.missing(state.cells)  # a spawn comes first: this is not a state
@@ -415,33 +420,50 @@ class Table:
             raise self.prober.missing(state.cells) from error
         return answers[0] if len(answers) == 1 else interval_answer(*answers)
 
-    def probe_after(self, board: BoardLike, objective: str | None = None) -> Found:
+    def probe_after(self, board: BoardLike, objective: str | None = None) -> Answer:
         """The value of a board after a slide, before the next spawn; `Below` if it was left out.
 
-        Arguments and errors are those of `probe`.
+        Arguments and errors are those of `probe`.  A bound is one of a table with both bounds only if no
+        interval is known.
         """
-        cells = self.read(board).cells
-        chosen = self._choose(objective)
-        least = self.prober.least
-        if least is not None and any(map(self._bounds, chosen)) and self.prober.find(cells) is None:
-            return Below(least.bound, reached=False)
-        values = [self._after_value(cells, one) for one in chosen]
-        return values[0] if len(values) == 1 else join_bounds(*values)
+        after = self.read(board)
+        if isinstance(after, RealBoard):
+            return self._best_reading(after, lambda own: self._probe_after(own, objective))
+        return self._probe_after(after, objective)
 
-    @overload
-    def get(self, board: BoardLike, default: None = None, objective: str | None = None) -> Answer | None: ...
-    @overload
-    def get(self, board: BoardLike, default: Default, objective: str | None = None) -> Answer | Default: ...
-    def get(self, board: BoardLike, default: Any = None, objective: str | None = None) -> Any:
-        """As `probe`, but `default` where the table does not hold the board."""
-        try:
-            return self.probe(board, objective)
-        except MissingBoardError:
-            return default
+    def _probe_after(self, after: Board, objective: str | None) -> Answer:
+        chosen, least = self._choose(objective), self.prober.least
+        if least is not None and any(map(self._bounds, chosen)) and self.prober.find(after.cells) is None:
+            # Only the objective that decided this is known.
+            value: Found = Below(least.bound, reached=False)
+            return Answer(after, self.meaning(least.label), self.unit(least.label), value, after=True)
+        values = [self._after_value(after.cells, one) for one in chosen]
+        value = values[0] if len(values) == 1 else join_bounds(*values)
+        return Answer(after, self.meaning(objective), self.unit(objective), value, after=True)
 
-    def read(self, board: Any) -> Board:
-        """The board of any form that `Board.read` accepts.  Raises `BoardError`."""
-        return Board.read(self.game, board)
+    def _best_reading(
+        self, board: RealBoard, ask: Callable[[Board], Answer], made: str | None = None
+    ) -> Answer:
+        answer = answer_best_reading(board, ask, made)
+        if answer is None:
+            why = "no play from its start makes it"
+            if self.manifest.thinned is not None:
+                why += ", or it was left out"
+            raise MissingBoardError(
+                f"{board.text} is not in {self.location.name}: its large tiles fit, but {why}"
+            )
+        return answer
+
+    def read(self, board: BoardLike) -> AnyBoard:
+        """The board of any form that `Board.read` accepts; a real board if the game has x that move.
+
+        Raises `BoardError`.
+        """
+        if isinstance(board, RealBoard):
+            return board
+        game = self.game
+        tiles = read_tiles(game, board) if game.unmergeable and not game.fixed else None
+        return Board.read(game, board) if tiles is None else RealBoard(game, tiles)
 
     @property
     def start(self) -> StartValues:
@@ -530,14 +552,14 @@ class Table:
         if not worths:
             end = self.prober.evaluator(objective).end(board.cells, won=False)
             lost = Exact(int(end)) if objective.is_float else self._value(end, board.sum, objective)
-            return Answer(board, objective.text, below or lost, slides, ())
+            return Answer(board, objective.text, objective.unit, below or lost, slides)
         most = max(worths)
         slack = self.slack(objective)
         least = most - slack * abs(float(most)) if slack else most
         best = tuple(direction for direction, *_, worth in found if worth is not None and worth >= least)
         certain = objective.is_float and Exact(1) in values and proves_certain(objective)
         value = Exact(1) if certain else self._value(most, board.sum, objective)
-        return Answer(board, objective.text, value, slides, best)
+        return Answer(board, objective.text, objective.unit, value, slides, best)
 
     def _value(self, number: Number, total: int, objective: Objective) -> Value:
         return self.rounding(objective).value(number, total)
@@ -565,50 +587,26 @@ class Table:
         assert self.prober.least is not None
         return Below(self.prober.least.bound, self.prober.is_reached(board.cells))
 
-    # -- real boards -------------------------------------------------------------------------
-
-    @cached_property
-    def large_tiles(self) -> LargeTiles:
-        """What reads real boards as boards of this game.  Raises `BoardError` if no x of it can move."""
-        return LargeTiles(self.game)
+    def facts(self) -> dict[str, Any]:
+        """As `Solved.facts`."""
+        manifest, sums = self.manifest, sorted(self.manifest.layers)
+        return {
+            "adversary": any(one.meaning.spawns == "least" for one in self.objectives),
+            "objectives": [
+                {"label": one.label, "text": one.text, "type": one.dtype, "unit": one.unit}
+                for one in self.objectives
+            ],
+            "start": {one.label: value_document(self.start[one.label], one.unit) for one in self.objectives},
+            "positions": manifest.counts.get("afterstates", manifest.counts.get("boards")),
+            "layers": len(sums),
+            "sums": [sums[0], sums[-1]] if sums else None,
+            "thinned": None if manifest.thinned is None else dict(manifest.thinned),
+            "space": manifest.space,
+        }
 
     def start_value(self, objective: str | None = None) -> Value:
         """The value of the start: see `value`, and `start` for one objective."""
         return self.value if objective is None else self.start[objective]
-
-    def ask(self, board: Any, objective: str | None = None) -> Answer | RealAnswer:
-        """As `probe`, and as `probe_real` for a real board if the game has x that move."""
-        from tilebase.tables.real_boards import probe_any
-
-        return probe_any(self, board, objective)
-
-    def probe_real(self, board: str | npt.ArrayLike, objective: str | None = None) -> RealAnswer:
-        """The value of a real board, on which large tiles stand for the x of the game, and of its slides.
-
-        The board may be rotated or mirrored.  The result has the directions and the boards of the board as
-        given.  `tables.large_tiles` says which tiles are large.  If the board can be read in several ways,
-        the result is the reading with the best value, which the player can choose to play by.
-
-        Parameters
-        ----------
-        board:
-            Tiles by rows as text, JSON or hexadecimal digits of exponents, or an array of tiles.
-        objective:
-            As for `probe`.
-
-        Raises
-        ------
-        BoardError
-            If the board has another shape, another number of large tiles, or large tiles that do not stand
-            on a mask; if it is won already or beyond the horizon; or if the game has no movable x.
-        MissingBoardError
-            If the table does not hold the board: no play from the start makes it, or it was thinned out.
-        CorruptError
-            If a file is damaged.
-        """
-        from tilebase.tables.real_boards import probe_real
-
-        return probe_real(self, board, objective)
 
 
 def _slack(game: Game, kind: ValueType) -> float:
@@ -616,8 +614,10 @@ def _slack(game: Game, kind: ValueType) -> float:
     return 2 * math.sqrt(layers) * kind.tie
 
 
-def open_table(location: Path | str) -> Table:
+def open_table(location: Table | Path | str) -> Table:
     """Open a table in a folder, a zip file, or at a URL: of any web server, or that fsspec knows.
+
+    A table that is open is returned as it is.
 
     Raises
     ------
@@ -633,6 +633,8 @@ def open_table(location: Path | str) -> Table:
         ...
     tilebase.errors.MissingLayerError: nowhere is not there: name the folder or zip file of a table
     """
+    if isinstance(location, Table):
+        return location
     opened, name, data = read_manifest(location)
     return Table(opened, Manifest.parse(data, name))
 

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
-from tilebase.errors import CorruptError, MissingBoardError, UsageError
-from tilebase.files.manifest import Manifest
+from tilebase.errors import CorruptError, MissingBoardError
 from tilebase.files.source import Location
-from tilebase.files.winning import AFTERSTATES, FORMAT, STATES, StoredSet, WinningManifest
+from tilebase.files.winning import AFTERSTATES, STATES, StoredSet, WinningManifest
 from tilebase.game.board import Board
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.numbers import Unit
 from tilebase.objectives.values import Exact, Found, Unknown
-from tilebase.tables.answers import WINNING, Answer, SlideAnswer
-from tilebase.tables.probe import BoardLike, Default, Table, read_manifest
+from tilebase.tables.answers import Answer, SlideAnswer
+from tilebase.tables.probe import read_manifest
 from tilebase.tables.slides import Slider
+from tilebase.tables.solved import Verdicts
 
 
-class WinningSet:
+class WinningSet(Verdicts):
     """All boards from which one side wins.  `open_winning_set` makes it.
 
     ``len(winning)`` is the number of states in it.
@@ -35,6 +34,8 @@ class WinningSet:
     manifest:
         What is in the set.
     """
+
+    kind = "winning set"
 
     def __init__(self, location: Location, manifest: WinningManifest) -> None:
         self.location, self.manifest = location, manifest
@@ -49,13 +50,20 @@ class WinningSet:
     def __len__(self) -> int:
         return self.manifest.total(STATES)
 
-    def __bool__(self) -> bool:
-        return True  # a set without states can be probed, too
-
     @property
     def afterstates(self) -> int:
         """The number of afterstates in the set."""
         return self.manifest.total(AFTERSTATES)
+
+    @property
+    def name(self) -> str:
+        """The name of its folder or file."""
+        return self.location.name
+
+    @property
+    def text(self) -> str:
+        """What a value means, in words."""
+        return self.manifest.meaning
 
     @property
     def game(self) -> Game:
@@ -70,12 +78,6 @@ class WinningSet:
     def close(self) -> None:
         """Release the folder."""
         self.location.close()
-
-    def __enter__(self) -> WinningSet:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -- probing -----------------------------------------------------------------------------------
 
@@ -95,19 +97,17 @@ class WinningSet:
 
         A board with the goal is won by the player.  Raises the errors of `probe`.
         """
-        after = Board(self.game, board.cells) if isinstance(board, Board) else Board.read(self.game, board)
-        won = self._known_after(after.cells)
-        if won is None:
-            raise self._missing(after.cells)
-        return won
+        return self.probe_after(board).value == Exact(True)
 
-    def probe(self, board: Any) -> Answer:
+    def probe(self, board: Any, objective: str | None = None) -> Answer:
         """Whether the side wins from a state, and after each of its slides.
 
         Parameters
         ----------
         board:
             A `Board`, text in any form, a packed key, or an array of tiles: see `Board.read`.
+        objective:
+            None: a winning set has no objectives.
 
         Raises
         ------
@@ -118,7 +118,7 @@ class WinningSet:
         CorruptError
             If a file is damaged.
         """
-        state = self._read(board)
+        unit, state = self.unit(objective), self._read(board)
         won = self.holds(state)
         first_cell = self.manifest.variant == "deterministic"
         slides = tuple(
@@ -132,38 +132,16 @@ class WinningSet:
             )
         of_player = Exact(self.manifest.player == "slider")
         best = tuple(slide.direction for slide in slides if slide.value == of_player)
-        return Answer(state, self.manifest.meaning, Exact(won), slides, best)
+        return Answer(state, self.text, unit, Exact(won), slides, best)
 
-    def ask(self, board: Any, objective: str | None = None) -> Answer:
-        """As `probe`; a winning set has no objectives.  Raises `UsageError` if one is named."""
-        self._without(objective)
-        return self.probe(board)
-
-    def start_value(self, objective: str | None = None) -> Exact | Unknown:
-        """Whether the side wins from the start.  Raises as `ask`."""
-        self._without(objective)
-        return self.value
-
-    def _without(self, objective: str | None) -> None:
-        if objective not in (None, WINNING):
-            raise UsageError(
-                f"{self.location.name} is a winning set and has no objectives: leave {objective} out"
-            )
-
-    def unit(self, _: str | None = None) -> Unit:
-        """What a value counts."""
-        return "yes-no"
-
-    @overload
-    def get(self, board: BoardLike, default: None = None) -> Answer | None: ...
-    @overload
-    def get(self, board: BoardLike, default: Default) -> Answer | Default: ...
-    def get(self, board: BoardLike, default: Any = None) -> Any:
-        """As `probe`, but `default` where it was not computed who wins."""
-        try:
-            return self.probe(board)
-        except MissingBoardError:
-            return default
+    def probe_after(self, board: Any, objective: str | None = None) -> Answer:
+        """Whether the side wins from a board after a slide.  Arguments and errors are those of `probe`."""
+        unit = self.unit(objective)
+        after = Board(self.game, board.cells) if isinstance(board, Board) else Board.read(self.game, board)
+        won = self._known_after(after.cells)
+        if won is None:
+            raise self._missing(after.cells)
+        return Answer(after, self.text, unit, Exact(won), after=True)
 
     def _read(self, board: Any) -> Board:
         state = Board.read(self.game, board)
@@ -230,12 +208,3 @@ def open_winning_set(location: Path | str) -> WinningSet:
     """
     opened, name, data = read_manifest(location)
     return WinningSet(opened, WinningManifest.parse(data, name))
-
-
-def open_solved(location: Path | str) -> Table | WinningSet:
-    """The table or the winning set at a location.  Raises the errors of `open_table`."""
-    opened, name, data = read_manifest(location)
-    # Not parsed here: a table's manifest may be long.  Whichever it seems to be is then checked in full.
-    if FORMAT.encode() in data[:200]:
-        return WinningSet(opened, WinningManifest.parse(data, name))
-    return Table(opened, Manifest.parse(data, name))

@@ -22,17 +22,15 @@ from tilebase.files.source import local_path
 from tilebase.game.game import Game
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
-from tilebase.tables.certificates import Certificate, open_certificate
 from tilebase.tables.folders import holds_tables, table_folders
-from tilebase.tables.probe import Table
-from tilebase.tables.winning import WinningSet, open_solved
+from tilebase.tables.opening import open_solved
+from tilebase.tables.solved import Solved
 
 MOST_OPEN = 8
 """Most tables that are kept open.  Each keeps up to 256 MiB of decoded boards and values."""
 MOST_SERVED = 1000
 """Most tables that are served.  Those that come later into a folder are left out beyond this number."""
 
-Opened: TypeAlias = Table | WinningSet | Certificate
 State: TypeAlias = Literal["ready", "solving", "failed"]
 Stamp: TypeAlias = tuple[int, int, int]
 """Inode, size and time of change of a file."""
@@ -138,7 +136,7 @@ class Collection:
             )
         return found
 
-    def open(self, name: str) -> Opened:
+    def open(self, name: str) -> Solved:
         """The table, winning set or certificate of a name, as its files are now.
 
         Raises
@@ -157,11 +155,11 @@ class Collection:
             raise StorageError(entry.problem)
         try:
             stamp = _stamp(entry.location)
-            found: Opened = self._open.get((name, stamp), _open, entry.location)
+            found: Solved = self._open.get((name, stamp), open_solved, entry.location)
         except TilebaseError as error:
             entry.state, entry.problem = "failed", str(error)
             raise
-        entry.kind, entry.game, entry.stamp = kind_of(found), found.game, stamp
+        entry.kind, entry.game, entry.stamp = found.kind, found.game, stamp
         entry.state, entry.problem = "ready", ""
         return found
 
@@ -262,31 +260,6 @@ def _free(name: str, taken: dict[str, Any]) -> str:
         number += 1
         found = f"{name}-{number}"
     return found
-
-
-def kind_of(opened: Opened) -> str:
-    """What an open thing is, in words."""
-    if isinstance(opened, Certificate):
-        return "certificate"
-    return "table" if isinstance(opened, Table) else "winning set"
-
-
-def _open(location: str) -> Opened:
-    path = local_path(location)
-    if path is not None and path.is_file() and _is_certificate(path):
-        return open_certificate(path)
-    return open_solved(location)
-
-
-def _is_certificate(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(len(CERTIFICATE)) == CERTIFICATE
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror}") from error
-
-
-CERTIFICATE = b"tilebase certificate "
 
 
 def _stamp(location: str) -> Stamp | None:

@@ -130,7 +130,7 @@ def export_page(
     CorruptError
         If a file of the table is damaged.
     """
-    opened = table if isinstance(table, Table) else open_table(table)
+    opened = open_table(table)
     chosen = opened.objective(objective)
     reader = LayerReader(reachable_folder(opened), opened.game, (chosen,))
     if values and (not chosen.is_win or chosen.is_boolean or chosen.is_bound):

@@ -10,9 +10,8 @@ from typing import Any, Literal
 from tilebase._version import version
 from tilebase.errors import TilebaseError, UsageError
 from tilebase.questions.review import review
-from tilebase.tables.probe import Table
 from tilebase.web import documents, schemas
-from tilebase.web.collection import Collection, kind_of
+from tilebase.web.collection import Collection
 from tilebase.web.schemas import Schema, component
 
 MOST_BATCH = 1000
@@ -176,8 +175,7 @@ def _probe(collection: Collection, given: Arguments) -> documents.Document:
 
 def _probe_batch(collection: Collection, given: Arguments) -> documents.Document:
     opened = collection.open(given["table"])
-    if isinstance(opened, Table):
-        opened.objective(given["objective"])  # an unknown one is wrong for all boards
+    opened.unit(given["objective"])  # an unknown one is wrong for all boards
     answers: list[documents.Document] = []
     for board in given["boards"]:
         try:
@@ -189,7 +187,7 @@ def _probe_batch(collection: Collection, given: Arguments) -> documents.Document
 
 def _spawns(collection: Collection, given: Arguments) -> documents.Document:
     opened = collection.open(given["table"])
-    return documents.spawns(given["table"], opened, given["board"], given["objective"])
+    return documents.spawns(opened, given["board"], given["objective"])
 
 
 def _start(collection: Collection, given: Arguments) -> documents.Document:
@@ -207,9 +205,7 @@ def _random_game(collection: Collection, given: Arguments) -> documents.Document
 
 
 def _review(collection: Collection, given: Arguments) -> documents.Document:
-    opened = collection.open(given["table"])
-    if not isinstance(opened, Table):
-        raise UsageError(f"this is a {kind_of(opened)}: ask a table")
+    opened = documents.need_table(collection.open(given["table"]))
     return review(opened, given["game"], given["objective"]).as_dict()
 
 
@@ -224,10 +220,6 @@ def _layer(collection: Collection, given: Arguments) -> documents.Document:
 def _diagram(collection: Collection, given: Arguments) -> documents.Document:
     opened = collection.open(given["table"])
     return documents.diagram(given["table"], opened, given["board"], given["objective"])
-
-
-def _certificate(collection: Collection, given: Arguments) -> documents.Document:
-    return documents.certificate(collection.open(given["table"]), given["board"], given["after"])
 
 
 NAME = Parameter("name", "the name of a table, as api/tables lists it", "path", required=True)
@@ -309,14 +301,6 @@ OPERATIONS: tuple[Operation, ...] = (
             Parameter("board", "whose surroundings are drawn, unless the game is small; left out: a start"),
         ),
         cost=lambda _: 500,
-    ),
-    Operation(
-        "GET", "/api/certificate", "What a certificate says of a state, or which spawns follow a slide.",
-        _certificate, {"anyOf": [component("Position"), component("Spawns")]},
-        (
-            TABLE, Parameter("board", "a board with the player to move"),
-            Parameter("after", "a board after a slide"),
-        ),
     ),
 )  # fmt: skip
 """All requests but that for the description itself."""

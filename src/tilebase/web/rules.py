@@ -1,4 +1,4 @@
-"""The rules of a game in sentences, and the cells on which its goal wins."""
+"""The rules of a game in sentences."""
 
 from __future__ import annotations
 
@@ -8,25 +8,8 @@ from fractions import Fraction
 from tilebase.game.game import Game
 from tilebase.game.notation import count_of, tile_text
 from tilebase.game.spawns import ORIGINAL, SpawnLaw
-from tilebase.tables.large_tiles import LargeTiles
-
-
-def goal_cells(game: Game) -> dict[int, int]:
-    """``tiles[cell]``: the least tile that wins on this cell, if the goal wins only on some cells.
-
-    >>> goal_cells(Game("2x3", 64, pattern="32,*,*/*,*,*"))
-    {0: 32}
-    >>> goal_cells(Game("2x3", 64)), goal_cells(Game("2x3", 64, pattern="32,16,*/*,*,*"))
-    ({}, {})
-    """
-    tiles: dict[int, int] = {}
-    for pattern in game.patterns:
-        named = [(cell, 1 << e) for cell, e in enumerate(pattern) if e is not None]
-        if len(named) != 1:
-            return {}  # boards win by several tiles at once
-        cell, tile = named[0]
-        tiles[cell] = min(tile, tiles.get(cell, tile))
-    return tiles
+from tilebase.tables.answers import goal_cells
+from tilebase.tables.large_tiles import large_tiles_of
 
 
 def describe_rules(game: Game) -> list[str]:
@@ -72,7 +55,7 @@ def _large_tiles(game: Game) -> Iterator[str]:
         return
     yield (
         f"{count_of(count, 'large tile')}, written x, slide and never merge: "
-        f"each stands for a tile that is {tile_text(LargeTiles(game).least)} or more."
+        f"each stands for a tile that is {tile_text(large_tiles_of(game).least)} or more."
     )
     if game.masks:
         masks = " or ".join(game.masks_text.split("|"))

@@ -126,6 +126,8 @@ COMPONENTS: dict[str, Schema] = {
             "goal_cells": array(WHOLE),
             "large_tiles": nullable(array(WHOLE)),
             "orientation": nullable(TEXT),
+            "read_as": nullable(TEXT),
+            "others": array(component("Value")),
             "notes": array(TEXT),
             "problem": nullable(TEXT),
         }
