@@ -58,12 +58,11 @@ ABSENT = {
 }  # fmt: skip
 """What modules of Windows lack, of what programs use."""
 GUARDED = {
-    "runtime/descriptors.py": {"pread"},
+    "runtime/system.py": {"SIGKILL", "pread", "sched_getaffinity"},
     "runtime/storage.py": {"fchmod"},
-    "runtime/resources.py": {"sched_getaffinity", "sysconf"},
+    "runtime/resources.py": {"sysconf"},
     "cli/commands.py": {"pthread_kill"},
     "cli/keys.py": {"SIGHUP", "SIGTSTP", "SIGWINCH", "select"},
-    "bdd/worker.py": {"SIGKILL"},
 }
 """The modules that use some of it where it is there."""
 

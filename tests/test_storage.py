@@ -27,7 +27,7 @@ from tilebase.game.game import Game
 from tilebase.questions.count import count
 from tilebase.questions.force import force
 from tilebase.questions.solve import solve
-from tilebase.runtime import descriptors, storage
+from tilebase.runtime import storage, system
 from tilebase.runtime.storage import (
     FileLock,
     atomic_file,
@@ -139,8 +139,8 @@ def test_lock_of_a_file_that_is_deleted_meanwhile(tmp_path: Path) -> None:
 def test_flush_comes_before_the_manifest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files first, then their folders, then the manifest and its folder."""
     flushed: list[Path] = []
-    real = descriptors.flush
-    monkeypatch.setattr(descriptors, "flush", lambda path: (flushed.append(path), real(path)))
+    real = system.flush
+    monkeypatch.setattr(system, "flush", lambda path: (flushed.append(path), real(path)))
     renamed: list[int] = []
     replace = Path.replace
 

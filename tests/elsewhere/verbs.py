@@ -19,7 +19,7 @@ from tilebase import cli
 from tilebase.errors import StorageError
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Game
-from tilebase.runtime import descriptors
+from tilebase.runtime import system
 from tilebase.runtime.storage import FileLock, is_locked
 
 
@@ -87,7 +87,7 @@ def load_all() -> None:
 
 
 if __name__ == "__main__":
-    assert descriptors.POSIX is ("msvcrt" not in sys.modules)
+    assert system.POSIX is ("msvcrt" not in sys.modules)
     load_all()
     lock()
     for command in sys.stdin.read().splitlines():

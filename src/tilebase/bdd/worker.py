@@ -6,12 +6,11 @@ output: each finished line, and then an outcome or an error.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -26,17 +25,12 @@ from tilebase.bdd.sets import Sets
 from tilebase.bdd.strategies import Analysis, Line
 from tilebase.errors import ResourceError, StorageError, TilebaseError
 from tilebase.runtime.documents import to_json
-
-DIE_WITH_PARENT = 1
-"""Linux's PR_SET_PDEATHSIG."""
+from tilebase.runtime.system import end_with_parent
 
 
 def main() -> int:
     """Do the task on standard input; return the exit status."""
-    parent = os.getppid()
-    with suppress(AttributeError, TypeError):  # only Linux ends a process with its parent
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != parent:
+    if not end_with_parent():
         return 1
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides, and ends this process
     channel = os.fdopen(os.dup(1), "w", buffering=1)

@@ -20,8 +20,9 @@ from typing import IO
 
 from tilebase._version import version
 from tilebase.errors import TilebaseError
-from tilebase.runtime.resources import available_memory, processors
+from tilebase.runtime.resources import available_memory
 from tilebase.runtime.storage import storage_errors
+from tilebase.runtime.system import processors
 
 LOG = logging.getLogger(__name__)
 LINE = logging.Formatter("%(asctime)s.%(msecs)03d %(name)s: %(message)s", "%Y-%m-%d %H:%M:%S")

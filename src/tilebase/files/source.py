@@ -21,7 +21,7 @@ from urllib.request import url2pathname
 from tilebase.errors import CorruptError, MissingLayerError, StorageError
 from tilebase.files import places
 from tilebase.files.remote import open_url
-from tilebase.runtime import descriptors
+from tilebase.runtime import system
 from tilebase.runtime.documents import MOST_BYTES, shown
 
 _LOCAL_HEADER = struct.Struct("<4s5HIIIHH")
@@ -86,7 +86,7 @@ class LocalFile:
 
     def _open(self) -> int:
         try:
-            descriptor = os.open(self._path, os.O_RDONLY | descriptors.AS_IT_IS)
+            descriptor = os.open(self._path, os.O_RDONLY | system.AS_IT_IS)
         except (FileNotFoundError, NotADirectoryError) as error:
             raise MissingLayerError(f"{self._path} is not there") from error
         except (OSError, ValueError) as error:
@@ -106,7 +106,7 @@ class LocalFile:
         data = bytearray()
         try:
             # In pieces, so that no more memory is taken than the file has if it has become shorter.
-            while more := descriptors.read_at(
+            while more := system.read_at(
                 descriptor, min(size - len(data), PIECE), self._offset + offset + len(data)
             ):
                 data += more

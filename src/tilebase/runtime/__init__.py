@@ -3,7 +3,7 @@
 Modules, those that the others import first:
 
     paths       where files that nobody named go
-    descriptors open files, where systems differ
+    system      where systems differ: open files, limits, processors, the end of a child
     storage     files written whole or not at all, locks, flushing
     documents   JSON that a stranger may have written, read with bounds
     progress    how far a run is, and when it will end

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 import math
+import mmap
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -27,17 +28,10 @@ from pathlib import Path
 from typing import TypedDict, TypeGuard
 
 from tilebase.errors import ResourceError, UsageError
+from tilebase.runtime import system
 from tilebase.runtime.progress import Progress
 
 LOG = logging.getLogger(__name__)
-try:
-    import resource
-except ImportError:  # Windows
-    LIMITS: tuple[tuple[int, int], ...] = ()
-else:
-    LIMITS = ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5))
-"""The limits of this process that are known here, and the column of ``statm`` that counts what is used."""
-
 MOST_THREADS = 256
 """More threads make no run faster, and each takes one or two megabytes."""
 OVERHEAD = 400 << 20
@@ -136,7 +130,7 @@ def parse_bytes(memory: int | str | None) -> int | None:
 def check_threads(threads: int | None) -> int:
     """Threads to use: those asked for, or all cores.  Raises `UsageError` if no run may use so many."""
     if threads is None:
-        return processors()
+        return system.processors()
     if not _is_whole(threads) or not 1 <= threads <= MOST_THREADS:
         raise UsageError(f"the number of threads must be 1 to {MOST_THREADS}, not {threads!r}")
     return threads
@@ -162,11 +156,6 @@ def _check_memory(memory: int | None) -> int:
             "the limit of the container or of the process (ulimit -v)"
         )
     return chosen
-
-
-def processors() -> int:
-    """The processors that this process may use; all of the machine where no call tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_addresses(proc: Path = PROC) -> None:
@@ -200,11 +189,9 @@ def _process_memory(proc: Path) -> list[int]:
     """The bytes that the limits of this process leave."""
     sizes = _words(proc / "self" / "statm")
     found = []
-    for limited, column in LIMITS:
-        limit, _ = resource.getrlimit(limited)
-        if limit != resource.RLIM_INFINITY:
-            used = int(sizes[column]) * os.sysconf("SC_PAGE_SIZE") if len(sizes) > column else 0
-            found.append(max(0, limit - used))
+    for limit, column in system.limits():
+        used = int(sizes[column]) * mmap.PAGESIZE if len(sizes) > column else 0
+        found.append(max(0, limit - used))
     return found
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 from tilebase.errors import StorageError
-from tilebase.runtime import descriptors
+from tilebase.runtime import system
 from tilebase.runtime.threads import map_in_threads
 
 RETIRE_TRIES = 10
@@ -54,10 +54,10 @@ def open_own(path: Path, mode: str, buffering: int = -1) -> Any:
 
 def _open_own(path: str | Path, flags: int) -> int:
     refused = StorageError(f"cannot write {path}: it is a link to something else, or no file: delete it")
-    if not descriptors.NO_LINK and Path(path).is_symlink():
+    if not system.NO_LINK and Path(path).is_symlink():
         raise refused
     try:  # not truncated before it is known what it is; nor does a pipe make this wait
-        more = descriptors.NO_LINK | descriptors.AS_IT_IS
+        more = system.NO_LINK | system.AS_IT_IS
         descriptor = os.open(path, flags & ~os.O_TRUNC | more, 0o666)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
@@ -105,7 +105,7 @@ class FileLock:
             descriptor = _open_own(path, os.O_RDWR | os.O_CREAT)
             file = os.fdopen(descriptor, "r+b", buffering=1 << 16)
             try:
-                taken = descriptors.lock(descriptor)
+                taken = system.lock(descriptor)
             except BaseException:
                 file.close()
                 raise
@@ -121,18 +121,18 @@ class FileLock:
     def release(self, *, delete: bool = False) -> None:
         """Let others take the lock; with `delete` its file is deleted first."""
         if delete:
-            descriptors.delete(self.file, self.path)
+            system.delete(self.file, self.path)
         self.file.close()
 
 
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock of a file.  Neither makes nor changes the file."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | descriptors.AS_IT_IS)
+        descriptor = os.open(path, os.O_RDONLY | system.AS_IT_IS)
     except FileNotFoundError:
         return False
     try:
-        return not descriptors.is_free(descriptor)
+        return not system.is_free(descriptor)
     finally:
         os.close(descriptor)
 
@@ -175,21 +175,21 @@ class PartFile:
         with storage_errors(self.path):
             self.file.flush()
             if self._lock is not None:
-                if self._old is not None and descriptors.POSIX:
+                if self._old is not None and system.POSIX:
                     os.fchmod(self.file.fileno(), stat.S_IMODE(self._old))
                 if durable:
                     os.fsync(self.file.fileno())
-                descriptors.rename(self.file, self._lock.path, self._target)
+                system.rename(self.file, self._lock.path, self._target)
                 self._lock = None
                 if durable:
-                    descriptors.flush(self._target.parent)
+                    system.flush(self._target.parent)
             self.file.close()
 
     def discard(self) -> None:
         """Delete the file unless it is finished."""
         with contextlib.suppress(OSError):  # the failed write has raised its own error before
             if self._lock is not None:
-                descriptors.delete(self.file, self._lock.path)
+                system.delete(self.file, self._lock.path)
                 self._lock = None
             self.file.close()
 
@@ -260,9 +260,9 @@ def check_writable(path: Path) -> None:
 def publish(part: Path, path: Path) -> None:
     """Flush a finished file to disk, rename it to `path` and flush the folder.  Raises `StorageError`."""
     with storage_errors(path):
-        descriptors.flush(part)
+        system.flush(part)
         part.replace(path)
-        descriptors.flush(path.parent)
+        system.flush(path.parent)
 
 
 def sync_files(paths: Iterable[Path]) -> None:
@@ -275,7 +275,7 @@ def sync_files(paths: Iterable[Path]) -> None:
 
 def _sync_one(path: Path) -> None:
     with storage_errors(path, "flush"):
-        descriptors.flush(path)
+        system.flush(path)
 
 
 @contextmanager
@@ -313,7 +313,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
                 shutil.rmtree(old, ignore_errors=True)
                 target.replace(old)
             part.replace(target)
-            descriptors.flush(target.parent)
+            system.flush(target.parent)
             shutil.rmtree(old, ignore_errors=True)
     finally:
         if not lock.file.closed:

@@ -36,10 +36,10 @@ from tilebase.errors import (
 from tilebase.files.work_folders import table_folder
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
-from tilebase.runtime.descriptors import POSIX
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
 from tilebase.runtime.resources import Use
+from tilebase.runtime.system import POSIX
 from tilebase.web import openapi
 from tilebase.web.collection import Collection
 from tilebase.web.limits import Limits

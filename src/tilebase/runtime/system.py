@@ -1,4 +1,4 @@
-"""Open files, where systems differ: flags, locks, reading at a position, flushing, and what may be renamed.
+"""Where systems differ: open files, limits and processors of a process, and how it ends with its parent.
 
 A system that has `fcntl` is POSIX: Linux, macOS, BSD.  On Windows
 
@@ -12,15 +12,18 @@ A system that has `fcntl` is POSIX: Linux, macOS, BSD.  On Windows
 from __future__ import annotations
 
 import os
+import signal
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
 fcntl: Any = None
+resource: Any = None
 msvcrt: Any = None
 try:
     import fcntl
+    import resource
 except ImportError:
     import msvcrt
 
@@ -31,6 +34,8 @@ NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 """The flag that refuses links; 0 where the system has no such flag."""
 LOCKED_BYTE = (1 << 31) - 2
 """The byte that a lock of Windows is on.  It need not exist, and its position is a C long."""
+DIE_WITH_PARENT = 1
+"""Linux's PR_SET_PDEATHSIG."""
 _SEEKING = Lock()
 
 
@@ -101,3 +106,27 @@ def delete(file: BinaryIO, path: Path) -> None:
         file.close()
     with suppress(PermissionError):  # another process has just opened it
         path.unlink(missing_ok=True)
+
+
+def limits() -> list[tuple[int, int]]:
+    """List the limits of this process in bytes, each with the column of ``statm`` that says what is used."""
+    if not POSIX:
+        return []
+    columns = {resource.RLIMIT_AS: 0, resource.RLIMIT_DATA: 5}
+    found = [(resource.getrlimit(limited)[0], column) for limited, column in columns.items()]
+    return [(limit, column) for limit, column in found if limit != resource.RLIM_INFINITY]
+
+
+def processors() -> int:
+    """Count the processors that this process may use; all of the machine where no call tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def end_with_parent() -> bool:
+    """Let Linux kill this process when its parent ends; False if the parent has ended already."""
+    import ctypes
+
+    parent = os.getppid()
+    with suppress(AttributeError, TypeError):
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    return os.getppid() == parent
