@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from dd import cudd
 
+from attack.rules import slide_run
 from tilebase.bdd.library import Library
 from tilebase.bdd.relations import Relations
 from tilebase.bdd.strategies import Analysis, Line, Rules
@@ -42,16 +43,10 @@ class Counts:
 
 
 def line_after(line: tuple[int, ...]) -> tuple[int, ...]:
-    """A line after a slide towards its first cell."""
-    tiles = [e for e in line if e]
-    made: list[int] = []
-    while tiles:
-        first = tiles.pop(0)
-        if tiles and tiles[0] == first:
-            tiles.pop(0)
-            first += 1
-        made.append(first)
-    return tuple(made + [0] * (len(line) - len(made)))
+    """A line of exponents after a slide towards its first cell, by the second copy of the rules."""
+    tiles = [1 << e if e else 0 for e in line]
+    slide_run(tiles, list(range(len(line))))
+    return tuple(max(tile.bit_length() - 1, 0) for tile in tiles)
 
 
 class Formulas:
