@@ -53,14 +53,17 @@ class Checkpoints:
         self._journal.close()
 
     def _is_whole(self, entry: dict[str, Any]) -> bool:
-        """Whether a line names a file, and the file is as it was written."""
+        """Return whether a line names a file, and the file is as it was written."""
         if "file" not in entry:
             return False
         path = self._folder / entry["file"]
         return path.is_file() and bool(_digest(path) == entry["sha256"])
 
     def load(self) -> dict[int, Diagram]:
-        """The won states of the last sums; empty if nothing was finished.  To be called after `add_vars`."""
+        """Return the won states of the last sums; empty if nothing was finished.
+
+        To be called after `add_vars`.
+        """
         if not self._entries:
             return {}
         entry = self._entries[-1]

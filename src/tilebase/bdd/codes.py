@@ -19,7 +19,7 @@ FREE = 2
 
 
 def _binary(count: int) -> tuple[Code, ...]:
-    """Numbers with as many bits as the largest one needs, as in the thesis."""
+    """Return numbers with as many bits as the largest one needs, as in the thesis."""
     width = max(1, (count - 1).bit_length())
     return tuple(tuple(value >> bit & 1 for bit in reversed(range(width))) for value in range(count))
 
@@ -41,7 +41,7 @@ def _short(count: int) -> tuple[Code, ...]:
 
 
 def _one_hot(count: int) -> tuple[Code, ...]:
-    """One bit per value, of which exactly one is set."""
+    """Return one bit per value, of which exactly one is set."""
     return tuple(tuple(int(bit == value) for bit in range(count)) for value in range(count))
 
 
@@ -53,7 +53,7 @@ ENCODINGS: dict[str, Callable[[int], tuple[Code, ...]]] = {
 
 
 def codes_of(encoding: str, count: int) -> tuple[Code, ...]:
-    """The codes of `count` values of a cell.  Raises `UsageError`.
+    """Return the codes of `count` values of a cell.  Raises `UsageError`.
 
     >>> codes_of("binary", 3)
     ((0, 0), (0, 1), (1, 0))
@@ -108,7 +108,7 @@ FAST_AXIS = {"rows": -1, "interleaved": -1, "columns": 0}
 
 
 def lines_first(shape: Sequence[int], axis: int) -> tuple[int, ...]:
-    """All cells, line by line along an axis.
+    """Return all cells, line by line along an axis.
 
     >>> lines_first((2, 3), 0)
     (0, 3, 1, 4, 2, 5)
@@ -125,7 +125,7 @@ def lines_first(shape: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 def order_of(order: str, shape: Sequence[int], width: int) -> list[Bit]:
-    """The variables of all cells from the top of a diagram to its bottom.  Raises `UsageError`."""
+    """Return the variables of all cells from the top of a diagram to its bottom.  Raises `UsageError`."""
     if order not in ORDERS:
         raise UsageError(f"order {order!r} does not exist: choose one of {', '.join(ORDERS)}")
     return ORDERS[order](shape, width)

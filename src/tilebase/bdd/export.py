@@ -152,7 +152,10 @@ def _write_diagrams(analysis: Analysis, names: list[str], file: BinaryIO, path: 
 
 
 def _nodes(header: bytes) -> int:
-    """The number of nodes in the header of a file.  Raises `ResourceError` if there are too many to read."""
+    """Return the number of nodes in the header of a file.
+
+    Raises `ResourceError` if there are too many to read.
+    """
     words = header.split()
     nodes = int(words[words.index(b".nnodes") + 1])
     if nodes > MOST_NODES:

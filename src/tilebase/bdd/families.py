@@ -37,7 +37,7 @@ class Families(Sets):
         return boards
 
     def take(self, boards: Diagram, cell: int, value: int) -> Diagram:
-        """The boards with this value on a cell, without the cell."""
+        """Return the boards with this value on a cell, without the cell."""
         for bit, code in enumerate(self.codes[value]):
             place = self.place[cell, bit]
             boards = self.careful(boards.subset1 if code else boards.subset0, place)
@@ -81,7 +81,7 @@ class Families(Sets):
         return self.union(found)
 
     def _before(self, afters: Diagram, line: Cells) -> Diagram:
-        """The boards from which a slide along one line, towards its first cell, makes one of these."""
+        """Return the boards from which a slide along one line, towards its first cell, makes one of these."""
         sources: dict[Cells, list[Cells]] = {}
         for source, after in self.allowed_contents(line):
             sources.setdefault(after, []).append(source)

@@ -52,7 +52,7 @@ def require_oxidd() -> None:
 
 
 def capacity_for(memory: int) -> int:
-    """How many nodes fit into `memory` bytes.  Raises `ResourceError` if they are too few to begin.
+    """Return how many nodes fit into `memory` bytes.  Raises `ResourceError` if they are too few to begin.
 
     >>> capacity_for(1 << 30)
     29020049
@@ -102,14 +102,14 @@ class Library:
         check_end(path)
 
     def read(self, path: Path) -> list[Any]:
-        """The diagrams of a file that `write` made, with the same variables in the same order."""
+        """Return the diagrams of a file that `write` made, with the same variables in the same order."""
         util = importlib.import_module("oxidd.util")
         with util.DDDMPFile(path) as file:
             found: list[Any] = self.manager.import_dddmp(file)
         return found
 
     def careful(self, step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of a function; if the table is full, it is tried again after unused nodes are removed.
+        """Call a function; if the table is full, again after unused nodes are removed.
 
         Raises `ResourceError` if that does not help.
         """

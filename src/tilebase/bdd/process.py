@@ -77,12 +77,12 @@ class Task:
         }
 
     def to_json(self) -> str:
-        """The task as text for the worker."""
+        """Return the task as text for the worker."""
         return to_json(vars(self) | {"game": self.game.identity, "rules": asdict(self.rules)})
 
     @classmethod
     def from_json(cls, text: str) -> Task:
-        """The task of a text."""
+        """Return the task of a text."""
         fields = json.loads(text)
         game, rules = Game.from_identity(fields.pop("game")), Rules(**fields.pop("rules"))
         return cls(game, rules, **fields)
@@ -132,7 +132,7 @@ def run_task(task: Task, tell: Tell, step: Step, deadline: float = math.inf) -> 
 def _follow(
     worker: subprocess.Popen[bytes], task: Task, tell: Tell, step: Step, deadline: float
 ) -> Outcome | None:
-    """The outcome that a worker reports; None if it ends without one."""
+    """Return the outcome that a worker reports; None if it ends without one."""
     assert worker.stdin is not None
     assert worker.stdout is not None
     try:
@@ -160,7 +160,9 @@ def _follow(
 
 
 def _ended(status: int, complaints: IO[bytes]) -> Outcome:
-    """What the end of a worker means that has reported no outcome.  Raises `ChildError` unless it is memory.
+    """Return what the end of a worker means that has reported no outcome.
+
+    Raises `ChildError` unless it is memory.
 
     The system kills a process if memory runs out, and OxiDD aborts its own if the system refuses memory.
     """
@@ -176,7 +178,7 @@ def _ended(status: int, complaints: IO[bytes]) -> Outcome:
 
 
 def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:
-    """The messages of a worker until its end; None when the deadline has passed."""
+    """Yield the messages of a worker until its end; None when the deadline has passed."""
     lines: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_read, args=(stream, lines), daemon=True).start()
     while (left := deadline - time.perf_counter()) > 0:

@@ -59,7 +59,7 @@ class SetResults:
         return found
 
     def decide(self, key: int) -> bool:
-        """Whether the player wins from an afterstate."""
+        """Return whether the player wins from an afterstate."""
         return bool(self.known(np.array([key], dtype=np.uint64))[0] == kernels.WON)
 
 

@@ -85,11 +85,11 @@ class Relations(Sets):
         return found
 
     def _at(self, cell: int, bit: int, after: bool) -> int:
-        """The variable of a bit."""
+        """Return the variable of a bit."""
         return 2 * self.place[cell, bit] + after
 
     def _is(self, cell: int, value: int, *, after: bool = False) -> Diagram:
-        """All boards with this value on this cell, as a cube."""
+        """Return all boards with this value on this cell, as a cube."""
         literals = {
             self._at(cell, bit, after): code for bit, code in enumerate(self.codes[value]) if code != FREE
         }
@@ -126,11 +126,11 @@ class Relations(Sets):
         return self._preimage(states, self._spawns[key], self._state_cube)
 
     def _preimage(self, boards: Diagram, relation: Diagram, cube: Diagram) -> Diagram:
-        """What is related to one of the boards, whose variables are in the cube."""
+        """Return what is related to one of the boards, whose variables are in the cube."""
         return self.careful(boards.apply_exists, self.library.conjunction, relation, cube)
 
     def _spawn(self, exponent: int, *, first: bool) -> Diagram:
-        """The relation of a spawn: one empty cell gets a tile, the others keep what they hold."""
+        """Return the relation of a spawn: one empty cell gets a tile, the others keep what they hold."""
         empty = [self._is(cell, 0, after=True) for cell in range(self.game.cells)]
         open_cells = [cell for cell in range(self.game.cells) if cell not in self.game.walls]
         found = []
@@ -161,7 +161,7 @@ class Relations(Sets):
         return self.union(found)
 
     def _slid(self, afters: Diagram, direction: str) -> Diagram:
-        """The states from which this slide makes one of the afterstates; both are relabelled."""
+        """Return the states from which this slide makes one of the afterstates; both are relabelled."""
         for relation, cube in self._slides[direction]:
             afters = self._preimage(afters, relation, cube)
         # A joint relation leaves out the boards that do not move.
@@ -206,12 +206,12 @@ class Relations(Sets):
         return found
 
     def _cube_of(self, line: Cells, seats: Seats) -> Diagram:
-        """The variables of a line as part of an afterstate."""
+        """Return the variables of a line as part of an afterstate."""
         places = sorted(self._at(seats[cell], bit, True) for cell in line for bit in range(self.width))
         return self._product(self._var[place] for place in places)
 
     def _line(self, line: Cells, seats: Seats) -> Diagram:
-        """The relation of a slide along one line, towards its first cell; also where nothing moves."""
+        """Return the relation of a slide along one line, towards its first cell; also where nothing moves."""
         contents = self.allowed_contents(line)
         columns = {}
         for index, cell in enumerate(line):
@@ -227,7 +227,7 @@ class Relations(Sets):
     def _tabled(
         self, places: list[int], table: npt.NDArray[np.uint8], row: int, low: int, high: int
     ) -> Diagram:
-        """The disjunction of the columns low to high of a sorted table, from a row on.
+        """Return the disjunction of the columns low to high of a sorted table, from a row on.
 
         They agree in the rows above, so a bit is free in all of them or in none.
         """
@@ -243,7 +243,7 @@ class Relations(Sets):
         return self.careful(self._var[places[row]].ite, one, zero)
 
     def _relabelled(self, boards: Diagram, seats: Seats) -> Diagram:
-        """The boards with the content of each cell moved to its seat."""
+        """Return the boards with the content of each cell moved to its seat."""
         if seats == tuple(range(self.game.cells)):
             return boards
         return self.careful(boards.substitute, self._moves_to(seats))

@@ -72,41 +72,41 @@ class Sets(ABC):
 
     @abstractmethod
     def put(self, boards: Diagram, cell: int, value: int) -> Diagram:
-        """Boards that have no such cell yet, with this value there."""
+        """Return boards that have no such cell yet, with this value there."""
 
     @abstractmethod
     def minus(self, boards: Diagram, others: Diagram) -> Diagram:
-        """The boards that are not among the others."""
+        """Return the boards that are not among the others."""
 
     @abstractmethod
     def others(self, states: Diagram) -> Diagram:
-        """All states but these; boards beyond the limits may be among them."""
+        """Return all states but these; boards beyond the limits may be among them."""
 
     @abstractmethod
     def slides_into(self, afters: Diagram, *, symmetric: bool = True) -> Diagram:
-        """The states from which some slide makes one of these afterstates.
+        """Return the states from which some slide makes one of these afterstates.
 
         `symmetric`: the symmetries of the game map the set of afterstates to itself.
         """
 
     @abstractmethod
     def spawns_into(self, states: Diagram, exponent: int, *, first: bool = False) -> Diagram:
-        """The afterstates of which a spawn of this exponent can make one of these states.
+        """Return the afterstates of which a spawn of this exponent can make one of these states.
 
         `first`: it is spawned on the first empty cell, by rows, and not on any.
         """
 
     @abstractmethod
     def as_afters(self, states: Diagram) -> Diagram:
-        """The same boards as a set of afterstates."""
+        """Return the same boards as a set of afterstates."""
 
     @abstractmethod
     def count(self, boards: Diagram, *, after: bool = False) -> int:
-        """How many boards there are in a set of states, or of afterstates."""
+        """Return how many boards there are in a set of states, or of afterstates."""
 
     @abstractmethod
     def holds(self, boards: Diagram, board: Sequence[int], *, after: bool = False) -> bool:
-        """Whether a board is in a set of states, or of afterstates."""
+        """Return whether a board is in a set of states, or of afterstates."""
 
     def prepare(self) -> None:
         """Make what every line needs, so that none is charged with its time."""
@@ -115,7 +115,7 @@ class Sets(ABC):
     # -- what is the same for all --------------------------------------------------------------------
 
     def union(self, sets: Iterable[Diagram]) -> Diagram:
-        """The union of sets, pair by pair, so that the operands stay small."""
+        """Return the union of sets, pair by pair, so that the operands stay small."""
         parts = list(sets)
         while len(parts) > 1:
             odd = [parts.pop()] if len(parts) % 2 else []
@@ -124,7 +124,7 @@ class Sets(ABC):
         return parts[0] if parts else self.none
 
     def both(self, one: Diagram, other: Diagram) -> Diagram:
-        """The boards that are in both sets."""
+        """Return the boards that are in both sets."""
         return self.careful(operator.and_, one, other)
 
     @staticmethod
@@ -134,14 +134,14 @@ class Sets(ABC):
         return found
 
     def where(self, held: Sequence[Iterable[int]]) -> Diagram:
-        """The states each of whose cells holds one of the values given for it."""
+        """Return the states each of whose cells holds one of the values given for it."""
         boards = self.unit
         for cell in self._upwards:
             boards = self.union(self.put(boards, cell, value) for value in held[cell])
         return boards
 
     def by_total(self, worth: Mapping[int, int]) -> dict[int, Diagram]:
-        """The states by the total worth of what their cells hold; other values are left out."""
+        """Return the states by the total worth of what their cells hold; other values are left out."""
         found = self._fillings(worth)
         if self.game.fixed or not self.game.unmergeable:
             return found
@@ -187,7 +187,7 @@ class Sets(ABC):
         return self.as_afters(self.minus(self.every, full))
 
     def layers(self) -> dict[int, Diagram]:
-        """All states by sum."""
+        """Return all states by sum."""
         return self.by_total({value: self.game.sum((value,)) for value in self.values})
 
     @cached_property
@@ -205,7 +205,7 @@ class Sets(ABC):
         return self.union(found)
 
     def _comes_to_stand(self, direction: str) -> Diagram:
-        """The states whose x cover a mask after a slide, which may make any tile."""
+        """Return the states whose x cover a mask after a slide, which may make any tile."""
         x = self.game.x
 
         def sources(line: Cells, mask: Cells) -> list[Cells]:
@@ -246,12 +246,12 @@ class Sets(ABC):
         return found
 
     def contents(self, line: Cells) -> list[Content]:
-        """Everything that a line may hold."""
+        """Return everything that a line may hold."""
         x = self.game.x if self.game.unmergeable else 0
         return [(source, merge_line(source, x)) for source in product(*(self.allowed[cell] for cell in line))]
 
     def allowed_contents(self, line: Cells) -> list[Content]:
-        """Everything that a line may hold from which a slide makes something that it may hold."""
+        """Return everything that a line may hold from which a slide makes something that it may hold."""
         return [
             (source, after)
             for source, after in self.contents(line)
@@ -259,7 +259,7 @@ class Sets(ABC):
         ]
 
     def with_lines(self, held: dict[Cells, list[Cells]]) -> Diagram:
-        """The states in which each of these lines holds one of the given contents."""
+        """Return the states in which each of these lines holds one of the given contents."""
         free = set(range(self.game.cells)) - {cell for line in held for cell in line}
         boards = self.unit
         for cell in self._upwards:
@@ -270,7 +270,7 @@ class Sets(ABC):
         return boards
 
     def assembled(self, begun: dict[Cells, Diagram], line: Cells) -> Diagram:
-        """Boards without a line, by what the line shall hold, with the line."""
+        """Return boards without a line, by what the line shall hold, with the line."""
         for cell in reversed(line):
             parts: dict[Cells, list[Diagram]] = {}
             for held, rest in begun.items():

@@ -155,13 +155,13 @@ class Analysis:
         self._found: dict[Cells, bool] = {}
 
     def run(self, strategy: str) -> bool | None:
-        """Whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
+        """Return whether the winner wins from the start; None if the work stopped before (`Rules.until`)."""
         self.sets.prepare()
         {"sum": self._by_sum, "sweep": self._by_lines, "accumulative": self._accumulate}[strategy]()
         return None if self._is_last() else self._verdict()
 
     def _is_last(self) -> bool:
-        """Whether the line that was just finished is the last one."""
+        """Return whether the line that was just finished is the last one."""
         return bool(self.rules.until) and self._last.name == self.rules.until
 
     # -- the strategies ------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ class Analysis:
         self._solve(Part("all", self.sets.every, {}), 1.0)
 
     def _sweep_lines(self) -> dict[SweepLine, Diagram]:
-        """The states with `count` tiles of exponent k and none above, by (k, count)."""
+        """Return the states with `count` tiles of exponent k and none above, by (k, count)."""
         found: dict[SweepLine, Diagram] = {}
         for k in range(max(self.game.tops) + 1):
             plain = {value: int(value == k > 0) for value in self.sets.values if value <= k}
@@ -235,7 +235,7 @@ class Analysis:
     # -- one layer or line ---------------------------------------------------------------------------
 
     def _solve(self, part: Part, fraction: float) -> Diagram:
-        """The states of a part that the winner wins."""
+        """Return the states of a part that the winner wins."""
         sets, began = self.sets, time.perf_counter()
         part.afters = sets.as_afters(part.boards)
         if self.rules.corollary7:
@@ -276,7 +276,7 @@ class Analysis:
         return states
 
     def _afters(self, part: Part, states: Diagram) -> Diagram:
-        """The afterstates of a part that the winner wins, if it wins these states of the part."""
+        """Return the afterstates of a part that the winner wins, if it wins these states of the part."""
         sets, rules = self.sets, self.rules
         afters = self._after_spawns(part, states)
         if not self.game.patterns:
@@ -298,7 +298,7 @@ class Analysis:
         return (sets.both if self._chooses else sets.minus)(spawned, sets.union(reached))
 
     def _states(self, part: Part, afters: Diagram) -> Diagram:
-        """The states of a part that the winner wins, from the afterstates that it wins."""
+        """Return the states of a part that the winner wins, from the afterstates that it wins."""
         sets, for_slider = self.sets, self.rules.player == "slider"
         into = self._slides_into(afters if for_slider else sets.minus(part.afters, afters))
         saved = sets.union([into, sets.making] if part.pending is None else [into, sets.making, part.pending])
@@ -310,7 +310,7 @@ class Analysis:
         return self.rules.variant == "cooperative" or self.rules.player == "dropper"
 
     def _passed(self, part: Part) -> Diagram:
-        """The afterstates of a part that let the slider win: what lower sweep lines need of it."""
+        """Return the afterstates of a part that let the slider win: what lower sweep lines need of it."""
         return part.found if self.rules.player == "slider" else self.sets.minus(part.afters, part.found)
 
     def _slides_into(self, afters: Diagram) -> Diagram:
@@ -349,12 +349,12 @@ class Analysis:
         return max(self.game.sum(board) for board in self.starts)
 
     def _verdict(self) -> bool:
-        """Whether the winner wins, as far as is known: who spawns chooses the start too."""
+        """Return whether the winner wins, as far as is known: who spawns chooses the start too."""
         found = [self._found.get(board, False) for board in self.starts]
         return any(found) if self._chooses else all(found)
 
 
 def _first_spawns(game: Game, board: Cells) -> list[Cells]:
-    """The boards after a spawn on the first empty cell; empty if all cells hold tiles."""
+    """Return the boards after a spawn on the first empty cell; empty if all cells hold tiles."""
     cells = [cell for cell, value in enumerate(board) if not value and cell not in game.walls]
     return [board[:cell] + (e,) + board[cell + 1 :] for cell in cells[:1] for e in game.spawn_exponents]

@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def sets_of(task: Task) -> Sets:
-    """The sets of boards that a task needs, without any board yet."""
+    """Return the sets of boards that a task needs, without any board yet."""
     kind = {"bdd": Relations, "zbdd": Families}[task.kind]
     return kind(task.game, task.encoding, task.order, Library(task.kind, task.nodes, task.threads))
 

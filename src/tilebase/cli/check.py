@@ -47,7 +47,7 @@ def check(
 
 
 def statement(header: dict[str, Any]) -> str:
-    """The statement that a certificate with this header proves."""
+    """Return the statement that a certificate with this header proves."""
     spawns = " and ".join(f"{tile}s" for tile in header["drops"])
     within = f" within the limits {','.join(map(str, header['limits']))}" if header["limits"] else ""
     if "horizon" in header:
@@ -60,7 +60,7 @@ def statement(header: dict[str, Any]) -> str:
 
 
 def _board(header: dict[str, Any]) -> str:
-    """The shape, the x and the masks in words."""
+    """Return the shape, the x and the masks in words."""
     text = str(header["shape"])
     if header.get("x"):
         text += f" with {header['x']} movable tiles x that never merge"
@@ -73,7 +73,7 @@ def _board(header: dict[str, Any]) -> str:
 
 
 def _start(header: dict[str, Any]) -> str:
-    """Where the game begins, in words."""
+    """Return where the game begins, in words."""
     states, afters = header["starts"], header.get("afterstates", [])
     texts = [",".join(map(_tile, word)) for word in [*states, *afters]]
     first = ", a spawn first" if afters and not states else ""
@@ -85,7 +85,7 @@ def _start(header: dict[str, Any]) -> str:
 
 
 def _wins(header: dict[str, Any]) -> str:
-    """What wins, in words."""
+    """Return what wins, in words."""
     goals = {"the tile": header["goal"], "the sum": header.get("goal_sum")}
     ways = [f"{name} {value}" for name, value in goals.items() if value is not None]
     width = int(header["shape"].rpartition("x")[2])

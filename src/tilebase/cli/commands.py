@@ -153,7 +153,7 @@ def _interrupt() -> None:
 
 
 def _stopped(arguments: Sequence[str]) -> str:
-    """The message for a command that was stopped with Ctrl-C: whether it can be continued."""
+    """Return the message for a command that was stopped with Ctrl-C: whether it can be continued."""
     at = next((at for at, word in enumerate(arguments) if word in NAMES), len(arguments))
     command, *words = [*arguments[at:], ""]
     if command == "force" and not {"largest", "table"} & set(words[:1]):
@@ -164,7 +164,7 @@ def _stopped(arguments: Sequence[str]) -> str:
 
 
 def _in_words(error: MemoryError | OSError | RuntimeError) -> str:
-    """What failed, and what to do.  Raises the error again if the machine is not its cause."""
+    """Return what failed, and what to do.  Raises the error again if the machine is not its cause."""
     if isinstance(error, MemoryError) or getattr(error, "errno", 0) == errno.ENOMEM:
         what = f" ({error})" if str(error) and not isinstance(error, OSError) else ""
         return (

@@ -19,7 +19,7 @@ _STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def choose_colors(environment: Mapping[str, str] = os.environ) -> Colors:
-    """The colours of the terminal by its environment: see https://no-color.org.
+    """Return the colours of the terminal by its environment: see https://no-color.org.
 
     >>> choose_colors({"COLORTERM": "truecolor"}), choose_colors({"NO_COLOR": "1"}), choose_colors({})
     ('true', 'none', '256')
@@ -47,7 +47,7 @@ def _code(color: str, colors: Colors) -> str:
 
 
 def nearest_color(red: int, green: int, blue: int) -> int:
-    """The nearest of the 240 fixed colours of a terminal with 256 colours.
+    """Return the nearest of the 240 fixed colours of a terminal with 256 colours.
 
     >>> nearest_color(255, 255, 255), nearest_color(8, 8, 8), nearest_color(201, 63, 31)
     (231, 232, 166)
@@ -63,7 +63,7 @@ def nearest_color(red: int, green: int, blue: int) -> int:
 
 
 def visible_length(text: str) -> int:
-    """The columns of a text, without its colours."""
+    """Return the columns of a text, without its colours."""
     return len(_STYLES.sub("", text))
 
 
@@ -104,7 +104,7 @@ def _row(
     *,
     tall: bool,
 ) -> list[str]:
-    """The lines of one row of cells; between tiles the colour of the grid is seen."""
+    """Return the lines of one row of cells; between tiles the colour of the grid is seen."""
     fills = [_fill(board, cell) for cell in cells]
     gap = paint(" ", GRID, GRID, colors)
 
@@ -131,7 +131,7 @@ def _fill(board: AnyBoard, cell: int) -> str:
 
 
 def frame(lines: Sequence[str], columns: int, rows: int) -> str:
-    """What replaces the screen by lines: each is cut to the window, and the rest of it is cleared.
+    """Return what replaces the screen by lines: each is cut to the window, and the rest of it is cleared.
 
     The text moves the cursor and clears behind what it writes, so that nothing is blank in between.
     """

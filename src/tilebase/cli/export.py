@@ -37,7 +37,7 @@ def export(
 
 
 def _layer_in(folder: Path) -> str:
-    """What to write for a layer of a table or a run: its largest, or that it is empty."""
+    """Return what to write for a layer of a table or a run: its largest, or that it is empty."""
     layers = [path for kind in ("states", "afterstates") for path in (folder / kind).glob("*.tbl")]
     if not layers:
         return f"{folder} holds none; tilebase count --work FOLDER --keep states writes some"

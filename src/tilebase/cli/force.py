@@ -294,7 +294,7 @@ def _print_starts(game: Game, starts: tuple[StartVerdict, ...], chosen: str, out
 
 
 def _work_of(game: Game, work: Path | None, engine: str | None) -> AbstractContextManager[WorkFolder]:
-    """The folder for the decided afterstates of a game."""
+    """Return the folder for the decided afterstates of a game."""
     from tilebase.files.work_folders import work_folder
 
     return work_folder(work, f"force-{game.shape_text}-{game.digest}-{engine or 'auto'}")

@@ -37,7 +37,7 @@ _LEAVE = "\x1b[0m\x1b[?25h\x1b[?1049l"
 
 
 def has_keys() -> bool:
-    """Whether standard input and output are a terminal that can move its cursor."""
+    """Return whether standard input and output are a terminal that can move its cursor."""
     if not TERMINALS or os.environ.get("TERM", "dumb") in ("", "dumb"):
         return False
     stdin: Any = sys.stdin  # None if it is closed
@@ -93,7 +93,7 @@ class Keyboard:
         sys.stdout.flush()
 
     def read(self, seconds: float | None = None) -> str:
-        """The next key; empty if none was pressed in these seconds.
+        """Return the next key; empty if none was pressed in these seconds.
 
         Arrow keys are ``up``, ``down``, ``left`` and ``right``, other keys their characters, sequences of
         other keys empty.  Also `RESIZED` and `ENDED`.
@@ -108,7 +108,7 @@ class Keyboard:
         return self._sequence()
 
     def _sequence(self) -> str:
-        """The key of the escape sequence with which the text begins."""
+        """Return the key of the escape sequence with which the text begins."""
         while (found := _SEQUENCE.match(self._text)) is None:
             event = self._wait(ESCAPE_SECONDS)
             if event == RESIZED:

@@ -63,7 +63,7 @@ class Live:
         self.keyboard.show(frame(self._lines(columns, rows), columns, rows))
 
     def closing(self) -> str:
-        """What stays on the terminal after the game."""
+        """Return what stays on the terminal after the game."""
         lines = [self.seat.over] if self.seat.over else []
         lines += [self.seat.score.text(self.seat.unit)] if self.train else []
         return "".join(f"{line}\n" for line in lines)
@@ -86,7 +86,7 @@ class Live:
         )
 
     def _values(self) -> list[str]:
-        """The value of the position and of its slides: as many lines in every position."""
+        """Return the value of the position and of its slides: as many lines in every position."""
         seat, answer = self.seat, self.seat.answer()
         if seat.over:
             lines = [style(seat.over, BOLD, self.colors)]
@@ -119,7 +119,7 @@ class Live:
         return str(value) if self.digits else short_text(value, self.seat.unit)
 
     def _news(self, columns: int) -> list[str]:
-        """What the last slide lost, the score, the message, and the keys."""
+        """Return what the last slide lost, the score, the message, and the keys."""
         made, unit = self.seat.made, self.seat.unit
         lines = [made.text(unit) if made is not None and (self.train or self.values) else ""]
         lines += [self.seat.score.text(unit)] if self.train else []

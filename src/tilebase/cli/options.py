@@ -99,7 +99,7 @@ class UseOptions:
     threads: ThreadsOption = None
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
-        """The keywords of a question."""
+        """Return the keywords of a question."""
         return {"memory": self.memory, "threads": self.threads, "progress": progress}
 
 
@@ -119,7 +119,7 @@ class EstimatedRunOptions(RunOptions):
     anyway: AnywayOption = False
 
     def use(self, progress: Callable[[Progress], None] | None = None) -> Use:
-        """The keywords of a question."""
+        """Return the keywords of a question."""
         return {**super().use(progress), "anyway": self.anyway}
 
 
@@ -212,7 +212,7 @@ WITH_FORMATION = ("spawn", "spawns", "goal_sum", "horizon", "formation", "steps"
 
 
 def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions) -> Game:
-    """The game that the arguments describe.  Raises `UsageError`."""
+    """Return the game that the arguments describe.  Raises `UsageError`."""
     spawn: SpawnLaw | str
     if isinstance(options, ForcedOptions):
         spawn, largest, fixed = law_of(options.spawns), None, False
@@ -245,7 +245,7 @@ def make_game(shape: str, goal: int | None, options: GameOptions | ForcedOptions
 def _game_in_formation(
     name: str, first: str, second: int | None, options: RuleOptions, spawn: SpawnLaw | str
 ) -> Game:
-    """The game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
+    """Return the game in a formation, whose goal is the `first` argument.  Raises `UsageError`."""
     chosen = formation(name)
     for field in fields(options):
         if field.name not in WITH_FORMATION and getattr(options, field.name) != field.default:
@@ -261,7 +261,7 @@ def _game_in_formation(
 
 
 def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
-    """The game, a shape and a goal or the goal of a formation, that a command solves first.
+    """Return the game, a shape and a goal or the goal of a formation, that a command solves first.
 
     None if the words name tables.  Raises `UsageError`.
     """
@@ -284,7 +284,7 @@ def solved_first(words: Sequence[str], options: GameOptions) -> Game | None:
 
 
 def needed_goal(goal: int | None, options: RuleOptions, why: str) -> int:
-    """The goal of a command that takes no formation; `why` says so.  Raises `UsageError`."""
+    """Return the goal of a command that takes no formation; `why` says so.  Raises `UsageError`."""
     if options.formation is not None:
         raise UsageError(f"{why}: leave --formation {options.formation} out")
     if goal is None:

@@ -85,7 +85,7 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def choose_format(chosen: str | None, file: Path | None) -> str:
-    """The format that the user named, or that of the file's suffix.
+    """Return the format that the user named, or that of the file's suffix.
 
     Raises `UsageError`, `MissingExtraError`, or `StorageError` if the file cannot be written: before any work
     is done for it.
@@ -108,7 +108,7 @@ def choose_format(chosen: str | None, file: Path | None) -> str:
 
 
 def is_installed(module: str) -> bool:
-    """Whether a module can be imported, without importing it."""
+    """Return whether a module can be imported, without importing it."""
     try:
         return importlib.util.find_spec(module) is not None
     except (ImportError, ValueError):
@@ -116,7 +116,7 @@ def is_installed(module: str) -> bool:
 
 
 def signature() -> str:
-    """The program and its version, for statements that can be cited."""
+    """Return the program and its version, for statements that can be cited."""
     return f"(tilebase {version()})"
 
 

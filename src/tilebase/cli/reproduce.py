@@ -70,14 +70,14 @@ def _row(verdict: Verdict) -> dict[str, Any]:
 
 
 def _reference(verdict: Verdict) -> str:
-    """Where the reader of a row finds more: the erratum, or the run that was recorded."""
+    """Return where the reader of a row finds more: the erratum, or the run that was recorded."""
     if verdict.record is not None:
         return f"{verdict.record.command} ({verdict.record.date})"
     return verdict.fact.erratum[0] if verdict.fact.erratum else ""
 
 
 def _data(verdict: Verdict, *, text: bool) -> dict[str, Any]:
-    """What a table has no space for; the game as text or as its identity."""
+    """Return what a table has no space for; the game as text or as its identity."""
     record, game = verdict.record, verdict.game
     ran = verdict.verdict not in NOT_RUN
     return {

@@ -158,7 +158,7 @@ def _totals(solution: Solution, title: str) -> list[dict[str, Any]]:
 
 
 def _kept(table: Path | None, title: str, above: float) -> dict[str, Any]:
-    """The row with the number of boards that a pruned table holds."""
+    """Return the row with the number of boards that a pruned table holds."""
     from tilebase.tables.probe import open_table
 
     with open_table(str(table)) as opened:

@@ -144,7 +144,10 @@ def symbolic(
 
 
 def _name_of(line: str) -> str:
-    """The name of a layer or sweep line, with or without parentheses and spaces.  Raises `UsageError`."""
+    """Return the name of a layer or sweep line, with or without parentheses and spaces.
+
+    Raises `UsageError`.
+    """
     words = line.replace("(", "").replace(")", "").replace(" ", "").split(",")
     if line and (len(words) > 2 or not all(word.isdecimal() for word in words)):
         raise UsageError(f"{line!r} is neither a sum nor a sweep line: write 128 or 10,6")

@@ -112,7 +112,7 @@ class Screen:
                 self._spawn(slid, chosen, word)
 
     def _slide_of_the_table(self) -> tuple[SlideAnswer | None, str | None]:
-        """What the table's slide leads to; a slide that ends the game is made at once."""
+        """Return what the table's slide leads to; a slide that ends the game is made at once."""
         chosen = None if self.seat.over else self.seat.best()
         if chosen is None:
             if not self.seat.over:

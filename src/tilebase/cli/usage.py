@@ -12,7 +12,7 @@ from tilebase.game.grid import parse_shape
 
 
 def usage_sentence(error: CycloptsError) -> str:
-    """The fault of a command line, with the names that the help uses."""
+    """Return the fault of a command line, with the names that the help uses."""
     chain = " ".join(error.command_chain or ())
     more = f"; see tilebase {chain} --help" if chain else ""
     if isinstance(error, MissingArgumentError) and error.argument is not None:
@@ -24,7 +24,7 @@ def usage_sentence(error: CycloptsError) -> str:
 
 
 def _missing(argument: Any, chain: str) -> str:
-    """The message for a missing argument or option value, with its name in the help."""
+    """Return the message for a missing argument or option value, with its name in the help."""
     about = (argument.parameter.help or "").rstrip(".")
     if argument.index is None:
         return f"give {argument.name} a value: {about}"
@@ -32,7 +32,7 @@ def _missing(argument: Any, chain: str) -> str:
 
 
 def is_shape(text: str) -> bool:
-    """Whether a text is a shape, as ``3x3``."""
+    """Return whether a text is a shape, as ``3x3``."""
     try:
         parse_shape(text)
     except UsageError:
@@ -41,7 +41,7 @@ def is_shape(text: str) -> bool:
 
 
 def goal_hint(shape: str) -> str:
-    """What to do if the user names a shape instead of a table."""
+    """Return what to do if the user names a shape instead of a table."""
     return (
         f"{shape} is a shape, not a table: name a goal, too, as tilebase play {shape} {_easy_goal(shape)}, "
         "or a table that tilebase solve -o made"
@@ -49,7 +49,7 @@ def goal_hint(shape: str) -> str:
 
 
 def _easy_goal(shape: str) -> int:
-    """The largest goal that can be solved in minutes."""
+    """Return the largest goal that can be solved in minutes."""
     from tilebase.costs.reachable import solving
     from tilebase.game.game import Game
     from tilebase.objectives.objective import Objective

@@ -232,7 +232,7 @@ def _single_cells(game: Game) -> Places:
 
 
 def _orbits(fixed: Iterable[tuple[Ways, int]]) -> dict[int, int]:
-    """Numbers of orbits by Burnside's lemma.
+    """Return numbers of orbits by Burnside's lemma.
 
     Each item of `fixed`: the counts of the boards that a symmetry leaves unchanged, and how many
     symmetries have these counts.
@@ -268,7 +268,10 @@ def _test_of(game: Game) -> _Test:
 
 
 def _passing_ways(game: Game, test: _Test, places: Places) -> Ways:
-    """Boards by sum that pass the test; `_possible_sums` removes the sums that do not follow another."""
+    """Return boards by sum that pass the test.
+
+    `_possible_sums` removes the sums that do not follow another.
+    """
     exponents = range(test.least, max(game.tops) + 1)
     result = _ways(game, places, exponents)
     unspawned = _ways(game, places, [e for e in exponents if e not in game.spawn_exponents])
@@ -280,7 +283,7 @@ def _passing_ways(game: Game, test: _Test, places: Places) -> Ways:
 
 
 def _lone_ways(game: Game, places: Places, exponent: int) -> np.uint64:
-    """How many boards have one tile of this exponent, and no others but unmergeable tiles."""
+    """Return how many boards have one tile of this exponent, and no others but unmergeable tiles."""
     total = np.uint64(0)
     for cycles, times in places:
         for i, (top, length) in enumerate(cycles):
@@ -290,13 +293,13 @@ def _lone_ways(game: Game, places: Places, exponent: int) -> np.uint64:
 
 
 def _passes(game: Game, test: _Test, board: Cells) -> bool:
-    """Whether `_passing_ways` counts a board."""
+    """Return whether `_passing_ways` counts a board."""
     tiles = [e for e in board if e and not (game.unmergeable and e == game.x)]
     return len(tiles) >= test.tiles and any(e in game.spawn_exponents for e in tiles)
 
 
 def _possible_sums(game: Game, raw: dict[int, int], starts: set[Cells]) -> dict[int, bool]:
-    """The sums of layers that can hold states, with whether a state can come before those of the layer."""
+    """List the sums of layers that can hold states; true if a state can come before those of the layer."""
     started = {game.sum(board) for board in starts}
     result: dict[int, bool] = {}
     for total in sorted(raw.keys() | started):
@@ -309,7 +312,7 @@ def _possible_sums(game: Game, raw: dict[int, int], starts: set[Cells]) -> dict[
 def _possible(
     game: Game, test: _Test, counts: dict[int, int], sums: dict[int, bool], starts: set[Cells]
 ) -> dict[int, int]:
-    """The counts of the sums that follow others, plus the start states that these do not include."""
+    """Return the counts of the sums that follow others, plus the start states that these do not include."""
     result = {total: counts.get(total, 0) if follows else 0 for total, follows in sums.items()}
     for board in starts:
         total = game.sum(board)

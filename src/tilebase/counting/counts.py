@@ -90,7 +90,7 @@ class CountResult:
         return self.states - self.live
 
     def total(self, field: str) -> int:
-        """The sum of one of `FIELDS` over all layers."""
+        """Return the sum of one of `FIELDS` over all layers."""
         return int(np.sum(getattr(self, field), dtype=np.int64))
 
     @property
@@ -99,7 +99,7 @@ class CountResult:
         return {name: self.total(field) for field, name in shown_names(self.game).items()}
 
     def rows(self, by: tuple[str, ...] = ("sum",)) -> Iterator[dict[str, int]]:
-        """One dictionary per row of the table, which is grouped by ``sum``, ``max``, both or neither.
+        """Yield one dictionary per row of the table, which is grouped by ``sum``, ``max``, both or neither.
 
         Rows with only zeros are left out.  ``max`` is a tile, not an exponent (0 for a board
         without tiles).
@@ -118,7 +118,7 @@ class CountResult:
             yield row | {name: int(table[layer, exponent]) for name, table in tables.items()}
 
     def as_dict(self) -> dict[str, Any]:
-        """The result as plain JSON values: game, totals and the table by sum and largest tile."""
+        """Return the result as plain JSON values: game, totals and the table by sum and largest tile."""
         return {
             "game": self.game.identity,
             "lookahead": self.lookahead,
@@ -129,7 +129,7 @@ class CountResult:
 
     @classmethod
     def from_dict(cls, values: Any) -> CountResult:
-        """The result from which `as_dict` made these values.  Raises `CorruptError` for other values.
+        """Return the result from which `as_dict` made these values.  Raises `CorruptError` for other values.
 
         >>> game = {"game": Game("2x2", 32).identity, "lookahead": False, "complete": True}
         >>> CountResult.from_dict(game | {"layers": [], "totals": dict.fromkeys(FIELDS, 0)}).total("live")
@@ -170,7 +170,7 @@ class CountResult:
 
 
 def _arrays(game: Game, rows: Sequence[Mapping[str, int]]) -> tuple[IntArray, dict[str, IntArray]]:
-    """The sums of the rows of a table, and for each of `STORED` the array that they fill."""
+    """Return the sums of the rows of a table, and for each of `STORED` the array that they fill."""
     sums = sorted({index(row["sum"]) for row in rows})
     if sums and not 0 <= sums[0] <= sums[-1] <= game.cells << game.bounds.code:
         raise ValueError(f"no board of {game} has the sum {sums[0] if sums[0] < 0 else sums[-1]}")

@@ -85,7 +85,7 @@ class Diagrams:
         return len(self.variable) - 1
 
     def holds(self, name: str, bits: Numbers) -> npt.NDArray[np.bool_]:
-        """What a diagram says of each row of `bits`, uint8[row, variable]."""
+        """Return what a diagram says of each row of `bits`, uint8[row, variable]."""
         root = self.roots[name]
         at = np.full(len(bits), abs(root), dtype=np.int32)
         found = np.full(len(bits), root > 0)
@@ -100,7 +100,7 @@ class Diagrams:
 
 
 def read_dddmp(source: Source) -> Diagrams:
-    """The diagrams in a file.  Raises `CorruptError` if it has any fault, or `StorageError`."""
+    """Return the diagrams in a file.  Raises `CorruptError` if it has any fault, or `StorageError`."""
     with understood(source.name):
         digest = hashlib.sha256()
         text = source.read(0, min(source.size, MOST_HEADER))
@@ -166,7 +166,7 @@ def _number(word: str, most: int) -> int:
 
 
 def _pieces(source: Source, begin: int, end: int) -> Iterator[bytes]:
-    """The bytes from `begin` to `end` in pieces of whole lines."""
+    """Yield the bytes from `begin` to `end` in pieces of whole lines."""
     rest = b""
     for at in range(begin, end, PIECE):
         data = rest + source.read(at, min(PIECE, end - at))
@@ -219,7 +219,7 @@ class _Nodes:
 
 
 def read_numbers(data: bytes, columns: int) -> Numbers:
-    """The numbers of some lines, as int64[line, column].
+    """Return the numbers of some lines, as int64[line, column].
 
     Numbers are separated by one blank and lines end with a line feed.  Raises ValueError on anything else.
 

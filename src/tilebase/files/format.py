@@ -90,7 +90,7 @@ def encode_keys(keys: Keys) -> bytes:
 
 
 def decode_keys(first: int, data: bytes, count: int) -> Keys:
-    """The keys of a chunk, from its first key and the deltas.  Raises `CorruptError`."""
+    """Return the keys of a chunk, from its first key and the deltas.  Raises `CorruptError`."""
     raw = np.frombuffer(data, dtype=np.uint8)
     ends = np.flatnonzero(raw < 0x80).astype(np.int32)
     if len(ends) != count - 1 or (len(raw) and raw[-1] >= 0x80):
@@ -125,7 +125,10 @@ class Varying:
 
     @classmethod
     def of(cls, meta: Mapping[str, Any]) -> Varying | None:
-        """What the meta of a file says; None if it says nothing: keys are whole.  Raises `CorruptError`."""
+        """Return what the meta of a file says; None if it says nothing: keys are whole.
+
+        Raises `CorruptError`.
+        """
         if "varying" not in meta:
             return None
         text = meta["varying"]
@@ -149,14 +152,14 @@ class Varying:
         return found
 
     def shorten(self, keys: Keys) -> Keys:
-        """The short forms of keys, in the same order."""
+        """Return the short forms of keys, in the same order."""
         short = np.zeros_like(keys)
         for mask, shift in self._stretches:
             short |= (keys & mask) >> shift
         return short
 
     def lengthen(self, first: int, short: Keys) -> Keys:
-        """The keys of a chunk from its first key and their short forms.  Raises `CorruptError`."""
+        """Return the keys of a chunk from its first key and their short forms.  Raises `CorruptError`."""
         if len(short) and int(short[-1]) >> self.mask.bit_count():
             raise CorruptError("a short key has more bits than vary")
         keys = np.full_like(short, np.uint64(first & ~self.mask))
@@ -171,7 +174,7 @@ def compress(first: int, count: int, data: bytes, level: int = LEVEL) -> Chunk:
 
 
 def _compressor(level: int) -> zstandard.ZstdCompressor:
-    """The compressor of this thread: to make one takes as long as to compress 10 kB."""
+    """Return the compressor of this thread: to make one takes as long as to compress 10 kB."""
     compressors: dict[int, zstandard.ZstdCompressor] = _OF_THREAD.__dict__.setdefault("compressors", {})
     if level not in compressors:
         compressors[level] = zstandard.ZstdCompressor(level=level)
@@ -186,7 +189,7 @@ def encode_values(values: Values, bits: bool) -> bytes:
 
 
 def _decompressor() -> zstandard.ZstdDecompressor:
-    """The decompressor of this thread: to make one takes as long as to decompress 10 kB."""
+    """Return the decompressor of this thread: to make one takes as long as to decompress 10 kB."""
     if "decompressor" not in _OF_THREAD.__dict__:
         _OF_THREAD.decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
     found: zstandard.ZstdDecompressor = _OF_THREAD.decompressor
@@ -235,7 +238,7 @@ class LayerWriter:
 
 
 def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tuple[bytes, str]:
-    """The bytes after the chunks (index, meta, trailer), and the checksum of the file."""
+    """Return the bytes after the chunks (index, meta, trailer), and the checksum of the file."""
     index = np.array(rows, dtype=_INDEX).tobytes()
     text = to_json(meta, "canonical").encode()
     offset = len(HEADER) + sum(row[2] for row in rows)
@@ -246,7 +249,7 @@ def _footer(rows: list[tuple[int, int, int, int]], meta: dict[str, Any]) -> tupl
 
 
 def header_of(meta: Mapping[str, Any]) -> bytes:
-    """The header of a layer file with this meta."""
+    """Return the header of a layer file with this meta."""
     return SHORT_HEADER if "varying" in meta else HEADER
 
 
@@ -366,11 +369,11 @@ class _ChunkFile:
         return len(self.index)
 
     def chunk_of(self, key: int) -> int:
-        """The only chunk that can hold a key; -1 if the key is below all keys."""
+        """Return the only chunk that can hold a key; -1 if the key is below all keys."""
         return int(self.index["first"].searchsorted(np.uint64(key), side="right")) - 1
 
     def frame(self, chunk: int) -> bytes:
-        """The zstd frame of a chunk, after comparing its checksum.  Raises `CorruptError`."""
+        """Return the zstd frame of a chunk, after comparing its checksum.  Raises `CorruptError`."""
         row = self.index[chunk]
         frame = self._source.read(int(self._offsets[chunk]), int(row["bytes"]))
         if zlib.crc32(frame) != row["crc"]:
@@ -383,7 +386,10 @@ class _ChunkFile:
             self.frame(chunk)
 
     def data(self, chunk: int, most: int) -> bytes:
-        """The decompressed bytes of a chunk, at most `most`, by one ranged read.  Raises `CorruptError`."""
+        """Return the decompressed bytes of a chunk, at most `most`, by one ranged read.
+
+        Raises `CorruptError`.
+        """
         frame = self.frame(chunk)
         try:
             # zstd allocates the size that a frame declares, even if it exceeds `max_output_size`.
@@ -431,11 +437,11 @@ class LayerFile(_ChunkFile):
             raise CorruptError(f"{self.path} is damaged: {error}") from error
 
     def deltas(self, chunk: int) -> bytes:
-        """The LEB128 deltas of a chunk.  Raises `CorruptError`."""
+        """Return the LEB128 deltas of a chunk.  Raises `CorruptError`."""
         return self.data(chunk, 10 * int(self.index[chunk]["keys"]) + 1)
 
     def keys(self, chunk: int, decode: Callable[[int, bytes, int], Keys] = decode_keys) -> Keys:
-        """The keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
+        """Return the keys of a chunk, ascending.  `decode` may be a faster function than `decode_keys`."""
         row = self.index[chunk]
         first, count = int(row["first"]), int(row["keys"])
         with self._named(chunk):
@@ -448,7 +454,7 @@ class LayerFile(_ChunkFile):
         return (self.keys(chunk) for chunk in range(self.chunks))
 
     def __contains__(self, key: int) -> bool:
-        """Whether the layer holds this key, by one ranged read of one chunk."""
+        """Return whether the layer holds this key, by one ranged read of one chunk."""
         chunk = self.chunk_of(key)
         if chunk < 0:
             return False
@@ -485,7 +491,7 @@ class ValueFile(_ChunkFile):
         return str(dtype)
 
     def values(self, chunk: int) -> Values:
-        """The values of a chunk; Boolean values are returned as uint8.  Raises `CorruptError`."""
+        """Return the values of a chunk; Boolean values are returned as uint8.  Raises `CorruptError`."""
         count = int(self.index[chunk]["keys"])
         kind = TYPES[self.dtype]
         expected = (count * kind.bits + 7) // 8

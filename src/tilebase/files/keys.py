@@ -24,7 +24,7 @@ JOB_CHUNKS = 32
 
 
 def varying_bits(game: Game) -> Varying | None:
-    """The bits in which keys of the boards of a game differ; None if they are the lowest ones of a key.
+    """Find the bits in which keys of the boards of a game differ; None if they are the lowest of a key.
 
     They are those of the cells that are not walls and do not hold an x on every board.
     """
@@ -45,7 +45,7 @@ def encode(keys: Keys, varying: Varying | None = None) -> list[Chunk]:
 
 
 def decode(first: int, data: bytes, count: int) -> Keys:
-    """The compiled counterpart of `files.format.decode_keys`.  Raises `CorruptError`."""
+    """Return the compiled counterpart of `files.format.decode_keys`.  Raises `CorruptError`."""
     keys = np.empty(count, dtype=np.uint64)
     # A writable copy, since a read-only array has another type in Numba, which would compile again.
     raw = np.frombuffer(bytearray(data), dtype=np.uint8)
@@ -102,7 +102,7 @@ class BoardCheck:
 
 
 def joined(parts: Sequence[Keys]) -> Keys:
-    """The keys of all parts; those of a single one are not copied."""
+    """Return the keys of all parts; those of a single one are not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype=np.uint64), *parts])
 
 
@@ -166,7 +166,7 @@ class StoredLayer:
         return 1 if self._keys is not None else -(-self.file.chunks // JOB_CHUNKS)
 
     def read(self, job: int) -> Keys:
-        """The keys of one piece, ascending.  Raises `CorruptError`."""
+        """Return the keys of one piece, ascending.  Raises `CorruptError`."""
         if self._keys is not None:
             return self._keys
         chunks = range(job * JOB_CHUNKS, min((job + 1) * JOB_CHUNKS, self.file.chunks))

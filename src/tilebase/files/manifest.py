@@ -120,7 +120,7 @@ class Manifest:
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> Manifest:
-        """The manifest in a file.  Raises `CorruptError`."""
+        """Return the manifest in a file.  Raises `CorruptError`."""
         values = parse_checked(
             data, name, FORMAT, VERSION, what="the manifest of a table", advice="solve again to repair it"
         )
@@ -129,7 +129,7 @@ class Manifest:
 
     @classmethod
     def _from_values(cls, values: dict[str, Any]) -> Manifest:
-        """The manifest in a JSON object.  Every member is checked."""
+        """Return the manifest in a JSON object.  Every member is checked."""
         labels = mapping(values["objectives"], "objectives")
         objectives = tuple(Objective.from_identity(identity) for identity in labels.values())
         if list(labels) != [one.label for one in objectives] or not objectives:
@@ -174,19 +174,19 @@ class Manifest:
 
 
 def file_name(label: str, total: int) -> str:
-    """The path, in the folder of the table, of the file of a label and a sum."""
+    """Return the path, in the folder of the table, of the file of a label and a sum."""
     return places.boards_file(total) if label == "afterstates" else places.values_file(label, total)
 
 
 def _written(objective: Objective, value: Value) -> dict[str, Any]:
-    """The value of a start in the file: of a float only the number, since the layers say the rest."""
+    """Return the value of a start in the file: of a float only the number, since the layers say the rest."""
     if not objective.is_float:
         return value.as_dict()
     return {"kind": Rounded.kind, "type": objective.dtype, "value": float(value)}
 
 
 def _start(rounding: Rounding, written: Mapping[str, Any]) -> Value:
-    """The value that `_written` wrote.  Raises `CorruptError` unless it fits the objective."""
+    """Return the value that `_written` wrote.  Raises `CorruptError` unless it fits the objective."""
     objective = rounding.objective
     bound = Upper.kind if objective.rounds_up else Lower.kind
     kind = bound if objective.is_bound else Rounded.kind if objective.is_float else Exact.kind
@@ -226,7 +226,7 @@ def _check_least(thinned: Mapping[str, Any], objectives: Sequence[Objective]) ->
 
 
 def _layer(total: str, checks: Any, files: Sequence[str]) -> tuple[int, dict[str, str]]:
-    """The sum of a layer and the checksums of its files."""
+    """Return the sum of a layer and the checksums of its files."""
     if not re.fullmatch(r"0|[1-9]\d{0,9}", total, re.ASCII):
         raise CorruptError(f"the sum of a layer must be a whole number, not {total!r}")
     found = mapping(checks, f"the layer of sum {total}")

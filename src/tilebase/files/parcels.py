@@ -118,7 +118,7 @@ class ParcelFile:
         self._file.close()
 
     def sizes(self) -> Array:
-        """The bytes of each parcel."""
+        """Return the bytes of each parcel."""
         return self._index[:, 1]
 
     def read(self, number: int, buffer: Array | None = None) -> Array:
@@ -139,7 +139,7 @@ class ParcelFile:
 
 
 def checksum(data: Array) -> int:
-    """The checksum of a parcel (uint8)."""
+    """Return the checksum of a parcel (uint8)."""
     whole = len(data) // 8 * 8
     rest = int.from_bytes(data[whole:].tobytes(), "little")
     return (int(data[:whole].view("<u8").sum(dtype=np.uint64)) + rest + len(data)) % (1 << 64)

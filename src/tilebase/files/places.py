@@ -40,26 +40,26 @@ KNOWN = re.compile(
 
 
 def of_sum(total: int, ending: str) -> str:
-    """The name of a file of one sum: names are in the order of the sums."""
+    """Return the name of a file of one sum: names are in the order of the sums."""
     return f"{total:06d}.{ending}"
 
 
 def boards_file(total: int, kind: str = "afterstates") -> str:
-    """The boards of one sum."""
+    """Return the boards of one sum."""
     return f"{kind}/{of_sum(total, 'tbl')}"
 
 
 def values_folder(label: str) -> str:
-    """The folder of the values of an objective."""
+    """Return the folder of the values of an objective."""
     return f"values/{label}"
 
 
 def values_file(label: str, total: int) -> str:
-    """The values of one sum."""
+    """Return the values of one sum."""
     return f"{values_folder(label)}/{of_sum(total, 'val')}"
 
 
 def exchanged(total: int, *words: str | int) -> str:
-    """The name of a part that workers exchange; whole numbers are in order."""
+    """Return the name of a part that workers exchange; whole numbers are in order."""
     numbered = (word if isinstance(word, str) else f"{word:06d}" for word in (total, *words))
     return "-".join(numbered) + ".part"

@@ -79,7 +79,7 @@ class Ranks:
         self._below = [table.astype(np.int64) for table in reversed(below)]
 
     def of(self, keys: Array, total: int) -> Array:
-        """The ranks (int64) of boards of the sum `total`; all must be boards that play can make."""
+        """Return the ranks (int64) of boards of the sum `total`; all must be boards that play can make."""
         game = self.game
         ranks = np.zeros(len(keys), dtype=np.int64)
         left = np.full(len(keys), total // 2)
@@ -94,7 +94,7 @@ class Ranks:
 
 
 def slide_bits(directions: int) -> int:
-    """Bits of a slide: 2, or 4 in a box, where 3 take more after compression."""
+    """Return bits of a slide: 2, or 4 in a box, where 3 take more after compression."""
     return 2 if directions <= 4 else 4
 
 

@@ -60,7 +60,7 @@ class StoredBoards:
         return len(self.starts) - 1
 
     def read(self, span: range) -> Array:
-        """The boards of some chunks.  Raises `CorruptError`."""
+        """Return the boards of some chunks.  Raises `CorruptError`."""
         return np.concatenate([self.file.keys(chunk, decode) for chunk in span])
 
 
@@ -76,11 +76,11 @@ class Reachable:
         self.path, self.sizes, self.game, self.written = path, sizes, game, written or {}
 
     def meta(self, total: int) -> dict[str, Any]:
-        """The part of the meta that the files of keys and of values of one sum share."""
+        """Return the part of the meta that the files of keys and of values of one sum share."""
         return {"game": self.game.identity, "kind": "afterstates", "sum": total}
 
     def boards(self, total: int) -> StoredBoards:
-        """The layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
+        """Return the layer of one sum.  Raises `CorruptError` if it is not the one that was counted."""
         found = StoredBoards(self.path / places.boards_file(total), self.written.get(total))
         if len(found) != self.sizes[total]:
             found.close()

@@ -24,12 +24,12 @@ class Recent:
         self._lock = threading.Lock()
 
     def get(self, key: Any, make: Callable[..., T], *arguments: Any) -> T:
-        """The object of this key, made by ``make(*arguments)`` if it is not kept."""
+        """Return the object of this key, made by ``make(*arguments)`` if it is not kept."""
         found: T | None = self.find(key)
         return found if found is not None else self.keep(key, make(*arguments))
 
     def find(self, key: Any) -> Any:
-        """The object of this key, or None."""
+        """Return the object of this key, or None."""
         with self._lock:
             found = self._things.get(key)
             if found is not None:

@@ -57,7 +57,7 @@ def time_limit() -> float:
 
 
 def limited(name: str, call: Callable[[], T]) -> T:
-    """The result of a call.  Raises `StorageError` if the call raises, or after the time limit.
+    """Return the result of a call.  Raises `StorageError` if the call raises, or after the time limit.
 
     The call runs in its own thread, since a time limit of the connection is not enough: a server may
     send single bytes forever, and the called library may have no time limit at all.
@@ -87,7 +87,7 @@ def limited(name: str, call: Callable[[], T]) -> T:
 
 
 def _in_words(error: BaseException) -> str:
-    """The message of an error."""
+    """Return the message of an error."""
     if isinstance(error, TimeoutError):
         return "the server does not answer in time"
     reason = getattr(error, "reason", None)  # URLError has one
@@ -102,7 +102,7 @@ class Server(Protocol):
     """A protocol that reads bytes of files."""
 
     def fetch(self, name: str, begin: int, end: int) -> tuple[bytes, int]:
-        """The bytes of a file from `begin` to `end` or to its end, and the size of the file.
+        """Return the bytes of a file from `begin` to `end` or to its end, and the size of the file.
 
         A server may send the whole file instead, if it is small.  Raises `MissingLayerError` if it
         says that the file does not exist, `StorageError` for all other faults.
@@ -119,17 +119,23 @@ class RemoteLocation:
         self._sizes: dict[str, int] = {}
 
     def open(self, name: str) -> RemoteFile:
-        """The file of this name.  Raises `MissingLayerError` if it does not exist, or `StorageError`."""
+        """Return the file of this name.
+
+        Raises `MissingLayerError` if it does not exist, or `StorageError`.
+        """
         return RemoteFile(self, name)
 
     def size(self, name: str) -> int:
-        """The size of a file.  The first call reads its first blocks, too."""
+        """Return the size of a file.  The first call reads its first blocks, too."""
         if name not in self._sizes:
             self.read(name, 0, FIRST)
         return self._sizes[name]
 
     def read(self, name: str, begin: int, end: int) -> dict[int, bytes]:
-        """The blocks from `begin`, the offset of a block, to `end`, as ``{offset: bytes}``; one request."""
+        """Return the blocks from `begin`, the offset of a block, to `end`, as ``{offset: bytes}``.
+
+        One request.
+        """
         full = self.full(name)
         data, size = limited(full, lambda: self.server.fetch(name, begin, end))
         if self._sizes.setdefault(name, size) != size:
@@ -148,7 +154,7 @@ class RemoteLocation:
         return found
 
     def full(self, name: str) -> str:
-        """The name of a file in messages."""
+        """Return the name of a file in messages."""
         return f"{self.name.rstrip('/')}/{name}"
 
     def close(self) -> None:
@@ -253,7 +259,10 @@ class HttpServer:
 
 
 def _body(answer: Any, where: str, begin: int, end: int) -> tuple[bytes, int]:
-    """The bytes of a reply to a request for a range, and the size of the file.  Raises `StorageError`."""
+    """Return the bytes of a reply to a request for a range, and the size of the file.
+
+    Raises `StorageError`.
+    """
     if answer.headers.get("Content-Encoding", "identity") != "identity":
         raise StorageError(f"cannot read {where}: the server compresses it")
     if answer.status == http.client.PARTIAL_CONTENT:
@@ -325,7 +334,10 @@ class FsspecServer:
 
 
 def _is_gone(error: FileNotFoundError) -> bool:
-    """Whether the file does not exist.  fsspec raises this error for failing servers, too, with a cause."""
+    """Return whether the file does not exist.
+
+    fsspec raises this error for failing servers, too, with a cause.
+    """
     cause = error.__cause__
     return (
         cause is None or isinstance(cause, LookupError | FileNotFoundError)
@@ -334,7 +346,10 @@ def _is_gone(error: FileNotFoundError) -> bool:
 
 
 def open_url(url: str) -> RemoteLocation:
-    """The folder behind a URL.  This makes no request yet, except by fsspec.  Raises `StorageError`."""
+    """Return the folder behind a URL.
+
+    This makes no request yet, except by fsspec.  Raises `StorageError`.
+    """
     if url.lower().startswith(("http://", "https://")):
         server: Any = HttpServer(url)
     else:

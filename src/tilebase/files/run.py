@@ -74,7 +74,7 @@ class Query:
     keep: str = "counts"
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "format": "tilebase run",
             "version": VERSION,
@@ -107,7 +107,7 @@ class Journal:
             self._file = None
 
     def read(self) -> list[dict[str, Any]]:
-        """All lines, in order, without ``of``.  An incomplete last line is removed from the file.
+        """Return all lines, in order, without ``of``.  An incomplete last line is removed from the file.
 
         Raises `CorruptError` if an earlier line is damaged, `WrongGameError` if a line belongs to another
         query.
@@ -176,7 +176,7 @@ class RunFolder:
                 raise
 
     def _take(self) -> FileLock:
-        """The lock of the folder; the folder is made if it does not exist."""
+        """Return the lock of the folder; the folder is made if it does not exist."""
         while True:
             self.path.mkdir(parents=True, exist_ok=True)
             self._refuse_others()
@@ -222,7 +222,7 @@ class RunFolder:
         self.close()
 
     def layer_path(self, kind: str, total: int) -> Path:
-        """The file of the layer of one sum; `kind` is afterstates or states."""
+        """Return the file of the layer of one sum; `kind` is afterstates or states."""
         return self.path / places.boards_file(total, kind)
 
     def keep_only(self, kind: str, totals: list[int]) -> None:
@@ -238,7 +238,7 @@ class RunFolder:
 
 
 def is_counted(path: Path) -> bool:
-    """Whether a folder holds all counts of a run.  The counts are not checked."""
+    """Return whether a folder holds all counts of a run.  The counts are not checked."""
     try:
         lines = (path / places.COUNTS).read_bytes().splitlines()
     except OSError:
@@ -320,7 +320,7 @@ def _in_words(key: str, value: Any) -> str:
 
 
 def read_journal(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The complete lines of a journal and the bytes they take.  Raises `CorruptError`."""
+    """Return the complete lines of a journal and the bytes they take.  Raises `CorruptError`."""
     lines, good = [], 0
     for raw in data.splitlines(keepends=True):
         text, _, crc = raw.rstrip(b"\n").rpartition(b"\t")
@@ -340,7 +340,7 @@ def sound_checksum(
     count: int,
     checksum: str | None,
 ) -> str | None:
-    """The checksum of a finished layer, after comparing all its bytes; None if it must be made again.
+    """Return the checksum of a finished layer, after comparing all its bytes; None if it must be made again.
 
     It must be made again if it is damaged or missing, or is not the file of `count` boards with the
     `checksum` of the journal (None: the journal names no file).  Raises `WrongGameError` if its meta
@@ -394,7 +394,7 @@ def verify_run(path: Path, found: Findings | None = None) -> Findings:
 
 
 def _verify_journal(journal: Path, query: Query, found: Findings) -> dict[int, dict[str, Any]]:
-    """The lines of the journal by sum.  Raises `CorruptError` or `StorageError`."""
+    """Return the lines of the journal by sum.  Raises `CorruptError` or `StorageError`."""
     data = read_file(journal, MOST_JOURNAL) if journal.exists() else b""
     lines, good = read_journal(data, journal)
     if good < len(data):
@@ -406,7 +406,7 @@ def _verify_journal(journal: Path, query: Query, found: Findings) -> dict[int, d
 
 
 def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dict[str, Any]]:
-    """The lines of a journal that hold the counts of a layer.  Raises `CorruptError`."""
+    """Return the lines of a journal that hold the counts of a layer.  Raises `CorruptError`."""
     found = [line for line in lines if "sum" in line]
     with understood(str(path)):
         for line in found:
@@ -421,7 +421,7 @@ def count_lines(lines: list[dict[str, Any]], game: Game, path: Path) -> list[dic
 
 
 def read_manifest(path: Path, name: str = places.QUERY) -> tuple[Query, bool]:
-    """The query in run.json, and whether the file is unchanged.  Raises `WrongGameError`."""
+    """Return the query in run.json, and whether the file is unchanged.  Raises `WrongGameError`."""
     try:
         data = read_file(path / name)
         found = parse_json(data, f"{path}/{name}")

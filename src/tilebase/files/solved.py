@@ -49,11 +49,13 @@ class StoredValues:
             self.checksums = {line["sum"]: text(line["file"], "a checksum") for line in lines}
 
     def path(self, total: int) -> Path:
-        """The file of one sum."""
+        """Return the file of one sum."""
         return self.folder / places.of_sum(total, "val")
 
     def compare(self, space: Reachable, totals: Iterable[int], threads: int) -> bool:
-        """Whether the files of finished layers are undamaged.  Damaged ones are forgotten, to be made again.
+        """Return whether the files of finished layers are undamaged.
+
+        Damaged ones are forgotten, to be made again.
 
         Every byte is compared.  Raises `WrongGameError` if a file belongs to another game or objective.
         """

@@ -57,7 +57,10 @@ class Location(Protocol):
     name: str
 
     def open(self, name: str) -> Source:
-        """The file of this name.  Raises `MissingLayerError` if it does not exist, or `StorageError`."""
+        """Return the file of this name.
+
+        Raises `MissingLayerError` if it does not exist, or `StorageError`.
+        """
 
     def close(self) -> None:
         """Release what the location holds."""
@@ -127,7 +130,10 @@ class LocalFile:
 
 
 def read_document(source: Source, most: int = MOST_BYTES) -> bytes:
-    """All bytes of a small file.  Raises `CorruptError` if it has more than `most`, or `StorageError`."""
+    """Return all bytes of a small file.
+
+    Raises `CorruptError` if it has more than `most`, or `StorageError`.
+    """
     if source.size > most:
         raise CorruptError(f"{source.name} has {source.size} bytes; at most {most} are read")
     return source.read(0, source.size)
@@ -150,7 +156,7 @@ class Folder:
         self.name = str(path)
 
     def open(self, name: str) -> Source:
-        """The file of this name."""
+        """Return the file of this name."""
         return LocalFile(self.path / name, hold=False)
 
     def close(self) -> None:
@@ -188,7 +194,7 @@ class Zip:
         self._prefix = min(found, key=len, default=places.TABLE).removesuffix(places.TABLE)
 
     def open(self, name: str) -> Source:
-        """The member of this name."""
+        """Return the member of this name."""
         info = self._members.get(self._prefix + name)
         if info is None:
             raise MissingLayerError(f"{self.path} holds no {name}")
@@ -214,7 +220,7 @@ class Zip:
 
 
 def mode_of(path: Path) -> int:
-    """The type of a file as in `st_mode` of `stat`; 0 if it does not exist.  Raises `StorageError`."""
+    """Return the type of a file as in `st_mode` of `stat`; 0 if it does not exist.  Raises `StorageError`."""
     try:
         return path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name with a zero byte
@@ -224,7 +230,7 @@ def mode_of(path: Path) -> int:
 
 
 def local_path(location: Path | str) -> Path | None:
-    r"""The path of what is on this machine, also of a ``file:`` URL; None for another URL.
+    r"""Return the path of what is on this machine, also of a ``file:`` URL; None for another URL.
 
     >>> local_path("https://host/table"), local_path("file:///tables/my%20table").as_posix()
     (None, '/tables/my table')
@@ -238,7 +244,7 @@ def local_path(location: Path | str) -> Path | None:
 
 
 def open_location(location: Path | str) -> Location:
-    """The folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
+    """Return the folder, zip file or URL of this name.  Raises `MissingLayerError` if it does not exist."""
     path = local_path(location)
     if path is None:
         return open_url(str(location))

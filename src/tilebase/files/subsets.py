@@ -78,7 +78,7 @@ def write_subset(
 def _chosen(
     keys: LayerFile, values: Mapping[str, ValueFile], choose: Callable[[int, Columns], Array]
 ) -> Iterator[Columns]:
-    """The chosen boards of each chunk."""
+    """Yield the chosen boards of each chunk."""
     for chunk in range(keys.chunks):
         columns = {KEYS: keys.keys(chunk, decode)} | {
             label: file.values(chunk) for label, file in values.items()
@@ -88,7 +88,7 @@ def _chosen(
 
 
 def _regrouped(parts: Iterable[Columns], size: int) -> Iterator[Columns]:
-    """The rows of all parts in pieces of `size`; the last may be shorter, and none is empty."""
+    """Yield the rows of all parts in pieces of `size`; the last may be shorter, and none is empty."""
     held: list[Columns] = []
     count = 0
     for part in parts:

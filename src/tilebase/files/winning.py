@@ -121,11 +121,11 @@ class WinningManifest:
         return len(self.variables) // self.game.cells
 
     def total(self, what: str) -> int:
-        """How many `STATES` or `AFTERSTATES` there are."""
+        """Return how many `STATES` or `AFTERSTATES` there are."""
         return sum(getattr(layer, what) for layer in self.layers)
 
     def layer_of(self, board: Cells) -> str:
-        """The name of the layer of a board."""
+        """Return the name of the layer of a board."""
         if self.strategy == "accumulative":
             return "all"
         if self.strategy == "sum":
@@ -134,7 +134,7 @@ class WinningManifest:
         return f"({most},{board.count(most) if most else 0})"
 
     def possible(self, board: Cells, *, after: bool = False) -> bool:
-        """Whether a board was among those that were solved, as far as `corollary7` decides.
+        """Return whether a board was among those that were solved, as far as `corollary7` decides.
 
         A state holds a tile that was just spawned.
 
@@ -167,7 +167,7 @@ class WinningManifest:
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> WinningManifest:
-        """The manifest in a file.  Raises `CorruptError`."""
+        """Return the manifest in a file.  Raises `CorruptError`."""
         values = parse_checked(
             data, name, FORMAT, VERSION, what="the manifest of a winning set", advice="make the set again"
         )
@@ -176,7 +176,7 @@ class WinningManifest:
 
     @classmethod
     def _from_values(cls, values: dict[str, Any]) -> WinningManifest:
-        """The manifest in a JSON object.  Every member is checked."""
+        """Return the manifest in a JSON object.  Every member is checked."""
         words: dict[str, Any] = {name: text(values[name], name) for name in _WORDS}
         if (words["variant"], words["player"]) not in MEANINGS or words["strategy"] not in STRATEGIES:
             raise CorruptError("its variant, player or strategy does not exist")
@@ -216,7 +216,7 @@ def _layer(values: Any) -> Layer:
 
 
 def _variables(values: Any, codes: Mapping[int, str], game: Game) -> list[tuple[int, int]]:
-    """The variables, checked with the codes.  Raises `CorruptError`."""
+    """Return the variables, checked with the codes.  Raises `CorruptError`."""
     widths = {len(code) for code in codes.values()}
     if (
         len(widths) != 1
@@ -277,13 +277,13 @@ class StoredSet:
         return found
 
     def has_layer(self, board: Cells) -> bool:
-        """Whether the layer of a board was solved, and all that the board holds has a code."""
+        """Return whether the layer of a board was solved, and all that the board holds has a code."""
         manifest = self.manifest
         coded = all(value in manifest.codes for value in board)
         return coded and manifest.layer_of(board) in self._layers
 
     def holds(self, boards: npt.NDArray[Any], *, after: bool = False) -> npt.NDArray[np.bool_]:
-        """Whether each of some boards, codes of cells as [board, cell], is in the set.
+        """Return whether each of some boards, codes of cells as [board, cell], is in the set.
 
         Boards of layers that were not solved are in no set: see `has_layer`.
         """
@@ -313,7 +313,7 @@ class StoredSet:
         return counted
 
     def _bits(self, boards: npt.NDArray[Any], *, after: bool) -> npt.NDArray[np.uint8]:
-        """The variables of some boards, uint8[board, variable]."""
+        """Return the variables of some boards, uint8[board, variable]."""
         variables = self.manifest.variables
         cells, bits = (np.array(part) for part in zip(*variables, strict=True))
         found = np.zeros((len(boards), 2 * len(variables)), dtype=np.uint8)
@@ -322,5 +322,5 @@ class StoredSet:
 
 
 def root_name(what: str, layer: str) -> str:
-    """The name of a diagram in the file."""
+    """Return the name of a diagram in the file."""
     return f"{what}:{layer}"

@@ -73,7 +73,7 @@ def work_folder(named: Path | None, name: str) -> Iterator[WorkFolder]:
 def table_folder(
     named: Path | None, game: Game, objectives: Iterable[Objective]
 ) -> AbstractContextManager[WorkFolder]:
-    """The `work_folder` for the table of a game that is solved first, then played or served."""
+    """Return the `work_folder` for the table of a game that is solved first, then played or served."""
     labels = [one.label for one in objectives]
     return work_folder(named, "-".join(["table", game.shape_text, game.digest, *labels]))
 
@@ -147,12 +147,12 @@ class LeftRun:
     in_use: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {**self.__dict__, "path": str(self.path)}
 
 
 def list_runs() -> tuple[LeftRun, ...]:
-    """The folders of runs without a folder argument, the oldest first: in use, or left by a killed run.
+    """List the folders of runs without a folder argument, the oldest first: in use, or left by a killed run.
 
     Raises `StorageError` if they cannot be read.
     """
@@ -164,12 +164,12 @@ def list_runs() -> tuple[LeftRun, ...]:
 
 
 def _is_run(path: Path) -> bool:
-    """Whether a folder holds only files that runs write."""
+    """Return whether a folder holds only files that runs write."""
     return path.is_dir() and all(places.KNOWN.fullmatch(entry.name) for entry in path.iterdir())
 
 
 def _describe(path: Path) -> LeftRun | None:
-    """The description of a folder; None if it has just been deleted."""
+    """Return the description of a folder; None if it has just been deleted."""
     nbytes = 0
     try:
         changed = path.stat().st_mtime
@@ -187,7 +187,7 @@ def _describe(path: Path) -> LeftRun | None:
 
 
 def _question(path: Path) -> str:
-    """The query of a run in words."""
+    """Return the query of a run in words."""
     state = _state(path)
     if state == "deleted":
         return "answered; its deletion was stopped"
@@ -230,7 +230,7 @@ def remove_runs(names: Sequence[str] = (), *, older_than: float = 0.0) -> tuple[
 
 
 def select_runs(runs: Sequence[LeftRun], names: Sequence[str], older_than: float) -> tuple[LeftRun, ...]:
-    """The runs with these names, or all, in which no file was written for so many seconds.
+    """Return the runs with these names, or all, in which no file was written for so many seconds.
 
     Raises `MissingLayerError` if a named run does not exist.
     """

@@ -74,7 +74,7 @@ class Board:
 
     @classmethod
     def parse(cls, game: Game, text: str) -> Board:
-        """The board of a text, a key as ``0x...`` or a picture as `unicode` draws it.
+        """Return the board of a text, a key as ``0x...`` or a picture as `unicode` draws it.
 
         Raises `BoardError` if this is not a board of the game.
         """
@@ -82,7 +82,7 @@ class Board:
 
     @classmethod
     def read(cls, game: Game, board: object) -> Board:
-        """The board of any form in which boards are written.
+        """Return the board of any form in which boards are written.
 
         `board` is a `Board`; text as `parse` reads it; the hexadecimal digits of the exponents, one
         per cell, as 2048verse writes them; JSON, a list of tiles or of rows, or an object with such a
@@ -106,7 +106,7 @@ class Board:
 
     @classmethod
     def from_key(cls, game: Game, key: SupportsIndex) -> Board:
-        """The board of a packed key, an integer of Python or NumPy.
+        """Return the board of a packed key, an integer of Python or NumPy.
 
         Raises `BoardError` if the game has no such board.
         """
@@ -118,7 +118,7 @@ class Board:
 
     @classmethod
     def from_numpy(cls, game: Game, array: npt.ArrayLike, *, exponents: bool = False) -> Board:
-        """The board of an array of integers whose shape is that of the game.
+        """Return the board of an array of integers whose shape is that of the game.
 
         Cells hold tiles (0 for an empty cell or a wall, -1 for an unmergeable tile), or what
         `cells` holds if `exponents` is true.  Raises `BoardError` on anything else.
@@ -146,7 +146,7 @@ class Board:
         return self.text
 
     def to_numpy(self, *, exponents: bool = False) -> npt.NDArray[np.int64]:
-        """The board as an array of the game's shape, as `from_numpy` reads it."""
+        """Return the board as an array of the game's shape, as `from_numpy` reads it."""
         values = self.cells if exponents else [self._tile(e) for e in self.cells]
         return np.array(values, dtype=np.int64).reshape(self.game.shape)
 
@@ -196,21 +196,27 @@ class Board:
         return self.game.holds_goal(self.cells) or self.game.has_goal_sum(self.cells)
 
     def canonical(self) -> Board:
-        """The canonical board of the orbit."""
+        """Return the canonical board of the orbit."""
         return Board(self.game, symmetry.canonical(self.game, self.cells))
 
     def orbit_size(self) -> int:
-        """How many different boards the symmetries make of this one."""
+        """Return how many different boards the symmetries make of this one."""
         return symmetry.orbit_size(self.game, self.cells)
 
     def slides(self) -> dict[str, Board]:
-        """The allowed slides and the boards they lead to, won ones included; empty once the game is won."""
+        """Return the allowed slides and the boards they lead to, won ones included.
+
+        Empty once the game is won.
+        """
         if self.won:
             return {}
         return {name: Board(self.game, after) for name, after in self.game.slides(self.cells).items()}
 
     def spawns(self) -> list[tuple[Board, Fraction]]:
-        """The states that a spawn on this board makes, with their probabilities; none at the horizon."""
+        """Return the states that a spawn on this board makes, with their probabilities.
+
+        None at the horizon.
+        """
         return [(Board(self.game, state), p) for state, p in self.game.spawns(self.cells)]
 
     def refusals(self) -> dict[str, str]:
@@ -279,7 +285,7 @@ def _drawn(words: Sequence[str], columns: int, width: int) -> str:
 
 
 def _picture_text(picture: str) -> str:
-    """The text of a picture: its rows, blank cells as 0 and walls as #."""
+    """Return the text of a picture: its rows, blank cells as 0 and walls as #."""
     rows = [line.strip().strip("│").split("│") for line in picture.splitlines() if "│" in line]
     words = [[word.strip() or "0" for word in row] for row in rows]
     return "/".join(",".join("#" if word == "###" else word for word in row) for row in words)
@@ -332,19 +338,19 @@ def _svg_wall(x: int, y: int) -> str:
 
 
 def tile_color(exponent: int) -> str:
-    """The colour of a cell."""
+    """Return the colour of a cell."""
     if not exponent:
         return EMPTY
     return FILLS[exponent - 1] if exponent <= len(FILLS) else "#000000"
 
 
 def ink_color(fill: str) -> str:
-    """The colour of text with more contrast to a fill."""
+    """Return the colour of text with more contrast to a fill."""
     return max((DARK, LIGHT), key=lambda ink: _contrast(ink, fill))
 
 
 def _contrast(one: str, other: str) -> float:
-    """The contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
+    """Return the contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
     darker, lighter = sorted((_luminance(one), _luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 

@@ -49,7 +49,10 @@ class Boards:
         return hash(tuple(self.__getstate__().values()))
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone.  What is computed from them includes a hash, which differs between processes."""
+        """Return the fields alone.
+
+        What is computed from them includes a hash, which differs between processes.
+        """
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __str__(self) -> str:
@@ -128,7 +131,7 @@ class Boards:
         return frozenset.intersection(*map(frozenset, self.masks)) if self.masks else frozenset()
 
     def codes(self, cell: int) -> tuple[int, ...]:
-        """The codes that a cell may hold on a board that play from the start can make, ascending."""
+        """Return the codes that a cell may hold on a board that play from the start can make, ascending."""
         if cell in self.walls:
             return (0,)
         if cell in self.held:
@@ -138,7 +141,7 @@ class Boards:
         return (*plain, self.x) if movable and any(self.x_placements([cell])) else plain
 
     def x_placements(self, cells: Sequence[int]) -> list[frozenset[int]]:
-        """Which of some cells may hold the movable x: all sets that are possible on a board.
+        """Return which of some cells may hold the movable x: all sets that are possible on a board.
 
         With masks, the x of a board stand on one of them.  Without masks, any cells may hold an x.  A board
         holds as many as the game says.
@@ -289,7 +292,9 @@ class Boards:
         return self.check(read_board(text, self.grid, self.walls, self._x_code, self))
 
     def exponent(self, tile: int) -> int:
-        """The exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
+        """Return the exponent of a tile, 0 for an empty cell.
+
+        Raises `BoardError` if it is not a power of two.
 
         The code of x is also the exponent of a tile.  A board of a game with unmergeable tiles cannot
         hold that tile.
@@ -311,47 +316,47 @@ class Boards:
         return tile_text(most) if most else "0"
 
     def pack(self, cells: Sequence[int]) -> int:
-        """The packed key: `bits` bits per cell, the first cell in the highest bits."""
+        """Return the packed key: `bits` bits per cell, the first cell in the highest bits."""
         key = 0
         for exponent in cells:
             key = key << self.bits | exponent
         return key
 
     def unpack(self, key: int) -> Cells:
-        """The board of a packed key.  Raises `BoardError` if the key is too long."""
+        """Return the board of a packed key.  Raises `BoardError` if the key is too long."""
         return unpack(key, self.grid)
 
     def cell_bits(self, cells: Iterable[int]) -> int:
-        """The key in which these cells have all bits set, and the others none."""
+        """Return the key in which these cells have all bits set, and the others none."""
         return sum(self.x << self.bits * (self.cells - 1 - cell) for cell in cells)
 
     # -- what a board holds ----------------------------------------------------------------------
 
     def is_x(self, exponent: int) -> bool:
-        """Whether this is the code of an unmergeable tile."""
+        """Return whether this is the code of an unmergeable tile."""
         return bool(self.unmergeable) and exponent == self.x
 
     def sum(self, cells: Sequence[int]) -> int:
-        """The sum of all tiles; unmergeable tiles add nothing."""
+        """Return the sum of all tiles; unmergeable tiles add nothing."""
         if not self.unmergeable:
             return sum([1 << e for e in cells if e])
         return sum(2**e for e in cells if e and not self.is_x(e))
 
     def max_exponent(self, cells: Sequence[int]) -> int:
-        """The largest exponent on the board, unmergeable tiles aside; 0 on an empty board."""
+        """Return the largest exponent on the board, unmergeable tiles aside; 0 on an empty board."""
         return max((e for e in cells if not self.is_x(e)), default=0)
 
     def holds_goal(self, cells: Sequence[int]) -> bool:
-        """Whether a tile of the goal is on the board."""
+        """Return whether a tile of the goal is on the board."""
         goal, x = self.goal_exponent, self._x_code
         return goal is not None and any(e >= goal and e != x for e in cells)
 
     def has_goal_sum(self, cells: Sequence[int]) -> bool:
-        """Whether the sum of a board wins."""
+        """Return whether the sum of a board wins."""
         return self.goal_sum is not None and self.sum(cells) >= self.goal_sum
 
     def stands(self, cells: Sequence[int]) -> bool:
-        """Whether each cell of one of the masks holds an unmergeable tile; true without masks."""
+        """Return whether each cell of one of the masks holds an unmergeable tile; true without masks."""
         x = self.x
         return not self.masks or any(all(cells[cell] == x for cell in mask) for mask in self.masks)
 
@@ -393,7 +398,10 @@ class Boards:
         )
 
     def cells_of(self, cells: Iterable[int]) -> Cells:
-        """The exponents of a board as a tuple.  Raises `BoardError` unless there is one for each cell."""
+        """Return the exponents of a board as a tuple.
+
+        Raises `BoardError` unless there is one for each cell.
+        """
         try:
             board = tuple(map(index, cells))
         except (TypeError, ValueError) as error:

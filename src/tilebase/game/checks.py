@@ -120,7 +120,7 @@ def _check_goal_sum(game: Boards) -> None:
 
 
 def _largest_sum_of_starts(game: Boards, spawns: int) -> int:
-    """The largest sum of the start boards after so many spawns."""
+    """Return the largest sum of the start boards after so many spawns."""
     return max(map(game.sum, game.begin.boards), default=0) + (spawns << game.spawn_exponents[-1])
 
 

@@ -84,14 +84,14 @@ class CompiledGame:
         return len({self.game.tops[cell] for cell in free}) > 1
 
     def canonical(self, keys: Array) -> Array:
-        """The canonical keys of an array of keys (uint64)."""
+        """Return the canonical keys of an array of keys (uint64)."""
         out = keys.copy()
         images = np.empty((2, len(out)), dtype=np.uint64)
         kernels.canonicalise(out, len(out), self.rules.symmetries, images)
         return out
 
     def tops(self, keys: Array) -> Array:
-        """The largest exponent on each of some boards, x aside (uint8); 0 on an empty board."""
+        """Return the largest exponent on each of some boards, x aside (uint8); 0 on an empty board."""
         found = np.zeros(len(keys), dtype=np.uint8)
         code = np.uint64(self.game.x)
         for cell in range(self.game.cells):
@@ -105,7 +105,7 @@ class CompiledGame:
         return self.game.bits * (self.game.cells - 1 - cell)
 
     def _low_bits(self) -> np.uint64:
-        """The lowest bit of each cell that a tile can be spawned in."""
+        """Return the lowest bit of each cell that a tile can be spawned in."""
         return np.uint64(sum(1 << self._shift(c) for c in range(self.game.cells) if c not in self.game.walls))
 
     def _limits(self) -> Limits:
@@ -136,7 +136,7 @@ class CompiledGame:
         return np.array(found, dtype=np.uint64).reshape(len(found), 2)
 
     def _single(self, pattern: Pattern) -> list[tuple[int, int]]:
-        """The cell and exponent of a pattern of one tile that `_spots` has; else nothing."""
+        """Return the cell and exponent of a pattern of one tile that `_spots` has; else nothing."""
         given = [(cell, exponent) for cell, exponent in enumerate(pattern) if exponent is not None]
         return given if len(given) == 1 and not self._limited else []
 
@@ -205,7 +205,7 @@ class CompiledGame:
         )
 
     def _masks(self, orders: list[Cells]) -> Array:
-        """The masks of x on boards whose lines along an axis are rows, for each axis."""
+        """Return the masks of x on boards whose lines along an axis are rows, for each axis."""
         game = self.game
         return np.array(
             [[game.cell_bits(order.index(cell) for cell in mask) for mask in game.masks] for order in orders],
@@ -222,7 +222,10 @@ class CompiledGame:
 
 @lru_cache(maxsize=8)
 def _line_table(cells: int, bits: int, *rules: int) -> Array:
-    """The table of `_kernels.boards.build_line_table`; often it is the same for both axes and both passes."""
+    """Return the table of `_kernels.boards.build_line_table`.
+
+    Often it is the same for both axes and both passes.
+    """
     table = np.zeros(1 << cells * bits, dtype=np.uint64)
     kernels.build_line_table(*map(np.uint64, (cells, bits, *rules)), table)
     table.flags.writeable = False

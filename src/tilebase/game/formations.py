@@ -195,7 +195,7 @@ class Formation:
         goal_sum: int | None = None,
         at_least: bool = False,
     ) -> Game:
-        """The game that makes a goal in this formation.
+        """Return the game that makes a goal in this formation.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
         return found.changed(pattern=self._pattern(larger)) if at_least else found
 
     def makes(self, game: Game, horizon: int | None) -> bool:
-        """Whether `game`, with this horizon or else that of the formation, gives the same game."""
+        """Return whether `game`, with this horizon or else that of the formation, gives the same game."""
         goal, at_least = goal_of(game)
         try:
             return game == self.game(
@@ -248,14 +248,17 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
             return False
 
     def _play(self, **rules: Any) -> Game:
-        """The game with the x, masks and starts of the formation.  Raises `GameError`."""
+        """Return the game with the x, masks and starts of the formation.  Raises `GameError`."""
         return Game(
             self.shape, start=f"after {'|'.join(self.starts)}", masks=self.masks, unmergeable=self.x_cells,
             fixed=self.fixed, **rules,
         )  # fmt: skip
 
     def _horizon_for(self, goal: int, horizon: int | None) -> int | None:
-        """The sum at which play to a goal ends.  Raises `GameError` if the goal cannot be made until then."""
+        """Return the sum at which play to a goal ends.
+
+        Raises `GameError` if the goal cannot be made until then.
+        """
         least, most = self.least_goal, self.largest_goal
         tile = integer_of(goal, "goal")
         if tile < 2 or tile & (tile - 1):
@@ -289,7 +292,7 @@ unmergeable=(9, 10, 11, 13, 14, 15), masks='..../..../.xxx/.xxx', horizon=164)
 
 
 def goal_of(game: Game) -> tuple[int | None, bool]:
-    """The tile that wins, on some cells or on all, and whether larger tiles win there, too."""
+    """Return the tile that wins, on some cells or on all, and whether larger tiles win there, too."""
     tiles = {e for pattern in game.patterns for e in pattern if e}
     return (1 << min(tiles), len(tiles) > 1) if tiles else (game.goal, False)
 
@@ -299,7 +302,7 @@ def goal_of(game: Game) -> tuple[int | None, bool]:
 
 @cache
 def formations() -> tuple[Formation, ...]:
-    """All formations that have a name, in the order of the source.
+    """Return all formations that have a name, in the order of the source.
 
     >>> len(formations())
     26
@@ -318,7 +321,7 @@ def _listed(row: dict[str, str]) -> Formation:
 
 
 def formation_of(game: Game) -> Formation | None:
-    """The formation of the catalogue whose `Formation.game` gives this game, or None.
+    """Return the formation of the catalogue whose `Formation.game` gives this game, or None.
 
     >>> formation_of(formation("ll").game(512)), formation_of(Game("3x3", 512))
     (<Formation LL: ..../..oo/.oxx/.oxx>, None)
@@ -328,7 +331,7 @@ def formation_of(game: Game) -> Formation | None:
 
 
 def formation(name_or_path: str | Path) -> Formation:
-    """The formation of a name, in upper or lower case, or of a TOML file (see the module).
+    """Return the formation of a name, in upper or lower case, or of a TOML file (see the module).
 
     Raises `GameError` if no formation has this name or the file holds none, and `StorageError` if
     the file cannot be read.
@@ -351,7 +354,7 @@ def formation(name_or_path: str | Path) -> Formation:
 
 
 def _read(path: Path) -> Formation:
-    """The formation of a file."""
+    """Return the formation of a file."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -372,7 +375,7 @@ def _read(path: Path) -> Formation:
 
 
 def _own(values: dict[str, Any], stem: str) -> Formation:
-    """The formation that the values of a file describe."""
+    """Return the formation that the values of a file describe."""
     for key in values:
         if key not in KEYS:
             raise GameError(f"{shown(key, 40)!r} is not a key of a formation: write {', '.join(KEYS)}")
@@ -400,7 +403,7 @@ def _own(values: dict[str, Any], stem: str) -> Formation:
 
 
 def _texts(values: dict[str, Any], key: str) -> list[str]:
-    """The texts of a key: one with | between them, or a list."""
+    """Return the texts of a key: one with | between them, or a list."""
     value = values.get(key, [])
     found = value.split("|") if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(one, str) for one in found):

@@ -211,7 +211,7 @@ class Game(Boards):
 
     @classmethod
     def from_identity(cls, identity: dict[str, Any]) -> Game:
-        """The game of an `identity`.  Raises `GameError` if this is not the identity of a game."""
+        """Return the game of an `identity`.  Raises `GameError` if this is not the identity of a game."""
         try:
             values = dict(identity)
             if len(repr(values)) > MOST_IDENTITY:
@@ -293,35 +293,35 @@ class Game(Boards):
                 yield tuple(group)
 
     def reached(self, total: int) -> bool:
-        """Whether boards of this sum are won."""
+        """Return whether boards of this sum are won."""
         return self.goal_sum is not None and total >= self.goal_sum
 
     def ended(self, total: int) -> bool:
-        """Whether no tile is spawned any more on boards of this sum."""
+        """Return whether no tile is spawned any more on boards of this sum."""
         return self.horizon is not None and total >= self.horizon
 
     def wins(self, after: Sequence[int]) -> bool:
-        """Whether a board after a slide is won: by the goal, or by a pattern without breaking a limit."""
+        """Tell whether a board after a slide is won: by the goal, or by a pattern that breaks no limit."""
         if not self.stands(after):
             return False
         return self.holds_goal(after) or (self.matches(after) and self.allowed(after))
 
     def matches(self, cells: Sequence[int]) -> bool:
-        """Whether the board holds one of the patterns."""
+        """Return whether the board holds one of the patterns."""
         return bool(self.patterns) and any(
             all(e is None or e == found for e, found in zip(pattern, cells, strict=True))
             for pattern in self.patterns
         )
 
     def allowed(self, cells: Sequence[int]) -> bool:
-        """Whether no tile exceeds its limit, nor the largest tile, and the x stand on a mask."""
+        """Return whether no tile exceeds its limit, nor the largest tile, and the x stand on a mask."""
         x = self._x_code
         return self.stands(cells) and all(
             e <= top or e == x for e, top in zip(cells, self.bounds.allowed, strict=True)
         )
 
     def slides(self, cells: Sequence[int]) -> dict[str, Cells]:
-        """The allowed slides and the afterstates that they lead to, won ones included.
+        """Return the allowed slides and the afterstates that they lead to, won ones included.
 
         Empty on a board that has the goal sum.
         """
@@ -357,7 +357,7 @@ class Game(Boards):
         return result
 
     def spawns(self, cells: Sequence[int]) -> list[tuple[Cells, Fraction]]:
-        """The states a spawn can lead to, with probabilities that sum to 1.
+        """Return the states a spawn can lead to, with probabilities that sum to 1.
 
         Empty if the board is full, or its sum has reached the horizon.
         """
@@ -369,7 +369,7 @@ class Game(Boards):
         return [(board[:c] + (e,) + board[c + 1 :], p) for c in open_cells for e, p in chances]
 
     def starts(self) -> list[tuple[Cells, Fraction]]:
-        """The states the game starts from, with probabilities that sum to 1, without symmetry."""
+        """Return the states the game starts from, with probabilities that sum to 1, without symmetry."""
         boards = self.begin.boards or (self.empty_board,)
         chances = dict.fromkeys(boards, Fraction(1, len(boards)))
         for _ in range(self.begin.spawns):

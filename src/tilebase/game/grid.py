@@ -107,19 +107,19 @@ class Grid:
         return by_rows(words, self.shape[-1], between)
 
     def planes(self, words: Sequence[str]) -> list[Sequence[str]]:
-        """The words of each plane of a box; of the one plane of a board with two sizes."""
+        """Return the words of each plane of a box; of the one plane of a board with two sizes."""
         size = self.shape[-2] * self.shape[-1]
         return [words[at : at + size] for at in range(0, self.cells, size)]
 
 
 def by_rows(words: Sequence[str], width: int, between: str = ",") -> str:
-    """Words by rows of so many cells: ``2,4/0,8``."""
+    """Return words by rows of so many cells: ``2,4/0,8``."""
     return "/".join(between.join(words[at : at + width]) for at in range(0, len(words), width))
 
 
 @lru_cache(maxsize=64)
 def grid_of(shape: tuple[int, ...]) -> Grid:
-    """The grid of a shape; what was computed of it once is kept."""
+    """Return the grid of a shape; what was computed of it once is kept."""
     return Grid(shape)
 
 

@@ -69,7 +69,7 @@ def game_text(game: Game) -> str:
 
 
 def board_words(game: Game) -> str:
-    """The board in words, for statements: ``3x3 with walls on the cells 1, 2``."""
+    """Return the board in words, for statements: ``3x3 with walls on the cells 1, 2``."""
     text = game.shape_text
     if game.walls:
         text += f" with walls on the cells {', '.join(map(str, game.walls))}"
@@ -85,7 +85,10 @@ def board_words(game: Game) -> str:
 
 
 def within_words(game: Game) -> str:
-    """The limits, the largest tile and the horizon, in words with a blank in front; empty without them."""
+    """Return the limits, the largest tile and the horizon, in words with a blank in front.
+
+    Empty without them.
+    """
     text = "" if game.limits is None else f" within the limits {game.limits_text}"
     if game.largest is not None:
         text += f" without a tile above {game.largest}"
@@ -93,19 +96,19 @@ def within_words(game: Game) -> str:
 
 
 def winning_words(game: Game) -> str:
-    """What wins, in words: ``the tile 64 or the pattern pair``."""
+    """Return what wins, in words: ``the tile 64 or the pattern pair``."""
     ways = {"the tile": game.goal, "the pattern": game.pattern, "the sum": game.goal_sum}
     return " or ".join(f"{name} {value}" for name, value in ways.items() if value is not None)
 
 
 def start_words(game: Game) -> str:
-    """What play begins on, if who spawns chooses: ``the empty board``."""
+    """Return what play begins on, if who spawns chooses: ``the empty board``."""
     known = {"empty": "the empty board", "two-tiles": "every start of two tiles"}
     return known.get(game.start) or _start_board(game, "every one")
 
 
 def random_start_words(game: Game) -> str:
-    """What play begins on, if spawns are random: ``two random tiles``."""
+    """Return what play begins on, if spawns are random: ``two random tiles``."""
     known = {"empty": "the empty board, a spawn first", "two-tiles": "two random tiles"}
     return known.get(game.start) or _start_board(game, "a random one")
 
@@ -120,5 +123,5 @@ def _start_board(game: Game, which: str) -> str:
 
 
 def spawn_words(game: Game) -> str:
-    """The tiles that may be spawned: ``2s and 4s``."""
+    """Return the tiles that may be spawned: ``2s and 4s``."""
     return " and ".join(f"{2**e}s" for e in game.spawn_exponents)

@@ -14,14 +14,14 @@ from tilebase.game.grid import Cells, Grid
 
 
 def exponent_of(tile: int, what: str = "tile") -> int:
-    """The exponent of a tile.  Raises `GameError` unless `tile` is a power of two above 1."""
+    """Return the exponent of a tile.  Raises `GameError` unless `tile` is a power of two above 1."""
     if tile < 2 or tile & (tile - 1):
         raise GameError(f"{what} {tile} is not a power of two above 1: write 2, 4, 8 and so on")
     return tile.bit_length() - 1
 
 
 def tile_text(exponent: int) -> str:
-    """The tile of an exponent as it is written: its number, or the power where that is too long to read.
+    """Write the tile of an exponent: its number, or the power where that is too long to read.
 
     >>> tile_text(11), tile_text(1000)
     ('2048', '2^1000')
@@ -42,7 +42,7 @@ MOST_DIGITS = 1000
 
 
 def fraction_of(value: Any) -> Fraction:
-    """An exact number: text as ``0.1``, ``1/10`` or ``1e-9``, a float as it is printed, or a number.
+    """Return an exact number: text as ``0.1``, ``1/10`` or ``1e-9``, a float as it is printed, or a number.
 
     Long texts and large exponents are refused first, since ``Fraction("1e-999999999")`` would take all
     memory.  Raises ValueError, also for a denominator of 0, or TypeError.
@@ -67,12 +67,12 @@ def count_of(number: int, what: str) -> str:
 
 
 def split_cells(text: str) -> list[str]:
-    """The words of a board or of limits: split at blanks, commas, slashes and semicolons."""
+    """Return the words of a board or of limits: split at blanks, commas, slashes and semicolons."""
     return [word for word in re.split(r"[\s,;/]+", text.strip()) if word]
 
 
 def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: object) -> Cells:
-    """The exponents of a board from text: tiles by rows, or a packed key as ``0x...``.
+    """Return the exponents of a board from text: tiles by rows, or a packed key as ``0x...``.
 
     `x` is the code of an unmergeable tile, 0 if there are none; messages name `game`.  Whether the game
     allows the tiles is not checked.  Raises `BoardError`.
@@ -90,7 +90,7 @@ def read_board(text: str, grid: Grid, walls: Collection[int], x: int, game: obje
 
 
 def read_cell(word: str, cell: int, walls: Collection[int], x: int, game: object) -> int:
-    """The exponent on a cell from text, as in `read_board`.  Raises `BoardError`."""
+    """Return the exponent on a cell from text, as in `read_board`.  Raises `BoardError`."""
     if word in (".", "-", "_", "0") or (word == "#" and cell in walls):
         return 0
     if word == "x" and x:
@@ -110,7 +110,7 @@ def read_cell(word: str, cell: int, walls: Collection[int], x: int, game: object
 
 
 def read_tile(tile: int, x: int) -> int:
-    """The exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
+    """Return the exponent of a tile, 0 for an empty cell.  Raises `BoardError` if it is not a power of two.
 
     The code of x is also the exponent of a tile.  A board with unmergeable tiles cannot hold that tile.
     """
@@ -127,7 +127,7 @@ def read_tile(tile: int, x: int) -> int:
 
 
 def unpack(key: int, grid: Grid) -> Cells:
-    """The exponents of a packed key.  Raises `BoardError` if the key is too long."""
+    """Return the exponents of a packed key.  Raises `BoardError` if the key is too long."""
     bits = grid.bits
     if not 0 <= key < 1 << bits * grid.cells:
         raise BoardError(f"key {key:#x} does not fit a {grid} board of {bits} bits a cell")

@@ -27,7 +27,7 @@ MOST_MASKS = 64
 
 
 def parse_cells(grid: Grid, cells: str | Iterable[int], what: str) -> Cells:
-    """Cells from text or numbers, ascending; `what` stands on them.  Raises `GameError`."""
+    """Return cells from text or numbers, ascending; `what` stands on them.  Raises `GameError`."""
     try:
         chosen = tuple(
             sorted({*map(int, split_cells(cells))} if isinstance(cells, str) else {*map(index, cells)})
@@ -122,7 +122,7 @@ class Start:
 
 
 def parse_start(text: str, grid: Grid, walls: Collection[int], x: int) -> Start:
-    """The start from text; `x` is the code of an unmergeable tile, or 0.  Raises `GameError`."""
+    """Return the start from text; `x` is the code of an unmergeable tile, or 0.  Raises `GameError`."""
     text = text.strip()
     if text in ("two-tiles", "empty"):
         return Start(text, 2 if text == "two-tiles" else 1)

@@ -70,7 +70,7 @@ def short_path(group: Sequence[Cells]) -> list[Cells]:
 
 
 def cost(permutation: Cells) -> int:
-    """How many operations a permutation takes."""
+    """Return how many operations a permutation takes."""
     swaps = swaps_of(permutation)
     return _term_cost(permutation) if swaps is None else SWAP_COST * len(swaps)
 
@@ -129,7 +129,7 @@ def _two_swaps(permutation: Cells, distances: list[int]) -> tuple[Swap, ...] | N
 
 
 def _swap(distance: int, ways: Sequence[int]) -> Swap | None:
-    """The swap that moves cell c by ``ways[c]``; None if this is not one."""
+    """Return the swap that moves cell c by ``ways[c]``; None if this is not one."""
     firsts = {cell for cell, way in enumerate(ways) if way == distance}
     if {cell + distance for cell in firsts} != {cell for cell, way in enumerate(ways) if way == -distance}:
         return None
@@ -137,7 +137,7 @@ def _swap(distance: int, ways: Sequence[int]) -> Swap | None:
 
 
 def _rotations(game: Game, permutation: Cells) -> dict[int, int]:
-    """The masks by left rotation whose union moves cell permutation[i] to cell i."""
+    """Return the masks by left rotation whose union moves cell permutation[i] to cell i."""
     masks: dict[int, int] = {}
     for cell, source in enumerate(permutation):
         rotation = game.bits * (source - cell) % 64

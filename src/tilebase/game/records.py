@@ -76,7 +76,7 @@ class Record:
     moves: tuple[Move, ...]
 
     def states(self, game: Game) -> Iterator[tuple[Cells, Move | None]]:
-        """The states with the move that was made in each; the last state has None if a spawn led to it.
+        """Yield the states with the move that was made in each; the last state has None if a spawn led to it.
 
         Raises `BoardError` if a slide is not allowed, or a cell is not empty.
         """
@@ -96,7 +96,7 @@ class Record:
         yield state, None
 
     def as_dict(self, game: Game) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         moves = [
             [one.direction] if one.cell is None else [one.direction, one.cell, 1 << one.exponent]
             for one in self.moves
@@ -153,7 +153,7 @@ Reader = Callable[[str], Cells]
 
 
 def parse_game(game: Game, text: str, read: Reader) -> WrittenGame:
-    """The positions and slides of a written game in any of the three forms.
+    """Return the positions and slides of a written game in any of the three forms.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def parse_game(game: Game, text: str, read: Reader) -> WrittenGame:
 
 
 def _all_of(positions: Iterator[Position]) -> tuple[Position, ...]:
-    """The positions of a game.  Raises `BoardError` if there are too many."""
+    """Return the positions of a game.  Raises `BoardError` if there are too many."""
     found = tuple(islice(positions, MOST_POSITIONS + 1))
     if len(found) > MOST_POSITIONS:
         raise BoardError(f"a written game of more than {MOST_POSITIONS:,} positions is not read")
@@ -215,7 +215,7 @@ def _word(game: Game, cell: int, exponent: int) -> str:
 
 
 def _moved(game: Game, tiles: Cells, move: Move, number: int) -> Cells:
-    """The position after a move with a spawn, by the plain rules.  Raises `BoardError`."""
+    """Return the position after a move with a spawn, by the plain rules.  Raises `BoardError`."""
     if move.direction not in game.directions:
         known = ", ".join(game.directions)
         raise BoardError(f"move {number}: {shown(move.direction, 40)!r} is not a slide: write {known}")
@@ -235,7 +235,10 @@ def _spawned(game: Game, tiles: Cells, cell: int, exponent: int, where: str) -> 
 
 
 def _saved(text: str) -> dict[str, Any] | None:
-    """The members of a saved game, or None of another text.  Raises `BoardError` for another version."""
+    """Return the members of a saved game, or None of another text.
+
+    Raises `BoardError` for another version.
+    """
     if not text.startswith("{"):
         return None
     try:
@@ -292,7 +295,7 @@ def _move(move: Any, number: int, *, last: bool) -> Move:
 
 
 def _replay(game: Game, text: str) -> Iterator[Position]:
-    """The positions of a replay of 2048verse.com."""
+    """Yield the positions of a replay of 2048verse.com."""
     if len(game.shape) != 2 or max(game.shape) > 4:
         raise BoardError(f"a replay of 2048verse has at most 4x4 cells, but the board is {game.shape_text}")
     spawns = text[_header(game, text) :]
@@ -311,7 +314,7 @@ def _replay(game: Game, text: str) -> Iterator[Position]:
 
 
 def _header(game: Game, text: str) -> int:
-    """How many characters stand before the first spawn.  Raises `BoardError` for another shape."""
+    """Return how many characters stand before the first spawn.  Raises `BoardError` for another shape."""
     named = re.fullmatch(r" ?([1-9]x[1-9]) ?", text[6:10])
     if game.shape_text == "4x4":
         return 10 if named and named[1] == "4x4" else 7  # no game begins with the spawns 4x4
@@ -370,7 +373,7 @@ def _listed(game: Game, text: str, read: Reader) -> Iterator[Position]:
 
 
 def _slides_to(game: Game, tiles: Cells, following: Cells, *, ended: bool) -> list[str]:
-    """The slides that lead to a position with one spawn; if `ended`, also without a spawn.
+    """Return the slides that lead to a position with one spawn; if `ended`, also without a spawn.
 
     Of slides with the same result only one is named.
     """

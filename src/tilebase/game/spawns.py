@@ -44,7 +44,7 @@ class SpawnLaw:
 
     @classmethod
     def of(cls, law: SpawnLaw | Fraction | float | str | int) -> SpawnLaw:
-        """The law that a user wrote.  Raises `GameError` unless it is one."""
+        """Return the law that a user wrote.  Raises `GameError` unless it is one."""
         if isinstance(law, SpawnLaw):
             return law
         first: Any = law
@@ -94,7 +94,7 @@ class SpawnLaw:
         return bool(self.few)
 
     def chance(self, exponent: int, empty: int) -> Fraction:
-        """The probability that a tile that is spawned on one of `empty` cells has this exponent."""
+        """Return the probability that a tile that is spawned on one of `empty` cells has this exponent."""
         four = next((p for n, p in self.few if empty <= n), self.four)
         return _tiles(four).get(exponent, Fraction(0))
 
@@ -114,7 +114,7 @@ class SpawnLaw:
 
 
 def _tiles(four: Fraction) -> dict[int, Fraction]:
-    """The probability of each exponent if that of a 4 is `four`."""
+    """Return the probability of each exponent if that of a 4 is `four`."""
     return {1: 1 - four, 2: four}
 
 

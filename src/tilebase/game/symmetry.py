@@ -17,12 +17,15 @@ from tilebase.game.game import Cells, Game
 
 @lru_cache(maxsize=256)
 def symmetries(game: Game) -> tuple[Cells, ...]:
-    """The symmetry group of a game, ascending, so the identity first; each is a tuple of source cells."""
+    """Return the symmetry group of a game, ascending, so the identity first.
+
+    Each is a tuple of source cells.
+    """
     return tuple(sorted(p for p in game.grid.symmetries if _keeps(game, p)))
 
 
 def start_symmetries(game: Game) -> tuple[Cells, ...]:
-    """The symmetries that leave the set of start boards unchanged.
+    """Return the symmetries that leave the set of start boards unchanged.
 
     An unmergeable tile that may move, and stands on one cell before the first spawn, can change it.
     """
@@ -65,12 +68,12 @@ def permuter(permutation: Sequence[int]) -> Callable[[Sequence[int]], Cells]:
 
 
 def images(game: Game, cells: Sequence[int]) -> list[Cells]:
-    """The boards that the symmetries make of this one: one for each symmetry, repeats included."""
+    """Return the boards that the symmetries make of this one: one for each symmetry, repeats included."""
     return [permute(cells) for permute in _permuters(game)]
 
 
 def canonical(game: Game, cells: Sequence[int]) -> Cells:
-    """The least board of the orbit.
+    """Return the least board of the orbit.
 
     >>> canonical(Game("2x2", 32), (2, 3, 1, 0))
     (0, 1, 3, 2)
@@ -79,10 +82,10 @@ def canonical(game: Game, cells: Sequence[int]) -> Cells:
 
 
 def canonical_starts(game: Game) -> list[Cells]:
-    """The start states of a game, one of each orbit, ascending."""
+    """Return the start states of a game, one of each orbit, ascending."""
     return sorted({canonical(game, board) for board, _ in game.starts()})
 
 
 def orbit_size(game: Game, cells: Sequence[int]) -> int:
-    """How many different boards the symmetries make of this one."""
+    """Return how many different boards the symmetries make of this one."""
     return len(set(images(game, cells)))

@@ -223,7 +223,7 @@ class _Search:
     # -- layers --------------------------------------------------------------------------------------
 
     def _choose(self, keys: Words) -> Words:
-        """The positions of a layer that are kept."""
+        """Return the positions of a layer that are kept."""
         if self.width is None or len(keys) <= self.width:
             return keys
         return keys[np.sort(self.random.choice(len(keys), self.width, replace=False))]
@@ -258,7 +258,7 @@ class _Search:
     # -- the game that was found ---------------------------------------------------------------------
 
     def _firsts(self, units: int) -> list[Position]:
-        """The positions of a layer that are the first of a game."""
+        """Return the positions of a layer that are the first of a game."""
         exponent = units.bit_length()
         if units not in self.kept or 1 << exponent >> 1 != units or exponent not in self.rules.drops:
             return []
@@ -278,7 +278,7 @@ class _Search:
         return tuple(_moved(self.rules, move, images) for move in found)
 
     def _on(self, state: Position) -> Iterator[tuple[str, Move, Position]]:
-        """The moves from a position to one that is kept."""
+        """Yield the moves from a position to one that is kept."""
         made = drops_made(state)
         for slide, after in self.rules.slides(state):
             if max(after) >= self.base:
@@ -292,7 +292,7 @@ class _Search:
                         yield slide, new, then
 
     def _are_kept(self, positions: list[Position], units: int) -> list[bool]:
-        """Whether each of some positions is in a layer."""
+        """Return whether each of some positions is in a layer."""
         keys = self.kept.get(units)
         if keys is None or not len(keys) or not positions:
             return [False] * len(positions)
@@ -302,7 +302,7 @@ class _Search:
         return [bytes(key) in known for key in asked]
 
     def _seen_from(self, state: Position) -> Position:
-        """The symmetry that turns a position into one of the goals."""
+        """Return the symmetry that turns a position into one of the goals."""
         for permutation in self.rules.symmetries:
             if tuple(state[cell] for cell in permutation) in self.goals:
                 return permutation
@@ -329,7 +329,7 @@ class Table:
         unslide.insert_all(keys, self.slots)
 
     def keys(self) -> Words:
-        """All boards, in the order of their slots."""
+        """Return all boards, in the order of their slots."""
         out = np.zeros((self.used, self.slots.shape[1]), dtype=np.uint64)
         unslide.collect(self.slots, out)
         return out
@@ -339,7 +339,7 @@ class Table:
 
 
 def check_goals(rules: Rules, goals: tuple[Position, ...]) -> int:
-    """How many values a cell may have in a search for these goals.
+    """Return how many values a cell may have in a search for these goals.
 
     Raises `UsageError` or `ResourceError` unless there is such a search.
     """
@@ -375,12 +375,12 @@ def check_seed(seed: int) -> None:
 
 
 def words_of(rules: Rules, bits: int) -> int:
-    """How many words a packed board has."""
+    """Return how many words a packed board has."""
     return -(-rules.cells // (64 // bits))
 
 
 def make_boards(rules: Rules, base: int) -> unslide.Boards:
-    """The tables of a search whose positions have values below `base`."""
+    """Return the tables of a search whose positions have values below `base`."""
     bits = max((base - 1).bit_length(), 1)
     drops = np.zeros(base, dtype=np.uint8)
     drops[[exponent for exponent in rules.drops if exponent < base]] = 1
@@ -401,7 +401,7 @@ def make_boards(rules: Rules, base: int) -> unslide.Boards:
 
 
 def make_lines(length: int, base: int, drops: npt.NDArray[np.uint8]) -> unslide.Lines:
-    """The tables of all lines of one length."""
+    """Return the tables of all lines of one length."""
     codes = base**length
     pushed = np.zeros(codes, dtype=np.int64)
     unslide.push_codes(length, base, np.zeros(length, dtype=np.int64), pushed)

@@ -24,7 +24,7 @@ Rows = tuple[int, ...]
 
 
 def mirrored(rules: Rules) -> Rules:
-    """The game after mirroring in the main diagonal, which exchanges rows and columns."""
+    """Return the game after mirroring in the main diagonal, which exchanges rows and columns."""
     other = {"rows": "columns", "columns": "rows", None: None}[rules.convention]
     return replace(rules, rows=rules.columns, columns=rules.rows, convention=other)
 
@@ -47,12 +47,12 @@ class BitRows:
         return sum(1 << column + (tile - 1) * self._columns for column, tile in enumerate(tiles) if tile)
 
     def decode(self, row: int) -> tuple[int, ...]:
-        """The exponents of a row."""
+        """Return the exponents of a row."""
         columns = range(self._columns)
         return tuple((row >> j & 1) + 2 * (row >> self._columns + j & 1) for j in columns)
 
     def checkerboard(self, colouring: int) -> Rows:
-        """The checkerboard with this tile in the upper left corner."""
+        """Return the checkerboard with this tile in the upper left corner."""
         first = colouring // 2
         return tuple(
             self.encode([1 + (row + column + first - 1) % 2 for column in range(self._columns)])
@@ -66,7 +66,7 @@ class BitRows:
     # -- slides --------------------------------------------------------------------------------------
 
     def slides(self, position: Rows) -> Iterator[Rows]:
-        """The afterstates of a state: those of slides that change it and make no 8."""
+        """Yield the afterstates of a state: those of slides that change it and make no 8."""
         for slid in (self._pushed, self._pulled):
             found = tuple([slid[row] for row in position])
             if -1 not in found and found != position:
@@ -79,7 +79,7 @@ class BitRows:
             yield down[::-1]
 
     def _rise(self, rows: list[int]) -> Rows | None:
-        """All columns after a slide to the first row; None if that makes an 8."""
+        """Return all columns after a slide to the first row; None if that makes an 8."""
         columns, full = self._columns, self._full
         self._close_gaps(rows)
         for i in range(len(rows) - 1):
@@ -109,7 +109,7 @@ class BitRows:
     # -- drops ---------------------------------------------------------------------------------------
 
     def drops(self, position: Rows, exponent: int) -> Iterator[Rows]:
-        """The states after a drop, without those from which a frozen pair bars every checkerboard."""
+        """Yield the states after a drop, without those from which a frozen pair bars every checkerboard."""
         shift = (exponent - 1) * self._columns
         for row, cell in self._open_cells(position):
             state = (*position[:row], position[row] | cell << shift, *position[row + 1 :])
@@ -122,7 +122,7 @@ class BitRows:
             yield from self.drops(position, exponent)
 
     def _open_cells(self, position: Rows) -> Iterator[tuple[int, int]]:
-        """The row, and the column as a bit, of each cell that a drop may use."""
+        """Yield the row, and the column as a bit, of each cell that a drop may use."""
         columns, full = self._columns, self._full
         gaps = [~(row | row >> columns) & full for row in position]
         if self._convention == "rows":
@@ -139,7 +139,7 @@ class BitRows:
                 gap &= gap - 1
 
     def _has_frozen_pair(self, position: Rows) -> bool:
-        """Whether two neighbouring 4s can never be parted; see the module."""
+        """Return whether two neighbouring 4s can never be parted; see the module."""
         columns, full = self._columns, self._full
         frozen, above, rigid = full, 0, 0
         for number, row in enumerate(position):

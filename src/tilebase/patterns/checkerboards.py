@@ -82,7 +82,7 @@ class Checkerboard:
 
 
 def checkerboard_position(rules: Rules, colouring: int) -> Position:
-    """The checkerboard with this tile in the upper left corner.
+    """Return the checkerboard with this tile in the upper left corner.
 
     >>> checkerboard_position(Rules(2, 3), 4)
     (2, 1, 2, 1, 2, 1)
@@ -102,7 +102,7 @@ def checkerboard(
     seconds: float | None = None,
     memory: int | str | None = None,
 ) -> Checkerboard:
-    """Whether play from the empty board can end in a checkerboard of 2s and 4s, if no 8 may ever be made.
+    """Decide whether play from the empty board can end in a checkerboard of 2s and 4s without making an 8.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def decide(
     memory: int | str | None = None,
     most: int = MOST_POSITIONS,
 ) -> Checkerboard:
-    """Whether a checkerboard is reachable: by theorem, by construction, or by search.
+    """Return whether a checkerboard is reachable: by theorem, by construction, or by search.
 
     If the drops help, a theorem or a construction decides every size.  In a deterministic game the search
     begins on the empty board, and gives up after `most` positions or `seconds`.  With `search`, theorems and
@@ -193,7 +193,7 @@ def decide(
 
 
 def _decide_back(rules: Rules, colouring: int, seconds: float, memory: int) -> Checkerboard:
-    """The verdict of searches from the checkerboard back to the empty board, narrow ones first."""
+    """Return the verdict of searches from the checkerboard back to the empty board, narrow ones first."""
     from tilebase.patterns.backward import decide_back  # loads Numba
 
     end = checkerboard_position(rules, colouring)
@@ -207,7 +207,7 @@ def _decide_back(rules: Rules, colouring: int, seconds: float, memory: int) -> C
 
 
 def theorem(rules: Rules, colouring: int) -> str:
-    """Why a checkerboard cannot be reached, if the source proves it; otherwise an empty text.
+    """Return why a checkerboard cannot be reached, if the source proves it; otherwise an empty text.
 
     It speaks of drops of 2s only.  What cannot be reached if the drops help cannot be reached in a
     deterministic game, either.
@@ -232,7 +232,7 @@ def theorem(rules: Rules, colouring: int) -> str:
 
 
 def _construction(rules: Rules) -> str:
-    """What the construction of the moves is called."""
+    """Return what the construction of the moves is called."""
     if rules.drops == (1, 2):
         return "4s are dropped: row by row, with one drop a cell"
     short = min(rules.rows, rules.columns)
@@ -270,7 +270,7 @@ def find_sequence(
 
 
 def _visit(board: BitRows, end: Rows, until: float, most: int) -> dict[Rows, Rows]:
-    """The state before each state that was visited, until the end was found or nothing is new."""
+    """Return the state before each state that was visited, until the end was found or nothing is new."""
     empty = board.empty
     before: dict[Rows, Rows] = {}
     layer = list(dict.fromkeys(board.every_drop(empty)))
@@ -290,7 +290,7 @@ def _visit(board: BitRows, end: Rows, until: float, most: int) -> dict[Rows, Row
 
 
 def _path(before: dict[Rows, Rows], end: Rows) -> list[Rows]:
-    """The states of a game, the first drop first."""
+    """Return the states of a game, the first drop first."""
     path = [end]
     while before[path[-1]] in before:
         path.append(before[path[-1]])
@@ -298,7 +298,7 @@ def _path(before: dict[Rows, Rows], end: Rows) -> list[Rows]:
 
 
 def _moves_between(rules: Rules, board: BitRows, path: list[Rows]) -> tuple[Move, ...]:
-    """The drops and slides that lead from the empty board through the states."""
+    """Return the drops and slides that lead from the empty board through the states."""
     states = [tuple(tile for row in state for tile in board.decode(row)) for state in path]
     moves: list[Move] = [Drop(cell, exponent) for cell, exponent in enumerate(states[0]) if exponent]
     for state, wanted in pairwise(states):
@@ -307,7 +307,7 @@ def _moves_between(rules: Rules, board: BitRows, path: list[Rows]) -> tuple[Move
 
 
 def _ways(rules: Rules, state: Position, wanted: Position) -> Iterator[tuple[Move, Move]]:
-    """The slides and drops that lead from one state to another."""
+    """Yield the slides and drops that lead from one state to another."""
     for direction, after in rules.slides(state):
         for new, found in rules.spawns(after):
             if found == wanted:

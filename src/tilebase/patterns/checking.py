@@ -117,7 +117,7 @@ def check_lemmas(
 def check_rules(
     rules: Rules, *, most_sum: int | None = None, progress: Callable[[Progress], None] | None = None
 ) -> tuple[LemmaCheck, ...]:
-    """The same of any rules without a convention, since the lemmas are about drops on any empty cell."""
+    """Return the same rules without a convention, since the lemmas are about drops on any empty cell."""
     bound = _check_request(rules, most_sum)
     tallies = {lemma.number: _Tally(rules, lemma) for lemma in LEMMAS if lemma.is_about(rules)}
     by_about: dict[About, list[_Tally]] = {}
@@ -135,7 +135,7 @@ def check_rules(
 
 
 def _check_request(rules: Rules, most_sum: int | None) -> Counter[int]:
-    """The bound on positions after a slide, by sum.  Raises what `check_lemmas` raises."""
+    """Return the bound on positions after a slide, by sum.  Raises what `check_lemmas` raises."""
     if rules.convention is not None:
         raise UsageError("the lemmas are about drops on any empty cell: leave the convention out")
     check_bounded(rules, most_sum)
@@ -186,7 +186,7 @@ class _Tally:
 
 
 def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str:
-    """An occasion in words.
+    """Return an occasion in words.
 
     >>> occasion_text(Rules(1, 2), "following", ((2, 0), "L", "R"))
     '4,0 after L, before R'
@@ -204,7 +204,7 @@ def occasion_text(rules: Rules, about: About, arguments: tuple[Any, ...]) -> str
 
 
 def _occasions(rules: Rules, most_sum: int | None, bound: Counter[int], pace: Pace) -> Iterator[Occasion]:
-    """Every occasion on a board."""
+    """Yield every occasion on a board."""
     seen, share, all_of_them = 0, 0, bound.total()
     for layer in explore(rules, most_sum=most_sum):
         for number, occasion in enumerate(_of_layer(rules, layer)):

@@ -22,7 +22,7 @@ MIRRORED = {"U": "L", "L": "U", "D": "R", "R": "D"}
 
 
 def construct(rules: Rules, colouring: int) -> tuple[Move, ...] | None:
-    """The moves of a game that ends in a checkerboard; None if no construction is known.
+    """Return the moves of a game that ends in a checkerboard; None if no construction is known.
 
     In a deterministic game the drops follow its convention; otherwise they are where they have to be.
 
@@ -49,7 +49,7 @@ def construct(rules: Rules, colouring: int) -> tuple[Move, ...] | None:
 
 
 def deterministic_slides(rows: int, columns: int, colouring: int) -> str | None:
-    """Slides of a game that drops on the topmost, then leftmost empty cell; None if none are known."""
+    """Return slides of a game that drops on the topmost, then leftmost empty cell; None if none are known."""
     if rows == 1:
         return one_row(columns, colouring)
     if columns == 2:
@@ -58,12 +58,12 @@ def deterministic_slides(rows: int, columns: int, colouring: int) -> str | None:
 
 
 def one_row(columns: int, colouring: int) -> str | None:
-    """Slides that fill a row of up to three cells; None if the checkerboard cannot be reached."""
+    """Return slides that fill a row of up to three cells; None if the checkerboard cannot be reached."""
     return {(1, 2): "", (2, 2): "RR", (2, 4): "RL", (3, 2): "RLR"}.get((columns, colouring))
 
 
 def two_columns(rows: int, colouring: int) -> str:
-    """Slides that fill a board with two columns.
+    """Return slides that fill a board with two columns.
 
     RR makes a first row 2,4 and RL makes 4,2.  Then D moves all rows down, until the board is full.
 
@@ -76,7 +76,7 @@ def two_columns(rows: int, colouring: int) -> str:
 
 
 def two_rows(columns: int, colouring: int) -> str:
-    """Slides that fill a board with two rows of two or more cells.
+    """Return slides that fill a board with two rows of two or more cells.
 
     DUR makes a 4 and a 2 and moves them to the right, until the first row is almost full.  Then a round of
     three slides along the columns makes a 4 and a 2 in the other row, from the left, until the board is full.
@@ -139,14 +139,14 @@ def row_by_row(rows: int, columns: int, colouring: int) -> tuple[Move, ...]:
 
 
 def _moves(columns: int, *words: str | tuple[int, int]) -> tuple[Move, ...]:
-    """Slides, and drops given by row and column from 1, as moves."""
+    """Return slides, and drops given by row and column from 1, as moves."""
     return tuple(
         word if isinstance(word, str) else Drop((word[0] - 1) * columns + word[1] - 1) for word in words
     )
 
 
 def mirror(rules: Rules, moves: tuple[Move, ...]) -> tuple[Move, ...]:
-    """The moves after mirroring the board of `rules` in the main diagonal.
+    """Return the moves after mirroring the board of `rules` in the main diagonal.
 
     >>> mirror(Rules(1, 3), (Drop(2), "R"))
     (Drop(cell=2, exponent=1), 'D')

@@ -43,7 +43,7 @@ class Layer:
 
 
 def explore(rules: Rules, *, most_sum: int | None = None, directions: str = "UDLR") -> Iterator[Layer]:
-    """The layers of all positions that can be reached from the empty board, by ascending sum.
+    """Yield the layers of all positions that can be reached from the empty board, by ascending sum.
 
     With `directions`, only these slides are made.  Drops that lead to a sum above `most_sum` are left out;
     without this bound, `rules.most` must bound the tiles.  Raises `UsageError` if neither does.
@@ -85,7 +85,7 @@ class _Coming:
         self.slid: dict[Position, Position] = {}
 
     def add(self, rules: Rules, position: Position, directions: str) -> Slides:
-        """The slides of a position, which is added if it is new."""
+        """Return the slides of a position, which is added if it is new."""
         known = self.states.get(position)
         if known is None:
             slides = ((direction, rules.slide(position, direction)) for direction in directions)
@@ -162,7 +162,7 @@ def most_states(rules: Rules, afterstates: Counter[int], most_sum: int | None = 
 
 
 def _pushed_lines(length: int, most: int | None, most_sum: int | None) -> Counter[int]:
-    """How many lines of a length have no gap at their beginning and no two neighbouring 2s, by sum."""
+    """Return how many lines of a length have no gap at their beginning and no two neighbouring 2s, by sum."""
     largest = most if most is not None else max((most_sum or 0).bit_length() - 1, 1)
     found = Counter({0: 1})
     ending: Counter[tuple[int, bool]] = Counter({(0, False): 1})  # sum, and whether the last tile is a 2

@@ -79,7 +79,7 @@ class Filled:
         return f"a board of {self.rules} {verdict}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything that was found, for JSON."""
+        """Return everything that was found, for JSON."""
         return {
             "statement": self.statement,
             "size": str(self.rules),
@@ -146,7 +146,7 @@ def _attempt(
     deadline: float,
     progress: Callable[[Progress], None] | None,
 ) -> tuple[Onward, tuple[Move, ...] | None]:
-    """One search for a game."""
+    """Return one search for a game."""
     flipped = should_flip(rows, columns)
     height, length = (columns, rows) if flipped else (rows, columns)
     free = min(max(length // 2, 2), height) if length % 2 == 0 else height
@@ -157,13 +157,13 @@ def _attempt(
 
 
 def should_flip(rows: int, columns: int) -> bool:
-    """Whether the rows of a board are better built as columns: their length must be even, and short."""
+    """Tell whether rows of a board are better built as columns: their length must be even, and short."""
     return (columns % 2, columns) > (rows % 2, rows)
 
 
 @lru_cache
 def longest_line() -> int:
-    """The most tiles on one line if only 2s are dropped and no 8 is ever made.
+    """Return the most tiles on one line if only 2s are dropped and no 8 is ever made.
 
     Lists every order of tiles that a drop at either end and a slide can make, even if on some line that slide
     would move nothing.
@@ -228,7 +228,7 @@ def complete_rows(rows: int, columns: int, number: int) -> Iterator[Move]:
 
 
 def row_moves(row: int, columns: int) -> Iterator[Move]:
-    """The moves that build the row 4, 2, 4, 2 and so on; the row below it, if any, is 2, 4, 2, 4.
+    """Yield the moves that build the row 4, 2, 4, 2 and so on; the row below it, if any, is 2, 4, 2, 4.
 
     A 4 is made at the left edge.  Two 2s that fall on each other at the right edge make the next 4; a 2
     beside it, and a slide to the left brings both.  The last 2 falls at the right edge.
@@ -243,7 +243,7 @@ def row_moves(row: int, columns: int) -> Iterator[Move]:
 
 
 def mirrored_sideways(moves: Iterator[Move], columns: int) -> Iterator[Move]:
-    """The moves on the board with left and right exchanged."""
+    """Yield the moves on the board with left and right exchanged."""
     sides = {"L": "R", "R": "L", "U": "U", "D": "D"}
     for move in moves:
         if isinstance(move, str):

@@ -35,7 +35,7 @@ AXES = {"horizontal": "LR", "vertical": "UD"}
 
 
 def always(*_occasion: object) -> bool:
-    """The premise of a lemma that holds of every position."""
+    """Return the premise of a lemma that holds of every position."""
     return True
 
 
@@ -76,7 +76,7 @@ class Lemma:
     title_with_fours: str = ""
 
     def title_for(self, rules: Rules) -> str:
-        """The title of the statement that is checked under these rules."""
+        """Return the title of the statement that is checked under these rules."""
         return self.title_with_fours if self.title_with_fours and 2 in rules.drops else self.title
 
     @property
@@ -86,7 +86,7 @@ class Lemma:
         return words.replace("``", "")
 
     def is_about(self, rules: Rules) -> bool:
-        """Whether the lemma is stated for games with these rules."""
+        """Return whether the lemma is stated for games with these rules."""
         return not (
             (self.bounded and rules.most != 2)
             or (self.twos and rules.drops != (1,))
@@ -116,7 +116,7 @@ def drop_is_at_border(rules: Rules, _position: Position, new: Drop) -> bool:
 
 
 def fills_board(_rules: Rules, position: Position, _new: Drop) -> bool:
-    """Whether the drop takes the last empty cell."""
+    """Return whether the drop takes the last empty cell."""
     return position.count(0) == 1
 
 
@@ -216,7 +216,7 @@ def fours_leave_empty(rules: Rules, position: Position, direction: str) -> bool:
 
 
 def has_fours_along(rules: Rules, position: Position, direction: str) -> bool:
-    """Whether two 4s are adjacent along the slide."""
+    """Return whether two 4s are adjacent along the slide."""
     return any(_has_pair(line, 2) for line in _lines_of(rules, position, direction))
 
 
@@ -241,7 +241,7 @@ def no_twos_across(rules: Rules, position: Position, direction: str, _following:
 
 
 def turns(_rules: Rules, _position: Position, direction: str, following: str) -> bool:
-    """Whether the next slide is along the other axis."""
+    """Return whether the next slide is along the other axis."""
     return (direction in "LR") != (following in "LR")
 
 
@@ -258,7 +258,7 @@ def full_lines_enclose(rules: Rules, position: Position, direction: str) -> bool
 
 
 def has_full_outer_lines(rules: Rules, position: Position, direction: str) -> bool:
-    """Whether two lines along the slide are full and 4 2 4 ... 2 4."""
+    """Return whether two lines along the slide are full and 4 2 4 ... 2 4."""
     return sum(map(_is_outer_line, _lines_of(rules, position, direction))) > 1
 
 
@@ -291,7 +291,7 @@ def drop_is_in_corner(rules: Rules, _position: Position, new: Drop) -> bool:
 
 
 def completes_checkerboard(rules: Rules, position: Position, new: Drop) -> bool:
-    """Whether the board is a checkerboard of 2s and 4s after the drop."""
+    """Return whether the board is a checkerboard of 2s and 4s after the drop."""
     return position.count(0) == 1 and is_checkerboard(rules, drop(position, new))
 
 
@@ -305,7 +305,7 @@ def corners_are_twos(_rules: Rules, position: Position) -> bool:
 
 
 def is_checkerboard(rules: Rules, position: Position) -> bool:
-    """Whether a position is a full board on which 2s and 4s alternate along rows and columns.
+    """Return whether a position is a full board on which 2s and 4s alternate along rows and columns.
 
     >>> is_checkerboard(Rules(2, 2), (1, 2, 2, 1)), is_checkerboard(Rules(2, 2), (1, 2, 1, 2))
     (True, False)
@@ -319,7 +319,7 @@ def is_checkerboard(rules: Rules, position: Position) -> bool:
 
 
 def alternating_line_sources(length: int) -> frozenset[Position]:
-    """The lines from which a full line of alternating 2s and 4s can be made by slides along it.
+    """Return the lines from which a full line of alternating 2s and 4s can be made by slides along it.
 
     Each line is looked at after a slide.  Then drops of 2 (or no drop, if it is in another line) and slides
     along the line (which need not move it, if they move another line) take turns, without making an 8.  The
@@ -341,7 +341,7 @@ def alternating_line_sources(length: int) -> frozenset[Position]:
 
 
 def lines_before(line: Position) -> Iterator[Position]:
-    """The lines of 2s and 4s that a slide to the left turns into this line, itself included."""
+    """Yield the lines of 2s and 4s that a slide to the left turns into this line, itself included."""
     if not _has_no_gap(line):
         return
     choices = [((value,), (1, 1)) if value == 2 else ((value,),) for value in line if value]
@@ -362,7 +362,7 @@ def _without(line: Position, cell: int) -> Position:
 
 @lru_cache(maxsize=1 << 16)
 def _lines_of(rules: Rules, position: Position, direction: str) -> tuple[Position, ...]:
-    """The lines of a position, each beginning where the tiles slide to."""
+    """Return the lines of a position, each beginning where the tiles slide to."""
     return tuple(tuple(position[cell] for cell in line) for line in rules.lines[direction])
 
 
@@ -399,7 +399,7 @@ def _alternates(line: Position) -> bool:
 
 
 def _is_outer_line(line: Position) -> bool:
-    """Whether a line is 4 2 4 ... 2 4, at least 4 2 4."""
+    """Return whether a line is 4 2 4 ... 2 4, at least 4 2 4."""
     return len(line) > 2 and line[0] == line[-1] == 2 and _alternates(line)
 
 
@@ -410,14 +410,14 @@ def _encloses(between: tuple[Position, ...]) -> bool:
 
 @lru_cache
 def _border(rules: Rules) -> tuple[int, ...]:
-    """The cells at the border."""
+    """Return the cells at the border."""
     ends = {line[at] for lines in rules.lines.values() for line in lines for at in (0, -1)}
     return tuple(sorted(ends))
 
 
 @lru_cache
 def _corners(rules: Rules) -> tuple[int, ...]:
-    """The cells in the corners."""
+    """Return the cells in the corners."""
     return tuple({0, rules.columns - 1, rules.cells - rules.columns, rules.cells - 1})
 
 

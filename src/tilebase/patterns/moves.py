@@ -19,7 +19,7 @@ MOST_MOVES = 1_000_000
 
 
 def parse_moves(rules: Rules, text: str) -> tuple[Move, ...]:
-    """The moves of a text.  Raises `UsageError` on anything else."""
+    """Return the moves of a text.  Raises `UsageError` on anything else."""
     moves: list[Move] = []
     at = 0
     while at < len(text):
@@ -47,7 +47,7 @@ def _drop(rules: Rules, word: re.Match[str]) -> Drop:
 
 
 def moves_text(rules: Rules, moves: Sequence[Move]) -> str:
-    """The moves as text; in a deterministic game without the drops.
+    """Return the moves as text; in a deterministic game without the drops.
 
     >>> moves_text(Rules(2, 2), (Drop(0), "D", Drop(1, 2)))
     '(1,1)D(1,2)=4'
@@ -66,7 +66,7 @@ def _word(rules: Rules, move: Move) -> str:
 
 
 def with_drops(rules: Rules, slides: str) -> tuple[Move, ...]:
-    """The moves of a deterministic game of 2s whose slides are given, each drop included.
+    """Return the moves of a deterministic game of 2s whose slides are given, each drop included.
 
     Raises `UsageError`, with the number of the slide, if it is not possible.
 
@@ -85,7 +85,7 @@ def with_drops(rules: Rules, slides: str) -> tuple[Move, ...]:
 
 
 def replay(rules: Rules, moves: Sequence[Move], start: Position | None = None) -> list[Position]:
-    """The positions of a game: the start, and one after each move.
+    """Return the positions of a game: the start, and one after each move.
 
     The start is the empty board, where a drop comes first.  Raises `UsageError`, with the number of the
     move, if two slides or two drops follow each other, if a slide moves nothing or makes too large a tile,
@@ -110,7 +110,7 @@ def replay(rules: Rules, moves: Sequence[Move], start: Position | None = None) -
 
 
 def _slid(rules: Rules, position: Position, direction: str, name: str) -> Position:
-    """The position after a slide, which errors call by a name such as ``move 3``."""
+    """Return the position after a slide, which errors call by a name such as ``move 3``."""
     if direction not in DIRECTIONS:
         raise UsageError(f"{name} is {direction!r}: slides are U, D, L and R")
     after = rules.slide(position, direction)

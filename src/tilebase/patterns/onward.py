@@ -141,7 +141,7 @@ class _Search:
         return False
 
     def _choose(self, keys: Words) -> Words:
-        """The positions that are kept: those with few equal neighbours, but with some chance."""
+        """Return the positions that are kept: those with few equal neighbours, but with some chance."""
         if len(keys) <= self.width:
             return keys
         pairs = np.zeros(len(keys), dtype=np.int64)
@@ -150,7 +150,7 @@ class _Search:
         return keys[np.sort(order[: self.width])]
 
     def _moves(self, layers: list[Words], goal: Words) -> tuple[Move, ...]:
-        """The moves of the game to a goal."""
+        """Return the moves of the game to a goal."""
         chain = [goal]
         for keys in reversed(layers):
             chain.append(keys[onward.find_source(keys, self.boards, chain[-1], self.scratch)])

@@ -72,7 +72,7 @@ class Reach:
         return f"{self.rules.text(self.position)}, {turn} and new tiles {tiles}, {verdict}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything that was found, for JSON."""
+        """Return everything that was found, for JSON."""
         return {
             "statement": self.statement,
             "board": self.rules.text(self.position),
@@ -162,7 +162,7 @@ def _result(
 
 
 def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:
-    """The board of a text, and the rules of its size with these drops.  Raises `BoardError`."""
+    """Return the board of a text, and the rules of its size with these drops.  Raises `BoardError`."""
     rows = [row.split(",") for row in text.replace(" ", "").strip("/").split("/")]
     if len({len(row) for row in rows}) != 1:
         raise BoardError(f"{text!r} is not a board: write rows of the same length, as in 2,4/4,2")
@@ -177,7 +177,7 @@ def parse_position(text: str, drops: tuple[int, ...]) -> tuple[Rules, Position]:
 
 
 def crowded(rules: Rules, position: Position) -> str:
-    """Why a board breaks Edixhoven's corollary 7; empty if it does not.
+    """Return why a board breaks Edixhoven's corollary 7; empty if it does not.
 
     A tile of exponent k needs k - 1 cells that are empty or hold less, since its parts once stood there; with
     drops of 4 it needs k - 2.
@@ -198,7 +198,10 @@ def crowded(rules: Rules, position: Position) -> str:
 
 
 def before_slides(rules: Rules, position: Position) -> Iterator[Position]:
-    """The positions that a slide turns into this one, each once.  Raises `ResourceError` if too many."""
+    """Yield the positions that a slide turns into this one, each once.
+
+    Raises `ResourceError` if too many.
+    """
     known: set[Position] = set()
     for direction in DIRECTIONS:
         lines = rules.lines[direction]
@@ -218,7 +221,7 @@ def before_slides(rules: Rules, position: Position) -> Iterator[Position]:
 
 @lru_cache(maxsize=1 << 16)
 def pull(line: Position) -> tuple[Position, ...]:
-    """The lines that a slide towards the first cell turns into this one.
+    """Return the lines that a slide towards the first cell turns into this one.
 
     Raises `ResourceError` if they may be too many.
 

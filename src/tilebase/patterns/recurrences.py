@@ -37,7 +37,7 @@ class Recurrence:
         return len(self.coefficients)
 
     def extend(self, terms: Sequence[int], more: int) -> list[Fraction]:
-        """The next terms after `terms`, of which at least as many as the order have to be given.
+        """Return the next terms after `terms`, of which at least as many as the order have to be given.
 
         >>> [int(term) for term in Recurrence((Fraction(1), Fraction(1)), 4, 0).extend([1, 1], 4)]
         [2, 3, 5, 8]
@@ -51,7 +51,7 @@ class Recurrence:
 
 
 def find_recurrence(terms: Sequence[int]) -> Recurrence | None:
-    """The linear recurrence of least order that all `terms` satisfy; None if they show none.
+    """Return the linear recurrence of least order that all `terms` satisfy; None if they show none.
 
     The coefficients follow from the first ``2 * order`` terms, and all later terms must fit, exactly; at
     least one has to be there.  With ``2 * order`` terms or fewer, some recurrence always fits, so nothing
@@ -78,7 +78,7 @@ def find_recurrence(terms: Sequence[int]) -> Recurrence | None:
 
 
 def berlekamp_massey(terms: Sequence[int], prime: int) -> list[int]:
-    """The coefficients, modulo a prime, of the recurrence of least order that the terms satisfy there.
+    """Return the coefficients, modulo a prime, of the recurrence of least order that the terms satisfy there.
 
     Massey, Shift-register synthesis and BCH decoding, IEEE Transactions on Information Theory 15 (1969).
     """
@@ -104,7 +104,7 @@ def berlekamp_massey(terms: Sequence[int], prime: int) -> list[int]:
 
 
 def fraction_of_remainder(remainder: int, prime: int) -> Fraction:
-    """The fraction with the smallest numerator and denominator that has this remainder.
+    """Return the fraction with the smallest numerator and denominator that has this remainder.
 
     Wang, Guy and Davenport, P-adic reconstruction of rational numbers, SIGSAM Bulletin 16 (1982).
 

@@ -41,7 +41,7 @@ class Replay:
         return [self.rules.text(position) for position in self.positions]
 
     def strip(self) -> str:
-        """The boards after each drop as a picture: an SVG document.
+        """Return the boards after each drop as a picture: an SVG document.
 
         Raises `UsageError` if the game is too long or the board too large for a picture.
         """
@@ -50,7 +50,7 @@ class Replay:
         return draw_strip(self.rules, self.moves)
 
     def animation(self, *, speed: float = 2.0) -> str:
-        """The game as an animation with `speed` slides a second, from 0.1 to 20: an SVG document.
+        """Return the game as an animation with `speed` slides a second, from 0.1 to 20: an SVG document.
 
         A page shows it as an image, ``<img src="game.svg">``.  Pasted into a page itself, it would share the
         names of its parts with other pictures there.  Raises `UsageError` as `strip`, or if the speed is not

@@ -95,7 +95,7 @@ class Rules:
     # -- moves ---------------------------------------------------------------------------------------
 
     def slide(self, position: Position, direction: str) -> Position | None:
-        """The position after a slide; None if it moves nothing or makes a tile above `most`."""
+        """Return the position after a slide; None if it moves nothing or makes a tile above `most`."""
         after = list(position)
         for line in self.lines[direction]:
             pushed = push(tuple(position[cell] for cell in line), self.most)
@@ -107,20 +107,20 @@ class Rules:
         return None if found == position else found
 
     def slides(self, position: Position) -> Iterator[tuple[str, Position]]:
-        """Each slide that is possible, and the position after it."""
+        """Yield each slide that is possible, and the position after it."""
         for direction in DIRECTIONS:
             after = self.slide(position, direction)
             if after is not None:
                 yield direction, after
 
     def spawns(self, position: Position) -> Iterator[tuple[Drop, Position]]:
-        """Each drop that is possible, and the position after it."""
+        """Yield each drop that is possible, and the position after it."""
         for cell in self.open_cells(position):
             for exponent in self.drops:
                 yield Drop(cell, exponent), drop(position, Drop(cell, exponent))
 
     def open_cells(self, position: Position) -> list[int]:
-        """The cells that a drop may use; one at most in a deterministic game."""
+        """Return the cells that a drop may use; one at most in a deterministic game."""
         cells = [cell for cell, value in enumerate(position) if not value]
         if self.convention == "rows":
             return cells[:1]
@@ -139,11 +139,11 @@ class Rules:
         return (tuple(range(self.cells)),) if self.convention is not None else self.grid.symmetries
 
     def canonical(self, position: Position) -> Position:
-        """The smallest of the images of a position."""
+        """Return the smallest of the images of a position."""
         return min(tuple(position[cell] for cell in permutation) for permutation in self.symmetries)
 
     def is_stuck(self, position: Position) -> bool:
-        """Whether no slide moves anything: the board is full and no neighbours are equal."""
+        """Return whether no slide moves anything: the board is full and no neighbours are equal."""
         return 0 not in position and not any(
             position[one] == position[other] for one, other in self.grid.neighbours
         )
@@ -166,7 +166,7 @@ def parse_rules(
     deterministic: bool = False,
     convention: str | None = None,
 ) -> Rules:
-    """The rules of a game on a board with two sides: ``3x5``; `drops` is ``2`` or ``2,4``.
+    """Return the rules of a game on a board with two sides: ``3x5``; `drops` is ``2`` or ``2,4``.
 
     A deterministic game has the convention ``rows`` if none is given.
 
@@ -187,7 +187,7 @@ def parse_rules(
 
 
 def parse_drops(text: str) -> tuple[int, ...]:
-    """The exponents of the tiles that are dropped: ``2`` or ``2,4``.  Raises `UsageError`."""
+    """Return the exponents of the tiles that are dropped: ``2`` or ``2,4``.  Raises `UsageError`."""
     exponents = {"2": (1,), "2,4": (1, 2)}.get(text.replace(" ", ""))
     if exponents is None:
         raise UsageError(f"drops {text!r}: new tiles are 2 or 2,4")
@@ -195,12 +195,12 @@ def parse_drops(text: str) -> tuple[int, ...]:
 
 
 def drop(position: Position, new: Drop) -> Position:
-    """The position with a new tile."""
+    """Return the position with a new tile."""
     return position[: new.cell] + (new.exponent,) + position[new.cell + 1 :]
 
 
 def drops_made(position: Iterable[int]) -> int:
-    """How many drops of 2s make a position: half its tile sum."""
+    """Return how many drops of 2s make a position: half its tile sum."""
     return sum(1 << value >> 1 for value in position)
 
 

@@ -97,7 +97,7 @@ class Shortest:
         return f"on {self.rules}, a shortest game has from {self.lower} to {self.drops} drops"
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything that was found, for JSON."""
+        """Return everything that was found, for JSON."""
         rows, columns = self.rules.rows, self.rules.columns
         return {
             "statement": self.statement,
@@ -120,12 +120,12 @@ class Shortest:
 
 
 def conjectured_bound(rows: int, columns: int) -> Fraction:
-    """The bound that Edixhoven suspects for boards with two even sides above 2: 3mn/2 + 7 drops."""
+    """Return the bound that Edixhoven suspects for boards with two even sides above 2: 3mn/2 + 7 drops."""
     return Fraction(3 * rows * columns, 2) + 7
 
 
 def zeegers_bound(rows: int, columns: int) -> float:
-    """The older bound of Zeegers: 3m(n - 1)/2 + 3 * 2^(m/2) - 3 drops, for even m."""
+    """Return the older bound of Zeegers: 3m(n - 1)/2 + 3 * 2^(m/2) - 3 drops, for even m."""
     return 1.5 * rows * (columns - 1) + 3 * 2 ** (rows / 2) - 3
 
 
@@ -202,7 +202,7 @@ def shortest_game(
 
 
 def drops_of(moves: Sequence[Move]) -> int:
-    """How many drops a game has: it begins and ends with one."""
+    """Return how many drops a game has: it begins and ends with one."""
     return (len(moves) + 1) // 2
 
 
@@ -210,7 +210,7 @@ def drops_of(moves: Sequence[Move]) -> int:
 
 
 def list_ends(rules: Rules, drops: int, most: int = MOST_ENDS) -> list[Position] | None:
-    """The end positions of a sum, one of each set of symmetric ones; None if they are too many.
+    """Return the end positions of a sum, one of each set of symmetric ones; None if they are too many.
 
     >>> list_ends(Rules(2, 2), 6)
     [(1, 2, 2, 1)]
@@ -224,13 +224,13 @@ def list_ends(rules: Rules, drops: int, most: int = MOST_ENDS) -> list[Position]
 
 
 def end_positions(rules: Rules, drops: int) -> Iterator[Position]:
-    """All end positions with half the tile sum `drops`: full, and no neighbours equal."""
+    """Yield all end positions with half the tile sum `drops`: full, and no neighbours equal."""
     least = [_least(rules, cell) for cell in range(rules.cells + 1)]
     yield from _extended(rules, least, [], drops)
 
 
 def _extended(rules: Rules, least: list[int], board: list[int], left: int) -> Iterator[Position]:
-    """The end positions that begin with some tiles, with so much left of half the sum."""
+    """Yield the end positions that begin with some tiles, with so much left of half the sum."""
     cell = len(board)
     if cell == rules.cells:
         if left == 0:

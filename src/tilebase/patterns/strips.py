@@ -61,7 +61,7 @@ def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
 
 
 def _strip_board(game: Trace, scale: _Scale, number: int, count: int, x: int, y: int) -> str:
-    """One board of a strip: that after a move."""
+    """Return one board of a strip: that after a move."""
     move, position = game.moves[number], game.positions[number + 1]
     slide = game.moves[number - 1] if isinstance(move, Drop) and number else move
     word = f"{count}. {slide}" if isinstance(slide, str) else f"{count}."
@@ -104,7 +104,7 @@ def draw_animation(rules: Rules, moves: Sequence[Move], title: str = "", *, spee
 
 
 def _styles(game: Trace, scale: _Scale, clock: _Clock) -> Iterator[str]:
-    """The keyframes: ``k0``, ``k1`` ... of the tiles, ``U`` ... of the triangles, ``p`` of the bar."""
+    """Yield the keyframes: ``k0``, ``k1`` ... of the tiles, ``U`` ... of the triangles, ``p`` of the bar."""
     for at, tile in enumerate(game.tiles):
         yield f"@keyframes k{at}{{{_keyframes(_life(tile, scale, clock))}}}"
     for direction in "UDLR":
@@ -116,7 +116,7 @@ def _styles(game: Trace, scale: _Scale, clock: _Clock) -> Iterator[str]:
 
 
 def _tiles(game: Trace, scale: _Scale) -> str:
-    """The tiles; without an animation, those on the board at the end are seen."""
+    """Return the tiles; without an animation, those on the board at the end are seen."""
     return "".join(
         f'<use href="#t{tile.exponent}" class="a" style="animation-name:k{at};'
         f'transform:translate({_at(scale, tile.cell)}) scale({int(tile.died is None)})"/>'
@@ -125,7 +125,7 @@ def _tiles(game: Trace, scale: _Scale) -> str:
 
 
 def _bar(scale: _Scale) -> str:
-    """How much is played."""
+    """Return how much is played."""
     lengths = f'width="{scale.width}" height="5"'
     return (
         f'<g transform="translate({MARGIN} {MARGIN + scale.height + 27})"><rect {lengths} fill="{EMPTY}"/>'
@@ -152,11 +152,11 @@ class _Clock:
         self.seconds = round(self.turns / speed + self.PAUSE, 3)
 
     def percent(self, turns: float) -> float:
-        """The part of the whole animation, in percent, that is over after some turns."""
+        """Return the part of the whole animation, in percent, that is over after some turns."""
         return round(100 * turns / self.speed / self.seconds, 3)
 
     def at(self, move: int, part: float) -> float:
-        """The percent when a part of the turn of a move is over."""
+        """Return the percent when a part of the turn of a move is over."""
         return self.percent(self.turn_of[move] + part)
 
 
@@ -167,7 +167,7 @@ SOON = 0.002
 
 
 def _life(tile: Tile, scale: _Scale, clock: _Clock) -> Iterator[Frame]:
-    """The frames of a tile: it appears, slides, and goes into another."""
+    """Yield the frames of a tile: it appears, slides, and goes into another."""
 
     def frame(percent: float, cell: int, size: float) -> Frame:
         return percent, f"transform:translate({_at(scale, cell)}) scale({size:g})"
@@ -194,7 +194,7 @@ def _life(tile: Tile, scale: _Scale, clock: _Clock) -> Iterator[Frame]:
 
 
 def _flashes(game: Trace, clock: _Clock, direction: str) -> Iterator[Frame]:
-    """The frames of a triangle: dark during the slides in its direction."""
+    """Yield the frames of a triangle: dark during the slides in its direction."""
     yield 0, "opacity:.15"
     for number, move in enumerate(game.moves):
         if move == direction:
@@ -220,7 +220,7 @@ def _at(scale: _Scale, cell: int) -> str:
 
 
 def _triangles(scale: _Scale) -> str:
-    """One triangle on each side of the board."""
+    """Return one triangle on each side of the board."""
     across, down = MARGIN + scale.width / 2, MARGIN + scale.height / 2
     ends = {
         "U": (across, MARGIN / 2, "-9,5 9,5 0,-6"),
@@ -248,13 +248,13 @@ class _Scale:
         self.height = rules.rows * (side + self.gap) + self.gap
 
     def middle(self, cell: int) -> tuple[int, int]:
-        """The middle of a cell."""
+        """Return the middle of a cell."""
         row, column = divmod(cell, self.rules.columns)
         step = self.side + self.gap
         return self.gap + column * step + self.side // 2, self.gap + row * step + self.side // 2
 
     def definitions(self, positions: Iterable[Position]) -> str:
-        """The empty board ``b``, the tiles ``t1``, ``t2`` ..., and the frame ``n`` of a new tile."""
+        """Return the empty board ``b``, the tiles ``t1``, ``t2`` ..., and the frame ``n`` of a new tile."""
         exponents = sorted({value for position in positions for value in position if value})
         tiles = "".join(f'<g id="t{exponent}">{self._tile(exponent)}</g>' for exponent in exponents)
         half, ring = self.side // 2, max(2, self.side // 12)

@@ -65,7 +65,7 @@ class Tally:
         return self.twos + self.fours
 
     def __getitem__(self, colouring: int) -> int:
-        """The sequences to the checkerboard with this tile, 2 or 4, in the upper left corner."""
+        """Return the sequences to the checkerboard with this tile, 2 or 4, in the upper left corner."""
         return {2: self.twos, 4: self.fours}[colouring]
 
 
@@ -78,7 +78,7 @@ def count_sequences(
     seconds: float | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Tally:
-    """How many sequences of moves lead from the empty board to the checkerboards of 2s and 4s.
+    """Return how many sequences of moves lead from the empty board to the checkerboards of 2s and 4s.
 
     No 8 may ever be made.  A sequence is the list of its slides and drops; in a deterministic game of 2s,
     where the drops are known, of its slides.  Sequences that are symmetric to each other are all counted.
@@ -153,7 +153,7 @@ class _Count:
         self._positions = self._largest = 0
 
     def run(self) -> Tally:
-        """The whole count.  Sums are in units of 2, so that a drop adds its exponent."""
+        """Return the whole count.  Sums are in units of 2, so that a drop adds its exponent."""
         ends = {colouring: self._board.checkerboard(colouring) for colouring in (2, 4)}
         last = max(self._board.half_sum(end) for end in ends.values())
         found = dict.fromkeys(ends, 0)
@@ -175,7 +175,7 @@ class _Count:
             self._pace.report(2 * total, "count", self._positions, total / last)
 
     def _slide(self, states: Ways, total: int) -> Ways:
-        """The afterstates of one sum."""
+        """Return the afterstates of one sum."""
         after: Ways = {}
         for number, (state, ways) in enumerate(states.items()):
             if not number % FEW:

@@ -58,7 +58,7 @@ class Trace:
 
 
 def trace(rules: Rules, moves: Sequence[Move]) -> Trace:
-    """The tiles of a game from the empty board.  Raises `UsageError` if a move is not possible.
+    """Return the tiles of a game from the empty board.  Raises `UsageError` if a move is not possible.
 
     >>> game = trace(Rules(1, 3), (Drop(0), "R", Drop(1), "L"))
     >>> [(tile.exponent, tile.way, tile.died) for tile in game.tiles]
@@ -80,7 +80,7 @@ def trace(rules: Rules, moves: Sequence[Move]) -> Trace:
 def _slide(
     rules: Rules, board: dict[int, Tile], direction: str, number: int
 ) -> tuple[dict[int, Tile], list[Tile]]:
-    """The tiles on each cell after a slide, and those that it makes."""
+    """Return the tiles on each cell after a slide, and those that it makes."""
     after: dict[int, Tile] = {}
     made: list[Tile] = []
     for line in rules.lines[direction]:

@@ -16,7 +16,7 @@ STEPS = 200
 
 
 def binomial_interval(successes: int, trials: int, confidence: float) -> tuple[float, float]:
-    """The ends of the interval that holds the probability with this confidence.
+    """Return the ends of the interval that holds the probability with this confidence.
 
     Raises `UsageError` unless there are trials, no more successes than trials, and the confidence lies
     between 0 and 1.
@@ -34,7 +34,7 @@ def binomial_interval(successes: int, trials: int, confidence: float) -> tuple[f
 
 
 def _lower(successes: int, trials: int, rare: float) -> float:
-    """The largest probability under which so many successes or more are at most as rare as `rare`."""
+    """Return the largest probability under which so many successes or more are at most as rare as `rare`."""
     if not successes:
         return 0.0
     low, high = 0.0, successes / trials
@@ -50,7 +50,7 @@ def _lower(successes: int, trials: int, rare: float) -> float:
 
 
 def _at_least(successes: int, trials: int, p: float) -> float:
-    """The probability of so many successes or more, where fewer are expected."""
+    """Return the probability of so many successes or more, where fewer are expected."""
     log_term = (
         math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
         + successes * math.log(p) + (trials - successes) * math.log1p(-p)

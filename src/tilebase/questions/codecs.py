@@ -86,7 +86,7 @@ class CodecRow:
         return 8e-6 * self.keys / self.decompress_seconds
 
     def as_dict(self) -> dict[str, Any]:
-        """All numbers as plain JSON values, rounded to significant digits."""
+        """Return all numbers as plain JSON values, rounded to significant digits."""
         return {
             "codec": self.codec,
             "level": self.level,
@@ -181,7 +181,7 @@ def _brotli() -> Any:
 
 
 def _sample(path: Path | str, limit: int | None) -> list[Keys]:
-    """The keys of chunks that are spread evenly over a layer, in the form whose differences are stored."""
+    """Read the keys of chunks spread evenly over a layer, in the form whose differences are stored."""
     from tilebase.files.keys import decode
 
     if Path(path).is_dir():

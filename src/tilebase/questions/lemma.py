@@ -82,7 +82,7 @@ class PatternCheck:
         return f"<PatternCheck of {self.game}: {verdict}>"
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "game": self.game.identity,
             "boards": self.boards,
@@ -219,5 +219,5 @@ class _Search:
 
 
 def _sum(game: Game, tiles: Sequence[int | None]) -> int:
-    """The sum of some tiles; cells where any tile may be count as empty."""
+    """Return the sum of some tiles; cells where any tile may be count as empty."""
     return game.sum([e or 0 for e in tiles])

@@ -103,13 +103,13 @@ class Bands:
         return summed
 
     def span(self, tile: int) -> slice:
-        """The layers from the first to the last in which row `tile` is not 0."""
+        """Return the layers from the first to the last in which row `tile` is not 0."""
         held = np.flatnonzero(self.counts[tile])
         return slice(int(held[0]), int(held[-1]) + 1)
 
 
 def bands(result: CountResult, field: str = "states") -> Bands:
-    """One of `FIELDS` by sum and largest tile, ready to be drawn.
+    """Return one of `FIELDS` by sum and largest tile, ready to be drawn.
 
     Raises `UsageError` if the field does not exist, or its counts are all 0.
     """
@@ -220,7 +220,7 @@ def _sum_axis(axes: Axes) -> None:
 
 
 def _positive(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """The counts as floats, with NaN for 0, which a logarithmic axis cannot show."""
+    """Return the counts as floats, with NaN for 0, which a logarithmic axis cannot show."""
     return np.where(counts > 0, counts.astype(np.float64), np.nan)
 
 
@@ -248,7 +248,10 @@ def _legend(axes: Axes, drawn: Bands) -> None:
 
 
 def _name(result: CountResult, field: str) -> str:
-    """The name of a field in a picture; raw counts of a start that is not symmetric say what they count."""
+    """Return the name of a field in a picture.
+
+    Raw counts of a start that is not symmetric say what they count.
+    """
     images = shown_names(result.game)[field] != field
     return NAMES[field] + " from all images of the start" * images
 
@@ -260,7 +263,7 @@ def _title(result: CountResult, drawn: Bands, field: str) -> str:
 
 
 def _game_lines(result: CountResult) -> str:
-    """The other parameters of the game, in one or two lines."""
+    """Return the other parameters of the game, in one or two lines."""
     _, _, *rest = str(result.game).split(", ")
     words = ["by sum and largest tile", *rest]
     if result.lookahead:
@@ -345,7 +348,7 @@ def _join(axes: Axes, points: Sequence[_Point], **style: Any) -> None:
 
 
 def _look(codec: str, delta: bool) -> dict[str, Any]:
-    """The style of the levels of a codec: filled if its input was deltas."""
+    """Return the style of the levels of a codec: filled if its input was deltas."""
     colour = CODEC_COLOURS.get(codec, INK)
     face = colour if delta else "white"
     return {"color": colour, "marker": "o", "markersize": 5.5, "markerfacecolor": face, "linewidth": 0.8}
@@ -520,7 +523,7 @@ def _formatter(write: Callable[[float], str]) -> Any:
 
 
 def _number(value: float) -> str:
-    """The text of a tick: all digits to 999,999, then as 2.5 million.
+    """Return the text of a tick: all digits to 999,999, then as 2.5 million.
 
     >>> [_number(value) for value in (0, 20_000, 2.5e6, 1e12)]
     ['0', '20,000', '2.5 million', '1 trillion']

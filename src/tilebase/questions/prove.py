@@ -112,7 +112,7 @@ class ProvedBound:
         return checked_json({"format": FORMAT, "version": VERSION} | self.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "statement": self.statement,
             "game": self.game.identity,
@@ -132,7 +132,7 @@ class ProvedBound:
 
 
 def rounding_loss(game: Game, dtype: str) -> Fraction:
-    """The most that rounding can move a bound from the optimum of its game.
+    """Return the most that rounding can move a bound from the optimum of its game.
 
     Rounding changes the value of an afterstate by less than one unit of the fixed-point type.  A win loses
     at most one unit, if the type cannot hold 1.  Means and the best over slides do not make a loss larger.
@@ -220,7 +220,10 @@ def prove(
 def _check_ways(
     game: Game, direction: str, space: str | None, backend: str, cluster: object, work: object
 ) -> str:
-    """The space to prove on.  Raises `UsageError` for ways that do not exist or do not fit each other."""
+    """Return the space to prove on.
+
+    Raises `UsageError` for ways that do not exist or do not fit each other.
+    """
     if direction not in ("lower", "upper"):
         raise UsageError(f"direction {direction!r} does not exist: choose one of lower, upper")
     if space not in (None, "all", "reachable"):
@@ -269,7 +272,7 @@ class _Proof(NamedTuple):
 
 
 def _prove_all(ask: Ask, run: Run, backend: str) -> _Proof:
-    """The bound by a pass over all boards within the limits."""
+    """Return the bound by a pass over all boards within the limits."""
     (objective,) = ask.objectives
     if backend == "threads":  # the rate of a GPU is not known
         check_solving(ask, run)

@@ -109,7 +109,7 @@ class Fact:
 
 
 def read_facts(source: str | None = None) -> list[Fact]:
-    """All lines of the fact files, or those of one of `SOURCES`.  Raises `UsageError`."""
+    """Return all lines of the fact files, or those of one of `SOURCES`.  Raises `UsageError`."""
     if source is not None and source not in SOURCES:
         raise UsageError(f"source {source!r} does not exist: choose one of {', '.join(SOURCES)}")
     found = []
@@ -150,7 +150,7 @@ def _read_file(name: str, text: str) -> Iterator[Fact]:
 
 
 def agrees(published: str, computed: Any) -> bool:
-    """Whether a computed value equals the published one in the published digits.
+    """Return whether a computed value equals the published one in the published digits.
 
     >>> agrees("0.08", Fraction(79, 1000)), agrees("5.63e14 (2*8^16)", 2 * 8**16), agrees("57", 58)
     (True, True, False)

@@ -152,7 +152,7 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
 
 
 def _states_of_sum(result: CountResult, total: int) -> int:
-    """The live states of a sum, which the source counts."""
+    """Return the live states of a sum, which the source counts."""
     return int(result.live[result.sums == total].sum())
 
 
@@ -175,7 +175,7 @@ def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
 
 
 def _largest_class(cells: int, codes: int) -> int:
-    """The most boards with one multiset of tiles: that in which all codes occur equally often."""
+    """Return the most boards with one multiset of tiles: that in which all codes occur equally often."""
     each, more = divmod(cells, codes)
     ways = math.factorial(cells)
     for code in range(codes):
@@ -257,12 +257,12 @@ def _claim_cooperative(board: str) -> Claim | None:
 
 
 def _replays(verdict: Checkerboard) -> bool:
-    """Whether the moves of a verdict lead to the checkerboard by the plain rules."""
+    """Return whether the moves of a verdict lead to the checkerboard by the plain rules."""
     return bool(verdict.moves) and replay(verdict.rules, verdict.moves)[-1] == verdict.position
 
 
 def two_lines_are_reachable(most: int) -> bool:
-    """Whether deterministic games reach both checkerboards of m x 2 and 2 x n, for m and n up to `most`."""
+    """Tell whether deterministic games reach both checkerboards of m x 2 and 2 x n, for sides up to `most`."""
     sizes = [size for length in range(2, most + 1) for size in (f"{length}x2", f"2x{length}")]
     return all(
         _replays(checkerboard(size, colouring, deterministic=True))
@@ -334,7 +334,7 @@ def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
 
 
 def won_boards(game: Game) -> int:
-    """How many boards with one tile of the goal corollary 7 allows; only 2s are spawned.
+    """Return how many boards with one tile of the goal corollary 7 allows; only 2s are spawned.
 
     >>> won_boards(Game("3x3", 512, spawn=0))
     180000000
@@ -373,7 +373,7 @@ def _claim_formations(fact: Fact, counts: _Counts) -> Claim | None:
 
 
 def _boards_after_slides(game: Game) -> dict[str, int]:
-    """How many boards a slide can make, without symmetry, and how many can still win: by plain rules.
+    """Return how many boards a slide can make, without symmetry, and how many can still win: by plain rules.
 
     Of the sums from the horizon on, only won boards count as able to win.
     """
@@ -439,7 +439,7 @@ def judge(fact: Fact, budget: float, counts: _Counts | None = None) -> Verdict:
 
 
 def compare(fact: Fact, computed: Any, *, cost: bool = False) -> str:
-    """The verdict on a computed value: one of `VERDICTS`."""
+    """Return the verdict on a computed value: one of `VERDICTS`."""
     if cost:
         return "costs less" if computed < _first_number(fact.published) else "costs more"
     if agrees(fact.published, computed):
@@ -453,7 +453,7 @@ def compare(fact: Fact, computed: Any, *, cost: bool = False) -> str:
 
 
 def _first_number(text: str) -> Fraction:
-    """The number of a published cost, as "about 1800".  Raises `UsageError`."""
+    """Return the number of a published cost, as "about 1800".  Raises `UsageError`."""
     found = re.search(r"\d+(\.\d+)?(e[-+]?\d+)?", text)
     if found is None:
         raise UsageError(f"{text!r} has no number")
@@ -461,12 +461,12 @@ def _first_number(text: str) -> Fraction:
 
 
 def _rounding(fact: Fact) -> float:
-    """The rounding error of a published float: 0.5 ulp per slide, and about T / 2 slides for a goal T."""
+    """Bound the rounding error of a published float: 0.5 ulp per slide, about T / 2 slides for a goal T."""
     kind = TYPES.get(fact.columns.get("value_type", ""))
     return (kind.tie / 2 if kind else -1.0) * int(fact.columns.get("goal", 0)) / 2
 
 
 def summary(verdicts: Iterable[Verdict]) -> str:
-    """One line of text: how many there are of each verdict."""
+    """Return one line of text: how many there are of each verdict."""
     names = [verdict.verdict for verdict in verdicts]
     return ", ".join(f"{names.count(name)} {name}" for name in VERDICTS if name in names)

@@ -139,7 +139,7 @@ def solve_in(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None = No
 
 
 def _asked(game: Game, objective: Any, discount: Any, space: str | None, down_to: int | None) -> Ask:
-    """What is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
+    """Return what is asked.  Raises `UsageError` if it does not exist or does not fit the game."""
     objectives: list[Objective] = []
     for one in [objective] if isinstance(objective, str | Objective) else objective:
         objectives += [one] if isinstance(one, Objective) else parse_objectives(one, discount)
@@ -149,7 +149,10 @@ def _asked(game: Game, objective: Any, discount: Any, space: str | None, down_to
 
 
 def _kept(ask: Ask, table: Path | str | None, above: float | None, space: str | None) -> Keep:
-    """What remains.  Raises `UsageError` if boards are left out of no table, or of one of all boards."""
+    """Return what remains.
+
+    Raises `UsageError` if boards are left out of no table, or of one of all boards.
+    """
     if above is None:
         return Keep(None if table is None else Path(table))
     from tilebase.questions.pruning import Pruning
@@ -222,7 +225,7 @@ def _solve_missing(
 
 
 def _records_slides(ask: Ask, run: Run) -> bool:
-    """Whether the forward pass records slides: the backward pass can use them, and they probably pay."""
+    """Tell whether the forward pass records slides: the backward pass can use them, and they probably pay."""
     if run.cluster is not None or not uses_slides(ask.game, ask.objectives):
         return False
     return recorded_bytes(ask.game, ask.objectives) > 0
@@ -233,7 +236,7 @@ def _stored(path: Path, game: Game, objectives: Sequence[Objective]) -> list[Sto
 
 
 def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict[str, str]]:
-    """The checksums of all layers by sum.  This call has written or compared their files."""
+    """Return the checksums of all layers by sum.  This call has written or compared their files."""
     files = {line["sum"]: line["files"] for line in run.journal.read() if line.get("files")}
     return {
         total: {"afterstates": names["afterstates"]}
@@ -243,7 +246,10 @@ def _checksums(run: RunFolder, stored: Sequence[StoredValues]) -> dict[int, dict
 
 
 def _is_done(stored: StoredValues, here: Reachable, threads: int, whole: bool) -> bool:
-    """Whether all layers are solved and their files undamaged; without `whole`, only those of the starts."""
+    """Return whether all layers are solved and their files undamaged.
+
+    Without `whole`, only those of the starts.
+    """
     done = here.sizes.keys() <= stored.layers.keys()
     if whole:
         sound = stored.compare(here, list(stored.layers), threads)
@@ -330,7 +336,7 @@ def _check_closed(game: Game) -> None:
 
 
 def _start_values(ask: Ask, path: Path) -> tuple[StartValues, dict[str, StartValues]]:
-    """The value of the start under each objective, by probing, and of each of several start boards."""
+    """Return the value of the start under each objective, by probing, and of each of several start boards."""
     game, objectives = ask.game, ask.objectives
     prober = Prober(Folder(path), game, objectives)
     roundings = [Rounding(game, one) for one in objectives]
@@ -343,7 +349,7 @@ def _start_values(ask: Ask, path: Path) -> tuple[StartValues, dict[str, StartVal
 
 
 def _values_after(rounding: Rounding, state: Callable[[Cells], Number]) -> list[Value]:
-    """The values of the start boards after a slide; the value of the start is their mean, least or largest.
+    """Find the values of the start boards after a slide: that of the start is their mean, least or largest.
 
     `state` gives the value of a board with the player to move.
     """
@@ -359,7 +365,10 @@ def _values_after(rounding: Rounding, state: Callable[[Cells], Number]) -> list[
 def _by_board(
     game: Game, objectives: Sequence[Objective], values: Sequence[Sequence[Value]]
 ) -> dict[str, StartValues]:
-    """The values of the start boards by their text, from those by objective; empty for a single board."""
+    """Return the values of the start boards by their text, from those by objective.
+
+    Empty for a single board.
+    """
     if len(game.start_afters) < 2 or len(values) < len(objectives):
         return {}
     return {
@@ -369,7 +378,7 @@ def _by_board(
 
 
 def read_before(path: Path, game: Game, space: str) -> Manifest | None:
-    """The manifest of an existing table, whose objectives are kept; None if it is missing or damaged.
+    """Return the manifest of an existing table, whose objectives are kept; None if it is missing or damaged.
 
     Raises `WrongGameError`, before any file is written, if it belongs to another game or other boards.
     """

@@ -36,7 +36,10 @@ def expected(
     down_to: int | None = None,
     keep: bool = False,
 ) -> Callable[[Game], Estimate]:
-    """The estimate for solving a game on the boards of a space; `keep` says that a table is written."""
+    """Return the estimate for solving a game on the boards of a space.
+
+    `keep` says that a table is written.
+    """
     if space == "all":
         return partial(
             passing, "solving all boards of", objectives=objectives, allowed=allowed, down_to=down_to,
@@ -46,7 +49,7 @@ def expected(
 
 
 def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
-    """The space that solves a game: the one that is asked for, or for ``"auto"`` the one of less time.
+    """Return the space that solves a game: the one that is asked for, or for ``"auto"`` the one of less time.
 
     A run that was begun in the folder keeps its space, and a table (`keep`) is of the reachable boards.  The
     log says what was chosen, and why.
@@ -65,7 +68,7 @@ def choose_space(ask: Ask, run: Run, *, keep: bool) -> str:
 
 
 def _faster(game: Game, reachable: Estimate, every: Estimate) -> str:
-    """The space that takes less time."""
+    """Return the space that takes less time."""
     if reachable.seconds < WORTH_CHOOSING:
         return "reachable"
     times = f"{duration(reachable.seconds)} for the reachable, {duration(every.seconds)} for all {every.size}"

@@ -128,7 +128,7 @@ class Symbolic:
         return f"2048 on {board_words(game)}, from {start}: {can} {verb} {goal} {how}"
 
     def rows(self) -> list[dict[str, Any]]:
-        """The lines as rows of a table, with the bytes of nodes per state."""
+        """Return the lines as rows of a table, with the bytes of nodes per state."""
         name = {"sum": "sum", "sweep": "line (k,l)", "accumulative": "boards"}[self.strategy]
         return [
             {name: int(line.name) if self.strategy == "sum" else line.name}
@@ -143,7 +143,7 @@ class Symbolic:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "statement": self.statement,
             "game": self.game.identity,
@@ -167,7 +167,10 @@ class Symbolic:
 
 
 def bytes_per_state(line: Line) -> float:
-    """Bytes of the nodes of the larger set of a line for each state in it, to three digits; 0 if empty."""
+    """Return bytes of the nodes of the larger set of a line for each state in it, to three digits.
+
+    0 if empty.
+    """
     most = max(line.states, line.afterstates)
     return float(f"{line.nodes * NODE_BYTES / most:.3g}") if most > 0 else 0.0
 

@@ -58,7 +58,7 @@ class Diagram:
 def decision_diagram(
     game: Game, *, optimal: bool = False, discount: Fraction | str | int = 1, max_states: int = 2000
 ) -> Diagram:
-    """The decision diagram of a small game with a goal.
+    """Return the decision diagram of a small game with a goal.
 
     With `optimal`, it has only the best actions and the states that they lead to.  Raises `UsageError`
     if the game has no goal or more than `max_states` live states.
@@ -118,7 +118,7 @@ def _reached_by_best(game: Game, actions: dict[Cells, tuple[Action, ...]]) -> di
 
 
 def diagram_to_dot(diagram: Diagram) -> str:
-    """The diagram in the DOT language; the same diagram always gives the same text."""
+    """Return the diagram in the DOT language; the same diagram always gives the same text."""
     game = diagram.game
     lines = [
         f'digraph "{game}" {{',

@@ -65,7 +65,7 @@ class StateGraph:
     edges: tuple[tuple[Cells, Node], ...]
 
     def parts(self) -> dict[Part, list[Cells]]:
-        """The states by sum and largest tile, ascending."""
+        """Return the states by sum and largest tile, ascending."""
         result: dict[Part, list[Cells]] = {}
         for state in self.states:
             result.setdefault(part_of(self.game, state), []).append(state)
@@ -73,7 +73,7 @@ class StateGraph:
 
 
 def part_of(game: Game, state: Cells) -> Part:
-    """The sum and the largest tile of a state."""
+    """Return the sum and the largest tile of a state."""
     largest = game.max_exponent(state)
     return game.sum(state), 2**largest if largest else 0
 
@@ -81,7 +81,7 @@ def part_of(game: Game, state: Cells) -> Part:
 def state_graph(
     game: Game, *, lookahead: bool = False, specials: bool = False, max_states: int = MAX_STATES
 ) -> StateGraph:
-    """The graph of a small game, computed with the rules in plain Python.
+    """Return the graph of a small game, computed with the rules in plain Python.
 
     Parameters
     ----------
@@ -108,12 +108,15 @@ def state_graph(
 
 
 def live_states(game: Game, *, max_states: int = MAX_STATES) -> tuple[Cells, ...]:
-    """The canonical live states by sum, largest tile and board.  Raises `UsageError` as `state_graph`."""
+    """Return the canonical live states by sum, largest tile and board.
+
+    Raises `UsageError` as `state_graph`.
+    """
     return _graph(game, False, False, _explore(game, False, max_states)).states
 
 
 def _explore(game: Game, lookahead: bool, max_states: int) -> dict[Cells, list[Node]]:
-    """The nodes that can follow each live state."""
+    """Return the nodes that can follow each live state."""
     possible = bound(game).canonical_possible
     if possible > HOPELESS * max_states:
         raise _too_large(game, f"may have up to {possible:,} live states", max_states)
@@ -146,7 +149,7 @@ def _too_large(game: Game, size: str, most: int) -> UsageError:
 
 
 def _node(game: Game, lookahead: bool, board: Cells) -> Node:
-    """The node of a state."""
+    """Return the node of a state."""
     if game.has_goal_sum(board):
         return "win"
     afters = game.slides(board).values()
@@ -186,7 +189,7 @@ def _graph(game: Game, lookahead: bool, specials: bool, followers: dict[Cells, l
 
 
 def to_dot(graph: StateGraph, *, group: bool = False) -> str:
-    """The graph in the DOT language.  The same graph always has the same text.
+    """Return the graph in the DOT language.  The same graph always has the same text.
 
     Each state is a table of tiles, named ``s`` and its packed key in hexadecimal.  With
     `group`, each part (the states of one sum and largest tile) is one node, and edges join
@@ -216,7 +219,7 @@ _NamedNode: TypeAlias = tuple[str, str, Sequence[Cells]]
 
 
 def state_name(game: Game, state: Cells) -> str:
-    """The name of a state's node: ``s`` and its key in hexadecimal."""
+    """Return the name of a state's node: ``s`` and its key in hexadecimal."""
     return f"s{game.pack(state):0{-(-game.bits * game.cells // 4)}x}"
 
 
@@ -278,7 +281,7 @@ def _tile(word: str) -> str:
 
 
 def _exponent(word: str) -> int:
-    """The exponent of a tile as `notation.tile_text` writes it."""
+    """Return the exponent of a tile as `notation.tile_text` writes it."""
     return int(word[2:]) if word.startswith("2^") else int(word).bit_length() - 1
 
 
@@ -295,7 +298,7 @@ def _special_nodes(graph: StateGraph) -> Iterator[str]:
 
 
 def _columns(graph: StateGraph, named: dict[Cells, str]) -> Iterator[str]:
-    """One rank of nodes per sum, with the sum as heading; edges keep the headings in one row."""
+    """Yield one rank of nodes per sum, with the sum as heading; edges keep the headings in one row."""
     sums: dict[int, list[str]] = {}
     for state in graph.states:
         sums.setdefault(graph.game.sum(state), []).append(named[state])
@@ -308,7 +311,10 @@ def _columns(graph: StateGraph, named: dict[Cells, str]) -> Iterator[str]:
 
 
 def find_dot() -> str:
-    """The path of the program ``dot`` of Graphviz.  Raises `MissingExtraError` if it is not installed."""
+    """Return the path of the program ``dot`` of Graphviz.
+
+    Raises `MissingExtraError` if it is not installed.
+    """
     program = shutil.which("dot")
     if program is None:
         raise MissingExtraError("SVG needs the program dot: install Graphviz, or write a .dot file")

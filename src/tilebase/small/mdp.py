@@ -74,7 +74,7 @@ class MDP:
 
 
 def to_mdp(game: Game, *, symmetric: bool = True, merge: bool = True, max_states: int = MAX_STATES) -> MDP:
-    """The Markov decision process of a small game with a goal.
+    """Return the Markov decision process of a small game with a goal.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class Values:
 
 
 def reachable(game: Game, *, lookahead: bool = False, symmetric: bool = True) -> dict[int, Layer]:
-    """The states and afterstates of each sum, ascending; sums that hold neither are left out.
+    """Return the states and afterstates of each sum, ascending; sums that hold neither are left out.
 
     Without `symmetric`, exactly the reachable boards; with it, one canonical board per orbit.
 
@@ -167,7 +167,7 @@ def _finish(game: Game, layers: dict[int, Layer], total: int, lookahead: bool, s
 
 
 def decided(game: Game, state: Cells) -> bool:
-    """Whether a state is won or lost within one move, and so collapsed by lookahead.
+    """Return whether a state is won or lost within one move, and so collapsed by lookahead.
 
     >>> decided(Game("2x2", 8), (2, 2, 0, 1))
     True
@@ -181,7 +181,7 @@ def _dooms(game: Game, after: Cells) -> bool:
 
 
 def count(game: Game, *, lookahead: bool = False) -> CountResult:
-    """The counts of `CountResult`, by enumeration.
+    """Return the counts of `CountResult`, by enumeration.
 
     >>> count(Game("2x2", 32)).total("live")
     57
@@ -200,7 +200,7 @@ def count(game: Game, *, lookahead: bool = False) -> CountResult:
 
 
 def _weights(game: Game, state: Cells) -> dict[str, int]:
-    """What one canonical state adds to each count."""
+    """Return what one canonical state adds to each count."""
     afters, size = game.slides(state).values(), orbit_size(game, state)
     return {
         "states": 1,
@@ -214,7 +214,7 @@ def _weights(game: Game, state: Cells) -> dict[str, int]:
 def values(
     game: Game, objective: Objective = "win", *, discount: Fraction | int | str = Fraction(1)
 ) -> Values:
-    """The exact value of every reachable position, by backward induction.
+    """Return the exact value of every reachable position, by backward induction.
 
     Raises `UsageError` for an unknown objective or a discount that is not between 0 and 1.
 
@@ -264,7 +264,7 @@ def _fold(
 
 
 def worths(exact: Values, state: Cells) -> dict[str, Fraction]:
-    """The value of each slide of a reachable state, in the order of the directions, not discounted."""
+    """Return the value of each slide of a reachable state, in the order of the directions, not discounted."""
     return _worths(exact.game, exact.objective, exact.afterstates, state)
 
 
@@ -277,7 +277,7 @@ def _worths(game: Game, objective: Objective, W: dict[Cells, Fraction], state: C
 
 
 def _end(game: Game, objective: Objective, board: Cells, won: bool) -> Fraction:
-    """The value of a board on which the game ends."""
+    """Return the value of a board on which the game ends."""
     if objective == "largest":
         return Fraction(max((2**e for e in board if e and not game.is_x(e)), default=0))
     return Fraction(won and objective in ("win", "guaranteed"))
@@ -292,7 +292,7 @@ def _worth(game: Game, objective: Objective, state: Cells, after: Cells) -> Frac
 
 
 def _potential(game: Game, board: Cells) -> int:
-    """The score of making all tiles of a board by merges from 2s.
+    """Return the score of making all tiles of a board by merges from 2s.
 
     Merging two tiles 2**e adds e * 2**(e + 1) - 2 * (e - 1) * 2**e = 2**(e + 1), the tile made.
     """
@@ -300,12 +300,12 @@ def _potential(game: Game, board: Cells) -> int:
 
 
 def _tiles(board: Cells) -> int:
-    """The number of tiles.  A merge makes it smaller by 1."""
+    """Return the number of tiles.  A merge makes it smaller by 1."""
     return sum(1 for e in board if e)
 
 
 def transitions(game: Game) -> set[Transition]:
-    """The distinct (state, direction, successor) triples of a game, without symmetry.
+    """Return the distinct (state, direction, successor) triples of a game, without symmetry.
 
     A successor is the state after the spawn; it is ``"win"`` if the slide wins, and ``"lose"``
     if no slide is allowed in it, or if the game ends at the horizon.  States that win or lose have no
