@@ -262,7 +262,7 @@ def _replays(verdict: Checkerboard) -> bool:
 
 
 def two_lines_are_reachable(most: int) -> bool:
-    """Tell whether deterministic games reach both checkerboards of m x 2 and 2 x n, for sides up to `most`."""
+    """Tell whether deterministic games reach both checkerboards of m x 2 and 2 x n, sides up to `most`."""
     sizes = [size for length in range(2, most + 1) for size in (f"{length}x2", f"2x{length}")]
     return all(
         _replays(checkerboard(size, colouring, deterministic=True))
