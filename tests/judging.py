@@ -16,7 +16,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Interval, Lower, Rounded, Upper, Value
-from tilebase.tables.probe import Answer
+from tilebase.tables.answers import Answer
 
 
 def is_near(objective: Objective, value: object, exact: Fraction) -> bool:

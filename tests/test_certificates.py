@@ -457,7 +457,9 @@ def test_lemma_1_fails_with_a_small_tile_beside(tmp_path):
         assert check(certify(game, tmp_path))["claim"] == "not forced"
 
 
-def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path: Path) -> None:
+def test_no_slide_is_proved_by_a_certificate_of_the_adversary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     game = Game("2x2", 32, start="empty")
     force(game, memory=MEMORY, threads=1, certificate=tmp_path / "lost.cert")
     certificate = open_certificate(tmp_path / "lost.cert")
@@ -471,3 +473,10 @@ def test_no_slide_is_proved_by_a_certificate_of_the_adversary(tmp_path: Path) ->
         assert answer.value == Exact(False)
         assert {slide.value for slide in answer.slides} == {Exact(False)}
         assert answer.best == ()
+        assert {certificate.probe_after(slide.after).value for slide in answer.slides} == {Exact(False)}
+    with pytest.raises(MissingBoardError, match="does not list this board"):
+        certificate.probe_after("2,8/8,0")
+    assert main(["probe", str(tmp_path / "lost.cert"), listed[0].text]) == 0
+    assert "whether a win can be forced: no\n" in capsys.readouterr().out
+    assert main(["probe", str(tmp_path / "lost.cert"), "-f", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["value"] is False

@@ -40,8 +40,9 @@ from tilebase.game.game import Game
 from tilebase.game.symmetry import canonical, images
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.values import Exact, Interval, Value
-from tilebase.tables import probe as probing
-from tilebase.tables.probe import Answer, Table, open_table
+from tilebase.tables import prober
+from tilebase.tables.answers import Answer
+from tilebase.tables.probe import Table, open_table
 from tilebase.tables.slides import Slider
 from tilebase.tables.verify import verify_table
 
@@ -484,8 +485,8 @@ def test_layers_of_another_game(copy, solved):
 @pytest.fixture
 def little_room(monkeypatch):
     """Tables that keep hardly anything in memory."""
-    monkeypatch.setattr(probing, "CACHED_LAYERS", 2)
-    monkeypatch.setattr(probing, "CACHED_BYTES", 2)
+    monkeypatch.setattr(prober, "CACHED_LAYERS", 2)
+    monkeypatch.setattr(prober, "CACHED_BYTES", 2)
 
 
 def test_threads_share_a_table(solved, little_room):

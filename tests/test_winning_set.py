@@ -289,6 +289,8 @@ def test_the_command_prints_what_is_known(
     assert capsys.readouterr().out == "start of 2x2, to 16: the player can force a win: no\n"
     assert main(["probe", "set", "2,8/0,8", "-f", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["best"] == ["up", "down"]
+    assert main(["probe", "set", "2,8/8,0", "--after"]) == 0  # after left
+    assert capsys.readouterr().out.endswith("the player can force a win: no\n")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ from tilebase.objectives.objective import Objective
 from tilebase.questions.force import decide_starts
 from tilebase.search.search import Search
 from tilebase.sparse import bitset, forward
-from tilebase.tables.probe import Answer
+from tilebase.tables.answers import Answer
 from tilebase.tables.verify import Verification
 from windows import hold_little
 

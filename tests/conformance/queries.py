@@ -17,7 +17,7 @@ from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Objective
 from tilebase.objectives.values import Number
-from tilebase.tables.probe import Answer
+from tilebase.tables.answers import Answer
 from tilebase.tables.verify import Verification
 
 DISCOUNT = Fraction(9, 10)

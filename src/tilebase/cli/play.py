@@ -156,7 +156,7 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_table
 
-    if not (Path(name).is_dir() and holds_tables(Path(name))):
+    if not holds_tables(name):
         with open_table(name) as opened:
             yield opened
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -82,7 +81,7 @@ def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.opening import open_solved
 
-    if Path(table).is_dir() and holds_tables(Path(table)):
+    if holds_tables(table):
         with open_tables(table) as tables:
             return _ask_folder(tables, board, objective)
     with open_solved(table) as opened:
@@ -106,7 +105,7 @@ def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[di
 
     if board is None:
         raise UsageError("--after needs the board after a slide")
-    if Path(table).is_dir() and holds_tables(Path(table)):
+    if holds_tables(table):
         raise UsageError(f"--after asks one table, and {table} holds tables in subfolders: name one of them")
     with open_solved(table) as opened:
         answer = opened.probe_after(board, objective)

@@ -49,7 +49,7 @@ def review(
 
     chosen = choose_format(form, output)
     text = _read(game)
-    if Path(table).is_dir() and holds_tables(Path(table)):
+    if holds_tables(table):
         return _review_folder(table, text, objective, chosen, output)
     from tilebase.questions.review import review as review_game
 

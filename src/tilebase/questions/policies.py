@@ -46,7 +46,8 @@ from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.folds import PolicyFold
 from tilebase.sparse.reading import LayerReader
 from tilebase.tables.evaluator import Evaluator, Worth
-from tilebase.tables.probe import Prober, Table, open_table
+from tilebase.tables.probe import Table, open_table
+from tilebase.tables.prober import Prober
 from tilebase.tables.slides import Slider
 
 Policy: TypeAlias = Callable[[Board], str | Mapping[str, float]]

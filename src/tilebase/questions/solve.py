@@ -40,7 +40,7 @@ from tilebase.sparse.backward import BackwardPass, uses_slides
 from tilebase.sparse.forward import count_in
 from tilebase.sparse.recorded import RecordedSlides
 from tilebase.sparse.shared_backward import SharedLayers
-from tilebase.tables.probe import Prober
+from tilebase.tables.prober import Prober
 
 LOG = logging.getLogger(__name__)
 

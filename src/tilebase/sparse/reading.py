@@ -1,7 +1,7 @@
 """Solved layers read from disk: keys, their directory, and values.
 
 Simulation, thinning and policies use them to look up many positions of a layer at once.
-`tables.probe` looks up single positions.
+`tables.prober` looks up single positions.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ Modules, those that the others import first:
     answers       what is said of a board: its value, and those of its slides
     readings      what is said of a real board: the answer of its best reading
     solved        what tables, winning sets and certificates have in common: what can be asked
-    probe         what a position is worth, and which slides are best
+    prober        values of single positions, from files
+    probe         tables: what a position is worth, and which slides are best
     playing       random starts and spawns, and games by the optimal policy
     layers        how the values of one sum spread
     certificates  certificates to play against

@@ -209,9 +209,11 @@ def open_tables(path: Path | str) -> TableFolder:
     return TableFolder(folder, tables, unreadable)
 
 
-def holds_tables(path: Path) -> bool:
-    """Whether a folder is not a table itself, and has one in a subfolder."""
-    return not (path / places.TABLE).exists() and any(not problem for _, problem in subfolders(path))
+def holds_tables(location: Path | str) -> bool:
+    """Whether a location is a folder, holds no table itself, and has one in a subfolder."""
+    path = Path(location)
+    tables = (not problem for _, problem in subfolders(path))
+    return path.is_dir() and not (path / places.TABLE).exists() and any(tables)
 
 
 def table_folders(path: Path) -> list[Path]:

@@ -95,7 +95,7 @@ class Collection:
         self._solver: threading.Thread | None = None
         for location in locations:
             path = local_path(location)
-            if path is not None and _is_folder_of_tables(path):
+            if path is not None and holds_tables(path):
                 self._folders.append(path)
             for name, found in _named(str(location) if path is None else path):
                 if len(self.entries) == MOST_SERVED:
@@ -232,15 +232,11 @@ class Collection:
         self._open.clear()
 
 
-def _is_folder_of_tables(path: Path) -> bool:
-    return path.is_dir() and holds_tables(path)
-
-
 def _named(location: Path | str) -> Iterator[tuple[str, str]]:
     """Names and locations of what is at a path or a URL; a folder of tables gives those in its subfolders."""
     if isinstance(location, str):
         yield location.rstrip("/").rpartition("/")[2] or "table", location
-    elif _is_folder_of_tables(location):
+    elif holds_tables(location):
         yield from _tables_of(location)
     else:
         name = location.name if location.name != ".." else ""
