@@ -31,14 +31,8 @@ PIECE = 1 << 20
 def check_export(folder: Path, game: Game, kind: str = "bdd") -> None:
     """Raise an error if a winning set cannot be written to a folder; to be called before it is computed.
 
-    Raises
-    ------
-    UsageError
-        If the diagrams are no BDDs, or the rules allow boards that the diagrams do not have.
-    WrongGameError
-        If the folder holds something else than a winning set of this game.
-    StorageError
-        If it cannot be written.
+    That is a `UsageError` if the diagrams are ZBDDs or do not have all boards that the rules allow,
+    `WrongGameError` if the folder holds something else, and `StorageError` if it cannot be written.
     """
     if kind != "bdd":
         raise UsageError("only BDDs can be saved: leave the ZBDDs out")

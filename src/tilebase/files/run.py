@@ -155,12 +155,8 @@ class Journal:
 class RunFolder:
     """A folder that one process fills, layer by layer.
 
-    Raises
-    ------
-    WrongGameError
-        If the folder holds a run of another query, or other files.
-    StorageError
-        If it cannot be written, or another process is writing it.
+    Raises `WrongGameError` if the folder holds a run of another query or other files, `StorageError` if it
+    cannot be written or another process is writing it.
     """
 
     def __init__(self, path: Path, query: Query) -> None:

@@ -333,7 +333,8 @@ def alternating_line_sources(length: int) -> frozenset[Position]:
     waiting = list(goals)  # after a drop, or none
     while waiting:
         line = waiting.pop()
-        for start in {line, *(_without(line, cell) for cell in range(length) if line[cell] == 1)} - found:
+        undropped = [(*line[:cell], 0, *line[cell + 1 :]) for cell in range(length) if line[cell] == 1]
+        for start in {line, *undropped} - found:
             found.add(start)
             waiting += lines_before(start)
             waiting += [source[::-1] for source in lines_before(start[::-1])]
@@ -351,10 +352,6 @@ def lines_before(line: Position) -> Iterator[Position]:
             for cells in combinations(range(len(line)), len(tiles)):
                 at = dict(zip(cells, tiles, strict=True))
                 yield tuple(at.get(cell, 0) for cell in range(len(line)))
-
-
-def _without(line: Position, cell: int) -> Position:
-    return (*line[:cell], 0, *line[cell + 1 :])
 
 
 # -- lines -------------------------------------------------------------------------------------------

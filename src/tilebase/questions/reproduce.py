@@ -147,13 +147,13 @@ def _claim_counts(fact: Fact, counts: _Counts) -> Claim | None:
     layer = re.fullmatch(r"states_of_sum_(\d+)", quantity)
     if layer:
         total = int(layer[1])
-        return Claim(lambda: _states_of_sum(counts(game), total), counting_seconds(game), game=game)
+
+        def states() -> int:
+            result = counts(game)
+            return int(result.live[result.sums == total].sum())  # the source counts live states
+
+        return Claim(states, counting_seconds(game), game=game)
     return None
-
-
-def _states_of_sum(result: CountResult, total: int) -> int:
-    """Return the live states of a sum, which the source counts."""
-    return int(result.live[result.sums == total].sum())
 
 
 def _claim_sizes(fact: Fact, _: _Counts) -> Claim | None:
