@@ -32,13 +32,14 @@ from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.steps import Source, Step, whole_steps
-from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, make_backup, masks
+from tilebase.dense.tables import DenseRules, HalfTables, free_cells, kernel_part, masks
 from tilebase.dense.workspace import InMemory, StateRules
 from tilebase.files.keys import BoardCheck, StoredLayer
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
-from tilebase.objectives.encoding import FIRST
+from tilebase.objectives.backup import make_backup
+from tilebase.objectives.encoding import FIRST, WON
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.storage import temporary_folder
 from tilebase.search.search import Search
@@ -495,7 +496,7 @@ def _values(n: int) -> Array:
     """The values of a layer of n afterstates, and those of a slide that is not allowed and one that wins."""
     values = np.zeros(FIRST + n, dtype=np.uint32)
     values[FIRST:] = _spread(n, 1 << 14)
-    values[backward.WON] = 1 << 14
+    values[WON] = 1 << 14
     return values
 
 
@@ -621,7 +622,7 @@ class DenseLayers:
         self.game, self.total, index = game, total, PerfectIndex(game)
         (one,) = parse_objectives(objective)
         backup, pool, sizes = make_backup(game, one), ThreadPoolExecutor(1), index.sizes()
-        rules = DenseRules(index, pool, merge=one.meaning.merge)
+        rules = DenseRules(index, pool, merge=one.merge)
         self.backend: Any = (
             Bits(rules, pool, 1, Words.of(index, sizes))
             if bits

@@ -72,7 +72,7 @@ BENCHMARKS = (
     Benchmark("codec.encode_deltas", 2, "ns per key", "sparse", cases.encode),
     Benchmark("codec.decode_deltas", 4.5, "ns per key", "sparse", cases.decode),
     Benchmark("codec.are_boards", 3.5, "ns per key", "sparse", cases.check_boards),
-    Benchmark("dense.tabulate", 34, "ns per half board", "tabulated", cases.tabulate),
+    Benchmark("halves.tabulate", 34, "ns per half board", "tabulated", cases.tabulate),
     Benchmark("dense.fold_spawns win", 13, "ns per board", "dense", cases.dense("win", Step.FOLD)),
     Benchmark(
         "dense.fold_spawns lower:uint32", 12, "ns per board", "dense", cases.dense("lower:uint32", Step.FOLD)

@@ -117,6 +117,6 @@ def test_commands_take_a_law(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_cuda_refuses_a_law_that_depends_on_the_board() -> None:
     """Before it asks for a device: tests/cuda runs the simulator in a process of its own."""
-    rules, law = SimpleNamespace(game=GAME), SimpleNamespace(dtype="float64")
-    with pytest.raises(UsageError, match="a 4 is as likely on every board"):
-        Cuda(rules, law, Objective("win"))  # type: ignore[arg-type]
+    rules, backup = SimpleNamespace(game=GAME), SimpleNamespace(dtype="float64")
+    with pytest.raises(UsageError, match="games in which a 4 is as likely on every board"):
+        Cuda(rules, backup, Objective("win"))  # type: ignore[arg-type]

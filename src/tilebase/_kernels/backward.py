@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilebase._kernels.backup import NONE, WON
 from tilebase._kernels.boards import canonicalise, slide_states
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.rank import rank_keys
@@ -25,12 +26,7 @@ BATCH = 1024
 """Spawns in a batch; at most 32 come from one afterstate."""
 GROUP = 64
 """Ranks that share a group of a directory."""
-NONE, WON = 0, 1
-"""The first two positions are not afterstates: a slide that is not allowed, and a slide that wins."""
-FIRST = 64
 U6, U8, U255 = np.uint64(6), np.uint64(8), np.uint64(255)
-FIRST64 = np.uint64(FIRST)
-"""Position of the first afterstate of a layer: a multiple of 64, so that threads share no word of bits."""
 
 
 @kernel()

@@ -20,19 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilebase._kernels.dense import (
-    BARRED,
-    CLASS,
-    ENDS,
-    MOVED,
-    POSITION,
-    U20,
-    U40,
-    WIN,
-    Array,
-    Spawns,
-    class_with,
-)
+from tilebase._kernels.dense import Array, Spawns, class_with
+from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, ones
 

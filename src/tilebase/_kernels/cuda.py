@@ -1,250 +1,127 @@
-"""The kernels of the dense passes for CUDA; see `dense.backends.cuda`, which is where they are called from.
+"""The kernels of the dense passes for CUDA: the loops of `_kernels.dense`, with one board per thread.
 
-They are the loops of `_kernels.dense` for one board per thread.  Numba's simulator runs a kernel as
-plain Python and finds ``cuda`` in the globals of its module, hence this module of its own, which is only
-imported where a device is wanted.
+They take its tuples, with arrays on the device, and the same backup.  `blocks` are `PerfectIndex.blocks`.
+Of its board a thread keeps the class ``k[p]`` and the position ``i[p]`` of each part p.  The arguments of a
+kernel have to fit into 4 KiB on some devices, and those of `fold` take 4,008 bytes.
 
-What they take are the tuples below, of arrays on the device.  They name less than those of `_kernels.dense`,
-as the arguments of a kernel have to fit into 4 KiB on some devices, and an array of one dimension takes 56
-bytes of them.
+This module is imported only where a device is wanted; Numba's simulator looks for ``cuda`` in its globals.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from types import SimpleNamespace
-from typing import Any, NamedTuple
-
 import numpy as np
-from numba import cuda
+from numba import cuda, int64
 
-from tilebase._kernels.backward import FIRST, NONE, WON
-from tilebase._kernels.dense import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN, Array
-from tilebase._kernels.scalar import U0, U1
-
-
-class Blocks(NamedTuple):
-    """The blocks of a layer in the order of ranks."""
-
-    classes: Array  # int64: classes[n, p] is the class of the p-th part in block n
-    starts: Array  # int64: starts[n] is the first rank of block n
+from tilebase._kernels.backup import FIRST, NONE, WON, combine, maximum, settled
+from tilebase._kernels.dense import class_with
+from tilebase._kernels.halves import BARRED, CLASS, ENDS, MOVED, POSITION, U20, U40, WIN
+from tilebase._kernels.scalar import U0
 
 
-class FoldPart(NamedTuple):
-    """A part of the board, as `fold` takes it."""
-
-    counts: Array  # int64: counts[k] is the number of fillings of class k
-    starts: Array  # int64: starts[k] is the first filling of class k
-    free: Array  # uint8: free[g] is the number of empty cells of filling g, walls aside
-    masks: Array  # uint64: bit k of masks[g] is set if filling g fits the k-th pattern
-    stands: Array  # uint64: bit k of stands[g] is set if x of filling g stand as in the k-th mask; or empty
-
-
-class SlidePart(NamedTuple):
-    """A part of the board, as `slide` takes it."""
-
-    counts: Array  # int64: counts[k] is the number of fillings of class k
-    sums: Array  # int64: sums[k] is the sum of class k in units of 2
-    class_of: Array  # int32: class_of[s] is the class with the sum s in units of 2, -1 if there is none
-
-
-class Spawns(NamedTuple):
-    """The spawns of one exponent on the fillings of one part."""
-
-    start: Array  # int64: those on filling g are start[g] to start[g + 1]
-    target: Array  # uint32: target[s] is the position, in its class, of the filling that spawn s makes
-    classes: Array  # int64: classes[k] is the class that class k becomes, -1 if there is none
-
-
-class Above(NamedTuple):
-    """A layer of states, to which the spawns of one exponent lead."""
-
-    values: Array  # values[FIRST + rank] is what the state is worth
-    offsets: Array  # int64: offsets[a, b, c] is the first rank of a block (`dense.index.LayerMap`)
-    spawns: tuple[Spawns, Spawns, Spawns, Spawns]  # in A, B, C and D
-
-
-class Slides(NamedTuple):
-    """What slides make of the half boards of one side; n numbers them."""
-
-    table: Array  # uint64: table[d, n] is what slide d makes of the half (`_kernels.dense`)
-    firsts: Array  # int64: firsts[x, y] is the first n whose parts have the classes x and y
-    stands: Array  # uint64: bit k of stands[d, n] says that x then stand as in the k-th mask; or no columns
-
-
-class Values(NamedTuple):
-    """The values of a layer, or of some blocks of one."""
-
-    values: Array  # values[FIRST + rank] is what the board is worth
-    offsets: Array  # int64: offsets[a, b, c] is the first rank of a block, -1 if it is not there
-
-
-@cache
-def make_kernels(kind: str) -> SimpleNamespace:
-    """The kernels for ``"means"``, ``"bounds"`` or ``"extremes"``: `fold` and `slide`."""
-
-    @cuda.jit(device=True)
-    def unrank(blocks: Any, parts: Any, rank: Any) -> Any:
-        """The classes and the positions of the four parts of a board."""
-        low, high = 0, len(blocks.starts)
-        while high - low > 1:  # the last block that begins at or before the rank
-            middle = (low + high) // 2
-            if blocks.starts[middle] <= rank:
-                low = middle
-            else:
-                high = middle
-        ka, kb = blocks.classes[low, 0], blocks.classes[low, 1]
-        kc, kd = blocks.classes[low, 2], blocks.classes[low, 3]
-        nb, nc, nd = parts[1].counts[kb], parts[2].counts[kc], parts[3].counts[kd]
-        rest = rank - blocks.starts[low]
-        id_ = rest % nd
-        rest //= nd
-        ic = rest % nc
-        rest //= nc
-        return ka, kb, kc, kd, rest // nb, rest % nb, ic, id_
-
-    if kind == "means":
-
-        @cuda.jit(device=True)
-        def combine(acc: Any, value: Any, a: Any, b: Any, _c: Any) -> Any:
-            return acc + (max(np.float64(value), a) + b)
-
-        @cuda.jit(device=True)
-        def settle(first: Any, second: Any, spawns: Any, a: Any, b: Any, _c: Any) -> Any:
-            below = np.float64(max(spawns, 1))
-            mean = second / below
-            return (mean + a * (first / below - mean)) * b
-    elif kind == "bounds":
-
-        @cuda.jit(device=True)
-        def combine(acc: Any, value: Any, a: Any, b: Any, c: Any) -> Any:
-            whole = np.uint64(value)
-            if whole == b:
-                whole += c
-            return acc + a * whole
-
-        @cuda.jit(device=True)
-        def settle(first: Any, second: Any, spawns: Any, a: Any, b: Any, c: Any) -> Any:
-            below = np.uint64(max(spawns, 1)) * a
-            found = (first + second) // below
-            if b != U0 and found * below != first + second:
-                found += U1
-            return min(found, c)
-    else:
-
-        @cuda.jit(device=True)
-        def combine(acc: Any, value: Any, a: Any, b: Any, _c: Any) -> Any:
-            found = np.int64(value) + b
-            return max(acc, found) if a > 0 else min(acc, found)
-
-        @cuda.jit(device=True)
-        def settle(first: Any, second: Any, spawns: Any, a: Any, _b: Any, _c: Any) -> Any:
-            if spawns == 0:
-                return np.int64(0)
-            return max(first, second) if a > 0 else min(first, second)
-
-    @cuda.jit(device=True)
-    def gather(acc, ka, ia, kb, ib, kc, ic, kd, id_, parts, up, t0, t1, t2):
-        """Fold the states that the spawns of one exponent lead to into an accumulator."""
-        values, offsets = up.values, up.offsets
-        nb, nc, nd = parts[1].counts[kb], parts[2].counts[kc], parts[3].counts[kd]
-        spawns = up.spawns[0]
-        g = parts[0].starts[ka] + ia
-        for s in range(spawns.start[g], spawns.start[g + 1]):
-            above = (np.int64(spawns.target[s]) * nb + ib) * nc + ic
-            at = offsets[spawns.classes[ka], kb, kc] + above * nd + id_
-            acc = combine(acc, values[FIRST + at], t0, t1, t2)
-        spawns = up.spawns[1]
-        g = parts[1].starts[kb] + ib
-        for s in range(spawns.start[g], spawns.start[g + 1]):
-            wide = parts[1].counts[spawns.classes[kb]]
-            above = (ia * wide + np.int64(spawns.target[s])) * nc + ic
-            at = offsets[ka, spawns.classes[kb], kc] + above * nd + id_
-            acc = combine(acc, values[FIRST + at], t0, t1, t2)
-        spawns = up.spawns[2]
-        g = parts[2].starts[kc] + ic
-        for s in range(spawns.start[g], spawns.start[g + 1]):
-            wide = parts[2].counts[spawns.classes[kc]]
-            above = (ia * nb + ib) * wide + np.int64(spawns.target[s])
-            at = offsets[ka, kb, spawns.classes[kc]] + above * nd + id_
-            acc = combine(acc, values[FIRST + at], t0, t1, t2)
-        spawns = up.spawns[3]
-        g = parts[3].starts[kd] + id_
-        for s in range(spawns.start[g], spawns.start[g + 1]):
-            wide = parts[3].counts[spawns.classes[kd]]
-            at = offsets[ka, kb, kc] + ((ia * nb + ib) * nc + ic) * wide + np.int64(spawns.target[s])
-            acc = combine(acc, values[FIRST + at], t0, t1, t2)
-        return acc
-
-    @cuda.jit
-    def fold(blocks, size, parts, up0, up1, both, tune0, tune1, finish, begin, afters):
-        """Write the values of `size` afterstates: folds over the spawns of one exponent or of both."""
-        rank = cuda.grid(1)
-        if rank >= size:
-            return
-        ka, kb, kc, kd, ia, ib, ic, id_ = unrank(blocks, parts, rank)
-        a, b, c, d = parts[0], parts[1], parts[2], parts[3]
-        ga, gb, gc, gd = a.starts[ka] + ia, b.starts[kb] + ib, c.starts[kc] + ic, d.starts[kd] + id_
-        out = afters.values
-        if len(a.stands) and not a.stands[ga] & b.stands[gb] & c.stands[gc] & d.stands[gd]:
-            out[FIRST + rank] = 0
-            return
-        if a.masks[ga] & b.masks[gb] & c.masks[gc] & d.masks[gd]:
-            out[FIRST + rank] = out[WON]
-            return
-        first = gather(
-            begin[0], ka, ia, kb, ib, kc, ic, kd, id_, parts, up0, tune0[0], tune0[1], tune0[2]
-        )  # fmt: skip
-        second = begin[0]
-        if both:
-            second = gather(
-                begin[0], ka, ia, kb, ib, kc, ic, kd, id_, parts, up1, tune1[0], tune1[1], tune1[2]
-            )  # fmt: skip
-        free = np.int64(a.free[ga]) + np.int64(b.free[gb]) + np.int64(c.free[gc]) + np.int64(d.free[gd])
-        out[FIRST + rank] = settle(first, second, free, finish[0], finish[1], finish[2])
-
-    @cuda.jit
-    def slide(blocks, size, parts, by_columns, outer, inner, afters, states):
-        """Write the best over slides along rows to `states`; along columns, the maximum of that and those."""
-        rank = cuda.grid(1)
-        if rank >= size:
-            return
-        ka, kb, kc, kd, ia, ib, ic, id_ = unrank(blocks, parts, rank)
-        a, b, c, d = parts[0], parts[1], parts[2], parts[3]
-        if by_columns:
-            first = outer.firsts[ka, kc] + ia * c.counts[kc] + ic
-            second = inner.firsts[kb, kd] + ib * d.counts[kd] + id_
-            upper, lower = a.sums[ka] + c.sums[kc], b.sums[kb] + d.sums[kd]
+@cuda.jit(device=True)
+def unrank(blocks, parts, rank, k, i):
+    """Write the classes and positions of the parts of a board."""
+    classes, starts = blocks
+    low, high = 0, len(starts)
+    while high - low > 1:  # the last block that begins at or before the rank
+        middle = (low + high) // 2
+        if starts[middle] <= rank:
+            low = middle
         else:
-            first = outer.firsts[ka, kb] + ia * b.counts[kb] + ib
-            second = inner.firsts[kc, kd] + ic * d.counts[kd] + id_
-            upper, lower = a.sums[ka] + b.sums[kb], c.sums[kc] + d.sums[kd]
-        out = states.values
-        best = out[FIRST + rank] if by_columns else out[NONE]
-        for s in range(len(outer.table)):
-            x, y = outer.table[s, first], inner.table[s, second]
-            if outer.stands.shape[1] and not outer.stands[s, first] & inner.stands[s, second]:
-                continue
-            if (x | y) & (WIN | BARRED) == WIN:
-                best = max(best, out[WON])
-            elif not (x | y) & ENDS and (x | y) & MOVED:
-                x0, y0 = np.int64(x >> U40 & CLASS), np.int64(y >> U40 & CLASS)
-                xi, xj = np.int64(x >> U20 & POSITION), np.int64(x & POSITION)
-                yi, yj = np.int64(y >> U20 & POSITION), np.int64(y & POSITION)
-                ka = x0
-                if by_columns:
-                    kb = y0
-                    kc = np.int64(c.class_of[upper - a.sums[ka]])
-                    kd = np.int64(d.class_of[lower - b.sums[kb]])
-                    ia, ib, ic, id_ = xi, yi, xj, yj
-                else:
-                    kc = y0
-                    kb = np.int64(b.class_of[upper - a.sums[ka]])
-                    kd = np.int64(d.class_of[lower - c.sums[kc]])
-                    ia, ib, ic, id_ = xi, xj, yi, yj
-                nb, nc, nd = b.counts[kb], c.counts[kc], d.counts[kd]
-                at = afters.offsets[ka, kb, kc] + ((ia * nb + ib) * nc + ic) * nd + id_
-                best = max(best, afters.values[FIRST + at])
-        out[FIRST + rank] = best
+            high = middle
+    rest = rank - starts[low]
+    for p in range(3, -1, -1):
+        k[p] = classes[low, p]
+        count = parts[p].counts[k[p]]
+        i[p] = rest % count
+        rest //= count
 
-    return SimpleNamespace(fold=fold, slide=slide)
+
+@cuda.jit(device=True)
+def value_of(layer, parts, k, i):
+    """The value of a board, from `Above` or `Values`."""
+    within = i[0]
+    for p in range(1, 4):
+        within = within * parts[p].counts[k[p]] + i[p]
+    return layer.values[FIRST + layer.offsets[k[0], k[1], k[2]] + within]
+
+
+@cuda.jit(device=True)
+def gather(acc, k, i, parts, up, add):
+    """Combine the states that the spawns of one exponent lead to."""
+    for p in range(4):
+        spawns, kp, ip = up.spawns[p], k[p], i[p]
+        filling = parts[p].starts[kp] + ip
+        for s in range(spawns.start[filling], spawns.start[filling + 1]):
+            k[p], i[p] = spawns.classes[kp], spawns.target[s]
+            acc = combine(acc, value_of(up, parts, k, i), add)
+        k[p], i[p] = kp, ip
+    return acc
+
+
+@cuda.jit
+def fold(blocks, size, parts, ups, adds, finish, start, afters):
+    """Write the values of `size` afterstates: as `dense.fold_spawns`."""
+    rank = cuda.grid(1)
+    if rank >= size:
+        return
+    k, i = cuda.local.array(4, int64), cuda.local.array(4, int64)
+    unrank(blocks, parts, rank, k, i)
+    # What the fillings say: empty cells, patterns that the board holds, masks that it stands on.
+    free, patterns, stands = np.int64(0), ~U0, ~U0
+    for p in range(4):
+        filling = parts[p].starts[k[p]] + i[p]
+        free += np.int64(parts[p].free[filling])
+        patterns &= parts[p].masks[filling]
+        if len(parts[p].stands):
+            stands &= parts[p].stands[filling]
+    out, more = afters.values, len(ups) - 1
+    if stands == U0:
+        out[FIRST + rank] = 0
+    elif patterns != U0:
+        out[FIRST + rank] = out[WON]
+    else:
+        first = gather(start, k, i, parts, ups[0], adds[0])
+        second = gather(start, k, i, parts, ups[more], adds[more]) if more else start
+        out[FIRST + rank] = settled(first, second, free, finish, out[WON])
+
+
+@cuda.jit(device=True)
+def enter(half, entry, units, p, q, k, i):
+    """Let parts p and q be what a slide makes of the half of their sum, from its entry in the table."""
+    k[p] = entry >> U40 & CLASS
+    k[q] = class_with(half.second, units - half.first.sums[k[p]])
+    i[p], i[q] = entry >> U20 & POSITION, entry & POSITION
+
+
+@cuda.jit
+def slide(blocks, size, by_columns, outer, inner, afters, states):
+    """Write the best over slides along rows to `states`; along columns, the maximum of that and those."""
+    rank = cuda.grid(1)
+    if rank >= size:
+        return
+    # The outer half is parts 0 and b, the inner half parts c and 3.
+    b, c = (2, 1) if by_columns else (1, 2)
+    parts = (outer.first, outer.second, inner.first, inner.second)
+    if by_columns:
+        parts = (outer.first, inner.first, outer.second, inner.second)
+    k, i = cuda.local.array(4, int64), cuda.local.array(4, int64)
+    unrank(blocks, parts, rank, k, i)
+    # The numbers of both halves, and their sums.
+    x = outer.firsts[k[0], k[b]] + i[0] * parts[b].counts[k[b]] + i[b]
+    y = inner.firsts[k[c], k[3]] + i[c] * parts[3].counts[k[3]] + i[3]
+    upper, lower = parts[0].sums[k[0]] + parts[b].sums[k[b]], parts[c].sums[k[c]] + parts[3].sums[k[3]]
+    # Each slide.
+    out = states.values
+    best = out[FIRST + rank] if by_columns else out[NONE]
+    for d in range(len(outer.table)):
+        if outer.stands.shape[1] and outer.stands[d, x] & inner.stands[d, y] == U0:
+            continue
+        first, second = outer.table[d, x], inner.table[d, y]
+        if (first | second) & (WIN | BARRED) == WIN:
+            best = maximum(best, out[WON])
+        elif (first | second) & ENDS == U0 and (first | second) & MOVED != U0:
+            enter(outer, first, upper, 0, b, k, i)
+            enter(inner, second, lower, c, 3, k, i)
+            best = maximum(best, value_of(afters, parts, k, i))
+    out[FIRST + rank] = best

@@ -4,14 +4,7 @@ A board is four parts A, B, C, D, each a filling with a *class* (its sum) and a 
 All tiles are even: kernels count sums in units of 2, so that `units` is a board's sum // 2.
 
 A slide acts on two halves of the board that do not touch: on A, B and C, D, or on A, C and B, D.
-``table[d, n]`` holds what slide d makes of half n:
-
-    bits  0..19   position of the second part in its class
-    bits 20..39   position of the first
-    bits 40..55   class of the first; the sum of both is kept, so it gives that of the second
-    bit  60       the x of the half stand as in no mask: the slide is not allowed, even if it makes the goal
-    bit  61       something moved
-    bit  62, 63   a tile of the goal is made; a limit is broken
+`_kernels.halves` has the tables of what slides make of halves.
 
 Halves are numbered by their sum, the class of the first part, and the positions of both; those with the
 classes x and y begin at ``firsts[x, y]``.  So neighbours in a table are neighbours in a layer, or at least
@@ -32,23 +25,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import types
 
-from tilebase._kernels.backward import FIRST, FIRST64, NONE, WON
-from tilebase._kernels.coded import number, stored
-from tilebase._kernels.jit import chosen, kernel, scalar
+from tilebase._kernels.backup import FIRST, NONE, WON, combine, maximum, settled
+from tilebase._kernels.halves import BARRED, CLASS, ENDS, FORBIDDEN, MOVED, POSITION, U20, U40, WIN
+from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1
 
 Array = npt.NDArray[Any]
-BARRED = np.uint64(1 << 60)
-MOVED = np.uint64(1 << 61)
-WIN = np.uint64(1 << 62)
-FORBIDDEN = np.uint64(1 << 63)
-ENDS = WIN | FORBIDDEN
-POSITION = np.uint64((1 << 20) - 1)
-NO_FILLING = np.int64(0xFFFF_FFFF)
-CLASS = np.uint64((1 << 16) - 1)
-U20, U40, U61, U62, U63 = (np.uint64(shift) for shift in (20, 40, 61, 62, 63))
+FIRST64 = np.uint64(FIRST)
+U61, U62, U63 = (np.uint64(shift) for shift in (61, 62, 63))
 
 
 # -- what kernels take ---------------------------------------------------------------------------
@@ -64,24 +49,6 @@ class Part(NamedTuple):
     free: Array  # uint8: free[g] is the number of empty cells of filling g, walls aside
     masks: Array  # uint64: bit k of masks[g] is set if filling g fits the k-th pattern
     stands: Array  # uint64: bit k of stands[g] is set if x of filling g stand as in the k-th mask; or empty
-
-
-class Fillings(NamedTuple):
-    """The fillings of a part, for the tables of slides."""
-
-    cells: Array  # uint8: cells[g, i] is the code of the tile that filling g has on the i-th cell
-    of_number: Array  # uint32: of_number[n] is the filling whose digits make the number n, or NO_FILLING
-    classes: Array  # uint16: classes[g] is the class of filling g
-    starts: Array  # int64: starts[k] is the first filling of class k
-
-
-class Lines(NamedTuple):
-    """How one slide acts on the cells of a half, those of the first part before those of the second."""
-
-    lines: Array  # int64: lines[l, i] is the i-th cell of line l, from where tiles slide to
-    blocked: Array  # bool: blocked[cell] says that tiles stop before the cell: a wall, or a fixed tile
-    weights: Array  # int64: weights[cell, code] is what a tile adds to a filling's number, -1 if illegal
-    masks: Array  # uint64: bit i of masks[k] is set if the i-th cell must hold an x for the k-th mask
 
 
 class Spawns(NamedTuple):
@@ -130,102 +97,6 @@ class Scratch(NamedTuple):
     ends: Array  # uint64: ends[k, d] is what slide d makes of the outer half of the k-th row
 
 
-# -- tables of half boards ----------------------------------------------------------------------------
-
-
-@scalar
-def _slide_cells(board, line, blocked, x, worths):
-    """Slide the cells of a line towards its first; return what merges add and the largest tile made.
-
-    ``worths[e]`` is what a merge adds that makes the exponent e.
-    """
-    put = 0
-    last: Any = 0
-    earned: Any = 0
-    largest: Any = 0
-    for k in range(len(line)):
-        cell = line[k]
-        tile = np.int64(board[cell])
-        if blocked[cell]:
-            put = k + 1
-            last = 0
-        elif tile:
-            board[cell] = 0
-            if tile == last and tile != x:
-                board[line[put - 1]] = tile + 1 if tile + 1 != x else tile + 2
-                earned += worths[tile + 1]
-                largest = max(largest, tile + 1)
-                last = 0
-            else:
-                board[line[put]] = tile
-                put += 1
-                last = tile
-    return earned, largest
-
-
-@kernel()
-def tabulate(begin, end, first, second, slide, firsts, x, goal, worths, board, out, out_earned, out_stands):
-    """Fill the rows [begin, end) of a table of halves.
-
-    Also fill those of what merges add, and of the masks that the x agree with, if these have columns.
-
-    Halves beyond the end of the table are left out.
-
-    `first` and `second` are `Fillings`, `slide` is `Lines`.  `goal` is an exponent, 0 for none; `worths`
-    are those of `_slide_cells`; `board` is a scratch buffer for the cells.
-    """
-    cells0, cells1 = first.cells.shape[1], second.cells.shape[1]
-    weights = slide.weights
-    for g in range(begin, end):
-        kx = np.int64(first.classes[g])
-        for h in range(len(second.cells)):
-            ky = np.int64(second.classes[h])
-            wide = second.starts[ky + 1] - second.starts[ky]
-            n = firsts[kx, ky] + (g - first.starts[kx]) * wide + h - second.starts[ky]
-            if n >= len(out):
-                continue
-            for cell in range(cells0):
-                board[cell] = first.cells[g, cell]
-            for cell in range(cells1):
-                board[cells0 + cell] = second.cells[h, cell]
-            earned, largest = 0, 0
-            for line in slide.lines:
-                more, tile = _slide_cells(board, line, slide.blocked, x, worths)
-                earned += more
-                largest = max(largest, tile)
-            number0, number1, held = 0, 0, U0
-            sound = True
-            for cell in range(cells0):
-                sound &= weights[cell, board[cell]] >= 0
-                number0 += weights[cell, board[cell]]
-            for cell in range(cells0, cells0 + cells1):
-                sound &= weights[cell, board[cell]] >= 0
-                number1 += weights[cell, board[cell]]
-            for cell in range(cells0 + cells1):
-                held |= np.uint64(board[cell] == x) << np.uint64(cell)
-            stands = U0
-            for k in range(len(slide.masks)):
-                stands |= np.uint64(held & slide.masks[k] == slide.masks[k]) << np.uint64(k)
-            entry, to0, to1 = FORBIDDEN, NO_FILLING, NO_FILLING
-            if sound:
-                to0, to1 = np.int64(first.of_number[number0]), np.int64(second.of_number[number1])
-            if not stands:
-                entry = FORBIDDEN | BARRED
-            elif goal and largest >= goal:
-                entry = WIN | MOVED
-            elif to0 != NO_FILLING and to1 != NO_FILLING:
-                k0, k1 = np.int64(first.classes[to0]), np.int64(second.classes[to1])
-                entry = np.uint64(to1 - second.starts[k1]) | np.uint64(to0 - first.starts[k0]) << U20
-                entry |= np.uint64(k0) << U40
-                if to0 != g or to1 != h:
-                    entry |= MOVED
-            out[n] = entry
-            if len(out_earned):
-                out_earned[n] = earned
-            if len(out_stands):
-                out_stands[n] = stands
-
-
 # -- the player: the best over slides ------------------------------------------------------------
 
 
@@ -267,23 +138,6 @@ def _target(entry, moved, base, step):
     # NONE is 0 and WON is 1.  Branches here would be mispredicted more often than not.
     allowed = (entry | moved) >> U61 & ~(entry >> U62 | entry >> U63) & U1
     return at & (U0 - allowed) | entry >> U62 & U1
-
-
-def maximum(old, _value):  # pragma: no cover - replaced by Numba
-    """The larger of two values."""
-    raise NotImplementedError
-
-
-@chosen(maximum)
-def _maximum(old, _value):
-    if isinstance(old, types.Float):
-        return lambda old, _value: max(old, _value)
-
-    def larger(old, _value):  # without a branch
-        more = np.int64(_value) - np.int64(old)
-        return old + type(old)(more & ~(more >> np.int64(63)))
-
-    return larger
 
 
 @scalar
@@ -405,8 +259,10 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
         for ix in range(tasks[t, 2], tasks[t, 3]):
             for y in range(0, ny, rows):
                 many = min(rows, ny - y)
+                # Where the boards of these outer halves are written: the last entries of `base` and `step`.
                 here, apart = base[0, slides], step[0, slides]
                 _bases(by_columns, units, kx, ix, ky, y, outer, inner, states.offsets, here, apart)
+                # What each slide makes of each outer half, and where the boards with that half are read.
                 for k in range(many):
                     for d in range(slides):
                         ends[k, d] = _slide_outer(
@@ -415,11 +271,13 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
                         )  # fmt: skip
                 begin = 0
                 while begin < classes:
+                    # The next inner halves that fit into a tile; their values before any of these slides.
                     end, n, first = _reach(begin, left, inner, apart, tile.shape[1])
                     if by_columns:
                         _move_tile(begin, end, left, inner, here, apart, many, states.values, tile, False)
                     else:
                         tile[0, :n] = afters.values[NONE]
+                    # Each slide raises the values of a row of the tile.
                     for k in range(many):
                         outer_half = outer.firsts[kx, ky] + ix * ny + y + k
                         for d in range(slides):
@@ -444,165 +302,9 @@ def best_slides(tasks, by_columns, units, outer, inner, afters, states, scratch)
 # -- the adversary or chance: the fold over spawns -----------------------------------------------
 
 
-class AddMean(NamedTuple):
-    """Mean: add the value, at least `least`, and `step`."""
-
-    least: float
-    step: float
-
-
-class AddBound(NamedTuple):
-    """Proved bound: add the value times `weight`; one that is `most` stands for `lift` more."""
-
-    weight: Any
-    most: Any
-    lift: Any
-
-
-class TakeLargest(NamedTuple):
-    """The largest, or the least where `sign` is negative, of values and `step`."""
-
-    sign: Any
-    step: Any
-
-
-class DivideMean(NamedTuple):
-    """Mean: the first exponent's mean has this weight; the result is multiplied by `factor`."""
-
-    weight: float
-    factor: float
-
-
-class DivideMeanBy(NamedTuple):
-    """As `DivideMean`, with a weight for each number of spawns."""
-
-    weights: Any
-    factor: float
-
-
-class DivideBound(NamedTuple):
-    """Proved bound: the sum over `denominator`, rounded up if `up` is not 0; at most `most`.
-
-    Floats are exact if ten times the sum stays below 2**53.
-    """
-
-    denominator: Any
-    up: Any
-    most: Any
-
-
-class DivideBoundBy(NamedTuple):
-    """As `DivideBound`, with weights of both exponents for each number of spawns."""
-
-    first: Any
-    second: Any
-    denominator: Any
-    up: Any
-    most: Any
-
-
-class KeepLargest(NamedTuple):
-    """The largest, or the least where `sign` is negative; 0 without a spawn."""
-
-    sign: Any
-    start: Any
-
-
-def combine(_acc, _value, _tune):  # pragma: no cover - replaced by Numba
-    """Fold one value into an accumulator, as the type of `tune` says."""
-    raise NotImplementedError
-
-
-@chosen(combine)
-def _combine(_acc, _value, tune):
-    if tune.instance_class is AddBound:
-
-        def folded(_acc, _value, tune):
-            value = type(tune.weight)(_value)
-            return _acc + tune.weight * (value + (tune.lift if value == tune.most else type(tune.weight)(0)))
-    elif tune.instance_class is AddMean:
-
-        def folded(_acc, _value, tune):
-            return _acc + (max(number(_value), tune.least) + tune.step)
-    else:
-
-        def folded(_acc, _value, tune):
-            value = np.int64(_value) + tune.step
-            return max(_acc, value) if tune.sign > 0 else min(_acc, value)
-
-    return folded
-
-
-def settled(_first, _second, _spawns, _finish, _like):  # pragma: no cover - replaced by Numba
-    """The value of an afterstate, kept like `_like`, from the accumulators of both exponents.
-
-    The type of `finish` says how.
-    """
-    raise NotImplementedError
-
-
-@chosen(settled)
-def _settled(_first, _second, _spawns, finish, _like):
-    if finish.instance_class is DivideMean:
-
-        def value(_first, _second, _spawns, finish, _like):
-            return stored(_mixed(_first, _second, _spawns, finish.weight) * finish.factor, _like)
-    elif finish.instance_class is DivideMeanBy:
-
-        def value(_first, _second, _spawns, finish, _like):
-            return stored(_mixed(_first, _second, _spawns, finish.weights[_spawns]) * finish.factor, _like)
-    elif finish.instance_class is DivideBound:
-
-        def value(_first, _second, _spawns, finish, _like):
-            return divided(_first + _second, _spawns, finish)
-    elif finish.instance_class is DivideBoundBy:
-
-        def value(_first, _second, _spawns, finish, _like):
-            return divided(finish.first[_spawns] * _first + finish.second[_spawns] * _second, _spawns, finish)
-    else:
-
-        def value(_first, _second, _spawns, finish, _like):
-            found = max(_first, _second) if finish.sign > 0 else min(_first, _second)
-            return found if _spawns else np.int64(0)
-
-    return value
-
-
 @scalar
-def _mixed(first, second, spawns, weight):
-    """The mean over all spawns from the sums over those of each exponent."""
-    below = np.float64(max(spawns, 1))
-    mean = second / below
-    return mean + weight * (first / below - mean)
-
-
-def divided(_sum, _spawns, _finish):  # pragma: no cover - replaced by Numba
-    """A weighted sum over the spawns and the denominator of the weights, rounded as `finish` says."""
-    raise NotImplementedError
-
-
-@chosen(divided)
-def _divided_by(_sum, _spawns, _finish):
-    if isinstance(_sum, types.Float):
-
-        def value(_sum, _spawns, _finish):
-            found = _sum / (np.float64(max(_spawns, 1)) * _finish.denominator)
-            return min(np.ceil(found) if _finish.up else np.floor(found), _finish.most)
-    else:
-
-        def value(_sum, _spawns, _finish):
-            below = np.uint64(max(_spawns, 1)) * _finish.denominator
-            found = _sum // below
-            if _finish.up and found * below != _sum:
-                found += U1
-            return min(found, _finish.most)
-
-    return value
-
-
-@scalar
-def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, tune):
-    """Fold the states that the spawns of one exponent (`Above`) lead to into boards of a block.
+def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, add):
+    """Combine the states that the spawns of one exponent (`Above`) lead to with boards of a block.
 
     These boards have one filling of A and those of B with the positions from `first` to `last`.  The same
     spawn goes along as many neighbours as it can.
@@ -611,12 +313,14 @@ def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, tune):
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
     nb, nc, nd = b.counts[kb], c.counts[kc], d.counts[kd]
     rows, wide = last - first, nc * nd
+    # In A: all boards of the job lead to neighbours.
     spawns = up.spawns[0]
     g = a.starts[ka] + ia
     for s in range(spawns.start[g], spawns.start[g + 1]):
         at = FIRST + offsets[spawns.classes[ka], kb, kc] + (np.int64(spawns.target[s]) * nb + first) * wide
         for j in range(rows * wide):
-            acc[j] = combine(acc[j], values[at + j], tune)
+            acc[j] = combine(acc[j], values[at + j], add)
+    # In B: all boards with one filling of B do.
     spawns = up.spawns[1]
     g = b.starts[kb]
     for s in range(spawns.start[g + first], spawns.start[g + last]):
@@ -624,7 +328,8 @@ def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, tune):
         above = ia * b.counts[spawns.classes[kb]] + np.int64(spawns.target[s])
         at = FIRST + offsets[ka, spawns.classes[kb], kc] + above * wide
         for j in range(wide):
-            acc[here + j] = combine(acc[here + j], values[at + j], tune)
+            acc[here + j] = combine(acc[here + j], values[at + j], add)
+    # In C: so do those that differ in D.
     spawns = up.spawns[2]
     to = spawns.classes[kc]
     if to >= 0:
@@ -635,7 +340,8 @@ def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, tune):
             for i in range(rows):
                 for j in range(nd):
                     k = here + i * wide + j
-                    acc[k] = combine(acc[k], values[there + i * above + j], tune)
+                    acc[k] = combine(acc[k], values[there + i * above + j], add)
+    # In D: board by board.
     spawns = up.spawns[3]
     to = spawns.classes[kd]
     if to >= 0:
@@ -645,17 +351,18 @@ def _gather(acc, ka, ia, kb, first, last, kc, kd, parts, up, tune):
             here, there = np.int64(spawns.source[s]), at + np.int64(spawns.target[s])
             for i in range(rows * nc):
                 k = here + i * nd
-                acc[k] = combine(acc[k], values[there + i * above], tune)
+                acc[k] = combine(acc[k], values[there + i * above], add)
 
 
 @kernel()
-def fold_spawns(tasks, units, parts, ups, tunes, finish, start, scratch, afters):
+def fold_spawns(tasks, units, parts, ups, adds, finish, start, scratch, afters):
     """Write the values of afterstates (`Values`): folds over spawns.
 
     `tasks` lists top halves: classes of A and B, and a range of positions of A.  `parts` are four `Part`;
-    `ups` is `Above` for one exponent or two, the larger first, with their `tunes`; accumulators begin with
-    `start`.  A board that holds a pattern is worth what a win is.  The rows of ``scratch.folds`` and
-    ``scratch.free`` are no shorter than the largest block of C, D.
+    `ups` is `Above` for one exponent or two, the larger first.  `adds` and `finish` are tuples of `backup`,
+    `adds` one for each exponent; accumulators begin with `start`.  A board that holds a pattern is worth
+    what a win is.  The rows of ``scratch.folds`` and ``scratch.free`` are no shorter than the largest block
+    of C, D.
     """
     low, high, free = scratch.folds[0], scratch.folds[1], scratch.free
     a, b, c, d = parts[0], parts[1], parts[2], parts[3]
@@ -670,21 +377,24 @@ def fold_spawns(tasks, units, parts, ups, tunes, finish, start, scratch, afters)
             kd = class_with(d, left - c.sums[kc])
             if kd < 0 or offsets[ka, kb, kc] < 0:
                 continue
+            # The empty cells of C and D, for all boards of the block with one top half.
             c0, d0, nc, nd = c.starts[kc], d.starts[kd], c.counts[kc], d.counts[kd]
             wide = nc * nd
             for ic in range(nc):
                 for j in range(nd):
                     free[ic * nd + j] = np.int64(c.free[c0 + ic]) + np.int64(d.free[d0 + j])
-            some = max(1, len(low) // wide)
+            some = max(1, len(low) // wide)  # fillings of B whose boards have accumulators at once
             for ia in range(tasks[t, 2], tasks[t, 3]):
                 ga = a.starts[ka] + ia
                 for begin in range(0, nb, some):
+                    # The values of states into the accumulators of both exponents.
                     end = min(begin + some, nb)
                     low[: (end - begin) * wide] = start
                     high[: (end - begin) * wide] = start
-                    _gather(low, ka, ia, kb, begin, end, kc, kd, parts, ups[0], tunes[0])
+                    _gather(low, ka, ia, kb, begin, end, kc, kd, parts, ups[0], adds[0])
                     if more:
-                        _gather(high, ka, ia, kb, begin, end, kc, kd, parts, ups[more], tunes[more])
+                        _gather(high, ka, ia, kb, begin, end, kc, kd, parts, ups[more], adds[more])
+                    # Accumulators to values; then what patterns and masks decide.
                     for ib in range(begin, end):
                         gb = b.starts[kb] + ib
                         here = np.int64(a.free[ga]) + np.int64(b.free[gb])

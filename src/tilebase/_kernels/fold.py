@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilebase._kernels.backward import NONE
+from tilebase._kernels.backup import NONE, divided, mean_over, mixed_mean
 from tilebase._kernels.jit import kernel, scalar
 from tilebase._kernels.scalar import U0, U1, U63
 
@@ -86,9 +86,9 @@ def follow(slots, n, guide, guide_gains, slack, values, gains, step, out):
 
 @kernel()
 def mix_means(values, spawns, mix, weights, out):
-    """``out[a]``: the mean m of `values` over spawns, or ``m + w (out[a] - m)`` to mix it in.
+    """``out[a]``: the mean of `values` over spawns; to `mix` it in, out of that and the mean before it.
 
-    w is ``weights[spawns[a]]``.
+    The mean before, over the spawns of the other exponent, has the weight ``weights[spawns[a]]``.
     """
     x = 0
     for a in range(len(spawns)):
@@ -96,8 +96,10 @@ def mix_means(values, spawns, mix, weights, out):
         for _ in range(spawns[a]):
             total += values[x]
             x += 1
-        mean = total / max(spawns[a], 1)  # full boards are not afterstates, but have a rank
-        out[a] = mean + weights[spawns[a]] * (out[a] - mean) if mix else mean
+        if mix:
+            out[a] = mixed_mean(out[a], total, spawns[a], weights[spawns[a]])
+        else:
+            out[a] = mean_over(total, spawns[a])
 
 
 @kernel()
@@ -113,28 +115,11 @@ def add_sums(values, spawns, weights, out):
 
 
 @kernel()
-def divide_sums(sums, spawns, denominator, most, up, small, out):
-    """``out[a]``: ``sums[a]`` divided by ``spawns[a] * denominator``, rounded down, or `up`; at most `most`.
-
-    If all sums are below 2**53 (`small`), floats are divided.  The quotient is then exact after rounding it
-    down, and LLVM vectorises the loop.
-    """
-    if small:
-        by, largest = np.float64(denominator), np.float64(most)
-        for a in range(len(out)):
-            total = np.float64(np.int64(sums[a]))
-            below = np.float64(max(spawns[a], 1)) * by
-            found = np.floor(total / below)
-            if up:
-                found += np.float64(found * below != total)
-            out[a] = np.uint64(np.int64(min(found, largest)))
-        return
+def divide_sums(sums, spawns, finish, out):
+    """``out[a]``: the bound that ``sums[a]`` is, as `finish` says (`backup.DivideBound`)."""
     for a in range(len(out)):
-        below = np.uint64(max(spawns[a], 1)) * denominator
-        found = sums[a] // below
-        if up:
-            found += np.uint64(found * below != sums[a])
-        out[a] = min(found, most)
+        total = type(finish.most)(np.int64(sums[a]))  # LLVM converts several signed integers at once
+        out[a] = np.int64(divided(total, spawns[a], finish))
 
 
 @kernel()

@@ -40,8 +40,11 @@ from numba.extending import intrinsic, overload
 from tilebase._kernels.packed import packed_type
 from tilebase.runtime.paths import cache_folder
 
-PLAIN = os.environ.get("TILEBASE_DEBUG") == "python" or bool(config.DISABLE_JIT)
-"""Whether kernels are not compiled: Python runs them, a thousand times slower, for a debugger or `print`."""
+PLAIN = os.environ.get("TILEBASE_DEBUG") == "python" or bool(config.DISABLE_JIT or config.ENABLE_CUDASIM)
+"""Whether kernels are not compiled: Python runs them, a thousand times slower, for a debugger or `print`.
+
+Numba's simulator of CUDA runs in Python, too, and calls scalar functions of this package.
+"""
 if os.environ.get("TILEBASE_DEBUG") == "1":
     # An index out of bounds is an IndexError, in kernels of their own cache; a crash prints where Python was.
     config.BOUNDSCHECK = 1

@@ -34,9 +34,9 @@ from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.plan import NO_BOUND, Plan
 from tilebase.dense.steps import Blocks, Cut, Step
-from tilebase.dense.tables import discounts_states
 from tilebase.errors import ResourceError
 from tilebase.game.game import Game
+from tilebase.objectives.backup import discounts_states
 from tilebase.objectives.objective import Objective
 
 MACHINE_MEMORY = 64 << 30

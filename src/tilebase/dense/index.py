@@ -301,6 +301,17 @@ class PerfectIndex:
         offsets[self.order] = begins
         return LayerMap(self.units(total), offsets.reshape(self._shape), size)
 
+    def blocks(self, layer: LayerMap) -> tuple[Array, Array]:
+        """The blocks of a layer in the order of ranks: the classes of their parts, and their first ranks.
+
+        int64[n, p] is the class of the p-th part in block n; int64[n] is the first rank of block n.
+        """
+        offsets = layer.offsets.ravel()[self.order]
+        there = np.flatnonzero(offsets >= 0)
+        classes = np.unravel_index(self.order[there], self._shape)
+        last = self.parts[3].class_of[layer.units - self._three[there]]
+        return np.stack([*classes, last], axis=1).astype(np.int64), offsets[there]
+
     def block_sizes(self, total: int) -> Array:
         """Boards in each block of a sum, in the order of ranks."""
         first = self.units(total) + self._below
@@ -343,13 +354,11 @@ class PerfectIndex:
             raise UsageError(
                 f"rank {rank} is not in the layer of sum {total}: {self.game} has {layer.size} there"
             )
-        offsets = layer.offsets.ravel()[self.order]
-        block = int(np.flatnonzero((offsets >= 0) & (offsets <= rank))[-1])
-        classes = list(np.unravel_index(int(self.order[block]), self._shape))
-        classes.append(self.parts[3].class_of[layer.units - self._three[block]])
-        rank -= int(offsets[block])
+        classes, starts = self.blocks(layer)
+        block = int(np.searchsorted(starts, rank, side="right")) - 1
+        rank -= int(starts[block])
         board = [0] * self.game.cells
-        for part, its_class in zip(self.parts[::-1], classes[::-1], strict=True):
+        for part, its_class in zip(self.parts[::-1], classes[block, ::-1], strict=True):
             rank, position = divmod(rank, int(part.counts[its_class]))
             for cell, held in zip(part.cells, part.fillings[part.starts[its_class] + position], strict=True):
                 board[cell] = int(held)

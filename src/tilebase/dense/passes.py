@@ -35,10 +35,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import numpy as np
-
 from tilebase.cluster.executors import Executor
-from tilebase.dense import tables as layers
 from tilebase.dense.backends.bits import Bits
 from tilebase.dense.backends.cuda import Cuda, device_memory
 from tilebase.dense.backends.protocol import Backend, DenseWork
@@ -48,13 +45,13 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.dense.layouts import convert
 from tilebase.dense.plan import Plan
 from tilebase.dense.shared import Shared, Workers
-from tilebase.dense.tables import Backup, DenseLayer, DenseRules
+from tilebase.dense.tables import DenseLayer, DenseRules
 from tilebase.dense.values import KeptValues
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game
 from tilebase.game.notation import fraction_of
-from tilebase.objectives.encoding import decoded
+from tilebase.objectives.backup import Backup, discounts_states, make_backup, state_value
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
@@ -106,7 +103,7 @@ class DensePass:
     ) -> None:
         self.folder, self.game, self.objective = folder, game, objective
         self.memory, self.keep = memory, keep
-        self.backup = backup or layers.make_backup(game, objective)
+        self.backup = backup or make_backup(game, objective)
         self.lowest = _first_sum(game) if lowest is None else lowest
         self._highest, self._callback = highest, callback
         self._last = max(self.lowest, down_to or 0)
@@ -158,7 +155,7 @@ class DensePass:
                 summaries=summaries, files=self.keep,
             )  # fmt: skip
         since = time.perf_counter()
-        self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.meaning.merge)
+        self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
         if backend == "cuda":
             return self._with_values(Cuda(rules, self.backup, self.objective))
@@ -310,7 +307,7 @@ class DensePass:
             self._layers.solve(total, values, partial(self._report, total))
             summary = values.finish()
         starts = self._read_starts(total)
-        if layers.discounts_states(self.game, self.objective):
+        if discounts_states(self.game, self.objective):
             self._layers.discount(total)
         self._had += self.sizes[total]
         self.work.boards += self.sizes[total]
@@ -321,19 +318,8 @@ class DensePass:
     def _read_starts(self, total: int) -> dict[Cells, Number]:
         """The values of the start states of a sum, with what their best slide adds."""
         boards = [board for board, _ in self.game.starts() if self.game.sum(board) == total]
-        return {
-            board: self._state_value(self._layers.value(total, self.index.rank(board))) for board in boards
-        }
-
-    def _state_value(self, raw: Any) -> Number:
-        objective = self.objective
-        if raw == self.backup.none and not objective.is_win:
-            return objective.number(0)
-        if objective.type.is_coded:
-            number = objective.number(decoded(np.array([raw], dtype=objective.type.kept))[0])
-        else:
-            number = objective.read(raw)
-        return objective.discounted(objective.number(objective.meaning.slide + number))
+        stored = {board: self._layers.value(total, self.index.rank(board)) for board in boards}
+        return {board: state_value(self.objective, self.backup, value) for board, value in stored.items()}
 
     # -- finishing and telling ---------------------------------------------------------------
 

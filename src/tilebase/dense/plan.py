@@ -172,7 +172,7 @@ class Plan:
         if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, memory, threads)):
             return plan
         size = value_bytes or (1 if objective.is_boolean else np.dtype(objective.dtype).itemsize)
-        tables = layers.table_bytes(index, merge=objective.meaning.merge) + index.nbytes
+        tables = layers.table_bytes(index, merge=objective.merge) + index.nbytes
         tables += threads * layers.scratch_bytes(index, size)
         if tables + OVERHEAD > memory:
             raise ResourceError(

@@ -35,7 +35,6 @@ import numpy.typing as npt
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
-from tilebase.dense import tables
 from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.backends.threads import Threads
 from tilebase.dense.index import PerfectIndex
@@ -56,6 +55,7 @@ from tilebase.files import places
 from tilebase.files.format import CHUNK_KEYS, Chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.game import Game
+from tilebase.objectives.backup import discounted, make_backup, value_above
 from tilebase.objectives.encoding import summarise
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
@@ -147,7 +147,7 @@ class DenseJob:
             if path.name in piece.reads:
                 return here.store(path, source.total, work).read(backend, source)
             layer = backend.layer(source)  # no board has this sum
-            layer.fill(tables.value_above(self._game, self._objective, here.backup, source.total))
+            layer.fill(value_above(self._game, self._objective, here.backup, source.total))
             return layer
 
         files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
@@ -170,7 +170,7 @@ class DenseJob:
         values = here.store(states_path(self._folder, piece.total), piece.total, work).read_ranks(
             piece.begin, piece.end
         )
-        change(values, partial(tables.discounted, self._objective, most=here.backup.won))
+        change(values, partial(discounted, self._objective, most=here.backup.won))
         path = discounted_path(self._exchange, piece.total)
         here.store(path, piece.total, work).write_ranks(piece.begin, values)
 
@@ -199,9 +199,9 @@ class _Tables:
     """What a worker process has in memory for all pieces of a pass."""
 
     def __init__(self, game: Game, objective: Objective, plan: Plan, threads: int) -> None:
-        self.index, self.backup, self._plan = PerfectIndex(game), tables.make_backup(game, objective), plan
+        self.index, self.backup, self._plan = PerfectIndex(game), make_backup(game, objective), plan
         pool = ThreadPoolExecutor(threads)
-        rules = DenseRules(self.index, pool, merge=objective.meaning.merge)
+        rules = DenseRules(self.index, pool, merge=objective.merge)
         self._free: SimpleQueue[Threads] = SimpleQueue()
         for _ in range(plan.at_once):
             self._free.put(Threads(rules, self.backup, pool, threads // plan.at_once, largest=None))

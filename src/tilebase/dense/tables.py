@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tilebase._kernels import dense as kernels
+from tilebase._kernels import halves
 from tilebase.dense.index import NO_FILLING, LayerMap, Part, PerfectIndex
 from tilebase.dense.steps import Step
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.format import CHUNK_KEYS
 from tilebase.game.game import Cells, Game
-from tilebase.objectives.encoding import FIRST, NONE, WON, decoded, encoded, stored_sentinels, summarise
+from tilebase.objectives.backup import Backup
+from tilebase.objectives.encoding import FIRST, summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import ChunkSummary
 
@@ -62,11 +63,11 @@ class HalfTables:
         weights = _weights(first, second)
         held = np.array([_mask_bits(mask, cells) for mask in game.masks or ((),)], dtype=np.uint64)
         self._slides = [
-            kernels.Lines(_local_lines(game, cells, direction), blocked, weights, held)
+            halves.Lines(_local_lines(game, cells, direction), blocked, weights, held)
             for direction in directions
         ]
         self._fillings = tuple(
-            kernels.Fillings(part.fillings, part.index_of, classes_of(part), part.starts)
+            halves.Fillings(part.fillings, part.index_of, classes_of(part), part.starts)
             for part in self._parts
         )
         self._x, self._goal = game.x if game.unmergeable else 0, game.goal_exponent or 0
@@ -92,7 +93,7 @@ class HalfTables:
     def _fill(self, d: int, begin: int, end: int) -> None:
         slide, half = self._slides[d], self.arrays
         board = np.empty(len(slide.blocked), dtype=np.uint8)
-        kernels.tabulate(
+        halves.tabulate(
             begin, end, *self._fillings, slide, half.firsts, self._x, self._goal, self._worths, board,
             half.table[d], half.earned[d], half.stands[d],
         )  # fmt: skip
@@ -366,136 +367,6 @@ def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
     )
 
 
-@dataclass
-class Backup:
-    """How an objective is folded, as the kernels take it.
-
-    Attributes
-    ----------
-    dtype:
-        Of the values in memory (`ValueType.kept`).
-    none, won:
-        What a slide that is not allowed and one that wins are worth.
-    tunes:
-        How the value of a state is added, for each spawned exponent, the largest first: `kernels.AddMean`,
-        `kernels.AddBound` or `kernels.TakeLargest`.
-    finish:
-        How accumulators become a value: `kernels.DivideMean`, `kernels.DivideBound` or
-        `kernels.KeepLargest`.
-    start, accumulator:
-        What accumulators begin with, and their type.
-    ends:
-        Whether a board is worth at least the largest tile on it (`Meaning.end`).
-    """
-
-    dtype: np.dtype[Any]
-    none: Any
-    won: Any
-    tunes: tuple[Any, ...]
-    finish: (
-        kernels.DivideMean
-        | kernels.DivideMeanBy
-        | kernels.DivideBound
-        | kernels.DivideBoundBy
-        | kernels.KeepLargest
-    )
-    start: Any
-    accumulator: str
-    ends: bool = False
-
-
-def make_backup(game: Game, objective: Objective) -> Backup:
-    """The backup of an objective.  Raises `UsageError` if it does not fit the game."""
-    objective.check(game)
-    if objective.is_bound:
-        return _bound_backup(game, objective)
-    return (_mean_backup if objective.is_mean else _extreme_backup)(game, objective)
-
-
-def _mean_backup(game: Game, objective: Objective) -> Backup:
-    exponents, meaning = game.spawn_exponents, objective.meaning
-    none, won = stored_sentinels(game, objective)
-    # A state without a slide adds nothing: `none` and the step make 0.
-    add = kernels.AddMean(0.0 - meaning.slide, float(meaning.slide))
-    # A state that its sum has won is not discounted: then states are, before they are read.
-    factor = 1.0 if game.goal_sum is not None else float(objective.discount)
-    fours = np.array(game.spawn_probabilities(2))
-    divide: kernels.DivideMean | kernels.DivideMeanBy
-    if game.spawn.depends:
-        divide = kernels.DivideMeanBy(fours, factor)
-    else:
-        divide = kernels.DivideMean(float(fours[0]) if len(exponents) > 1 else 1.0, factor)
-    dtype = np.dtype(objective.type.kept)
-    return Backup(dtype, none, won, (add,) * len(exponents), divide, 0.0, "f8", ends=bool(meaning.end))
-
-
-def _extreme_backup(game: Game, objective: Objective) -> Backup:
-    none, won = stored_sentinels(game, objective)
-    largest = objective.meaning.spawns == "largest"
-    sign, start = np.int64(1 if largest else -1), np.int64(0 if largest else np.iinfo(np.int32).max)
-    take = kernels.TakeLargest(sign, np.int64(objective.meaning.slide))
-    dtype = np.dtype(objective.type.kept)
-    tunes = (take,) * len(game.spawn_exponents)
-    return Backup(dtype, none, won, tunes, kernels.KeepLargest(sign, start), start, "i8")
-
-
-def _bound_backup(game: Game, objective: Objective) -> Backup:
-    one, most, dtype = objective.one, objective.most, np.dtype(objective.type.kept)
-    # With a discount, states are discounted before they are read: few leave anything to lift, but for those
-    # that their sum has won.
-    full = one * objective.discount > most or game.goal_sum is not None
-    lift = one - most if objective.rounds_up and full else 0
-    exponents = sorted(game.spawn_exponents, reverse=True)
-    weights = [game.spawn.weights(e, game.cells) for e in exponents]
-    # Floats divide several at once, and exactly while a quotient and its fraction fit their 53 bits.
-    small = one * (game.cells * game.spawn.denominator) ** 2 < 1 << 52
-    number: Any = np.float64 if small else np.uint64
-    divisor = number(game.spawn.denominator), number(objective.rounds_up), number(most)
-    finish: kernels.DivideBound | kernels.DivideBoundBy
-    if game.spawn.depends:  # the weights differ from board to board, so the sums are weighted at the end
-        first, second = (np.array(one, dtype=number) for one in weights)
-        finish, added = kernels.DivideBoundBy(first, second, *divisor), [1, 1]
-    else:
-        finish, added = kernels.DivideBound(*divisor), [one[0] for one in weights]
-    tunes = tuple(kernels.AddBound(number(weight), number(most), number(lift)) for weight in added)
-    return Backup(
-        dtype, *stored_sentinels(game, objective), tunes, finish, number(0), "f8" if small else "u8"
-    )
-
-
-def discounts_states(game: Game, objective: Objective) -> bool:
-    """Whether values of states are to be discounted before they are read: others are in the fold."""
-    return objective.discount != 1 and (objective.is_bound or game.goal_sum is not None)
-
-
-def discounted(objective: Objective, values: Array, most: int) -> Array:
-    """States times the discount; bounds are rounded the safe way.
-
-    What is kept of a state is its best slide without what slides add.
-    """
-    if not objective.is_bound:
-        coded = objective.type.is_coded
-        numbers = decoded(values) if coded else values.astype(np.float64)
-        slide, factor = objective.meaning.slide, float(objective.discount)
-        less: Array = factor * (numbers + slide) - slide
-        return encoded(less, values.dtype) if coded else less.astype(values.dtype)
-    found = values.astype(np.uint64)
-    if objective.rounds_up:
-        found[values == most] = objective.one
-    found *= np.uint64(objective.discount.numerator)
-    below = np.uint64(objective.discount.denominator)
-    whole = found // below
-    if objective.rounds_up:
-        whole += found % below != 0
-    kept: Array = np.minimum(whole, np.uint64(most)).astype(values.dtype)
-    return kept
-
-
-def value_above(game: Game, objective: Objective, backup: Backup, total: int) -> Any:
-    """The value of the states of a sum that is not solved, without what slides add."""
-    return backup.won if game.reached(total) and objective.is_win else backup.none
-
-
 class Memory:
     """The memory of layers that are released, for those to come.
 
@@ -519,7 +390,7 @@ class Memory:
 class DenseLayer:
     """The values of some blocks of a layer in memory, by rank behind the sentinels.
 
-    With `memory` they lie in a buffer of it, for as long as the layer is there.
+    With `memory` they lie in a buffer of it, for as long as the layer is there.  Kernels take `arrays`.
     """
 
     _memory: Memory | None = None
@@ -530,17 +401,12 @@ class DenseLayer:
         self._buffer = memory.take() if memory else np.empty(size, dtype=backup.dtype)
         self._memory = memory  # only now: a buffer that could not be had is not given back
         self.values = self._buffer[:size]
-        self.values[:FIRST] = 0
-        self.values[NONE], self.values[WON] = backup.none, backup.won
+        self.values[:FIRST] = backup.front
+        self.arrays = kernels.Values(self.values, blocks.offsets)
 
     def __del__(self) -> None:
         if self._memory is not None:
             self._memory.give(self._buffer)
-
-    @property
-    def arrays(self) -> kernels.Values:
-        """What kernels take of it."""
-        return kernels.Values(self.values, self.map.offsets)
 
     def numpy(self) -> Array:
         """The values, sentinels first."""
@@ -581,6 +447,14 @@ class DenseLayer:
         """Take the values of all boards."""
         if values.base is not self._buffer:
             self.values[FIRST:] = values
+
+
+def layers_above(
+    spawns: dict[int, AllSpawns], reads: Sequence[DenseLayer], writes: DenseLayer
+) -> tuple[kernels.Above, ...]:
+    """The layers that spawns lead to, that of the largest first; any layer where nothing is spawned."""
+    layers, exponents = reads or [writes] * len(spawns), sorted(spawns, reverse=True)
+    return tuple(kernels.Above(*layer.arrays, spawns[e]) for e, layer in zip(exponents, layers, strict=True))
 
 
 def summaries(objective: Objective, values: Array, pool: ThreadPoolExecutor) -> list[ChunkSummary]:

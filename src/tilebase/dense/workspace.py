@@ -25,10 +25,11 @@ from tilebase.dense.stores import (
     released_on_error,
     states_path,
 )
-from tilebase.dense.tables import Backup, DenseLayer, discounted, value_above
+from tilebase.dense.tables import DenseLayer
 from tilebase.dense.values import LayerValues
 from tilebase.files import places
 from tilebase.game.game import Game
+from tilebase.objectives.backup import Backup, discounted, value_above
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.storage import part_path
 
@@ -96,10 +97,9 @@ class StateRules(NamedTuple):
 
     @classmethod
     def of(cls, game: Game, objective: Objective, backup: Backup) -> StateRules:
-        """Those of an objective whose values are folded by a backup."""
-        return cls(
-            partial(value_above, game, objective, backup), partial(discounted, objective, most=backup.won)
-        )
+        """Those of an objective."""
+        above = partial(value_above, game, objective, backup)
+        return cls(above, partial(discounted, objective, most=backup.won))
 
 
 class _States(Generic[L, S]):

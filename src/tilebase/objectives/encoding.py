@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase._kernels import backward, coded, fold
+from tilebase._kernels import backup, coded, fold
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
 
 Array = npt.NDArray[Any]
-NONE, WON, FIRST = backward.NONE, backward.WON, backward.FIRST
+NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
 
 
 def sentinels(game: Game, objective: Objective) -> tuple[float, float]:

@@ -207,9 +207,29 @@ class Objective:
         return self.type.bits / 8
 
     @property
+    def spawns(self) -> Literal["mean", "least", "largest"]:
+        """How values are combined over spawns: the mean with the probabilities, the least or the largest."""
+        return self.meaning.spawns
+
+    @property
+    def slide(self) -> int:
+        """What each slide adds."""
+        return self.meaning.slide
+
+    @property
+    def merge(self) -> Literal["", "tile", "one"]:
+        """What each merge adds: the ``"tile"`` that it makes, ``"one"``, or nothing."""
+        return self.meaning.merge
+
+    @property
+    def counts_end(self) -> bool:
+        """Whether a board is worth at least the largest tile on it."""
+        return bool(self.meaning.end)
+
+    @property
     def is_mean(self) -> bool:
         """Whether values are means over spawns, weighted with their probabilities."""
-        return self.meaning.spawns == "mean"
+        return self.spawns == "mean"
 
     @property
     def is_bound(self) -> bool:
@@ -293,7 +313,7 @@ class Objective:
         Each item is a value and its probability.
         """
         if not self.is_mean:
-            pick = min if self.meaning.spawns == "least" else max
+            pick = min if self.spawns == "least" else max
             return pick(worth for worth, _ in worths)
         return self.number(sum((Fraction(worth) * p for worth, p in worths), Fraction(0)))
 

@@ -24,17 +24,19 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from tilebase._kernels.dense import KeepLargest, TakeLargest, least_where
+from tilebase._kernels.backup import KeepLargest, TakeLargest
+from tilebase._kernels.dense import least_where
 from tilebase.cluster.runs import Run, run_in
 from tilebase.costs.boards import passing
 from tilebase.costs.estimate import check
 from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
-from tilebase.dense.tables import Backup, DenseLayer, free_cells, kernel_part, masks, tasks
+from tilebase.dense.tables import DenseLayer, free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
 from tilebase.files import places
 from tilebase.files.run import Query, RunFolder
 from tilebase.game.game import Cells, Game
+from tilebase.objectives.backup import Backup
 from tilebase.objectives.objective import Objective
 from tilebase.runtime.documents import understood
 from tilebase.runtime.resources import Use
@@ -198,8 +200,8 @@ class _Search:
                 "give limits, or a number of slides"
             )
         least, start = np.int64(-1), np.int64(CERTAIN)
-        tunes = (TakeLargest(least, np.int64(-1)),) * len(steps)
-        self.backup = Backup(VALUE, 0, CERTAIN, tunes, KeepLargest(least, start), start, "i8")
+        adds = (TakeLargest(least, np.int64(-1)),) * len(steps)
+        self.backup = Backup(VALUE, 0, CERTAIN, adds, KeepLargest(least), start, "i8")
         self._fitting = tuple(
             kernel_part(part, masks(game, part, tops), free_cells(game, part)) for part in index.parts
         )

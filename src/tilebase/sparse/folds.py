@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import fold as kernels
 from tilebase.game.game import Game
+from tilebase.objectives.backup import discounted_bounds, divide_bound
 from tilebase.objectives.encoding import FIRST, NONE, WON, decoded, encoded, sentinels, stored_sentinels
 from tilebase.objectives.objective import Objective
 
@@ -105,6 +106,11 @@ class _Plain:
         merge = objective.meaning.merge
         self.merges: tuple[str, ...] = (merge,) if merge else ()
 
+    def values(self, n: int, total: int) -> Array:
+        values = np.empty(FIRST + n, dtype=self.dtype)
+        values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
+        return values
+
     def best_slide(self, spawned: Spawned, values: Array) -> Array:
         """The largest value over the slides of each spawned state."""
         if spawned.best is not None:
@@ -156,11 +162,6 @@ class MeanFold(_Plain):
         self.first = max(game.spawn_exponents)
         self.fours = np.array(game.spawn_probabilities(2))
 
-    def values(self, n: int, total: int) -> Array:
-        values = np.empty(FIRST + n, dtype=self.dtype)
-        values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
-        return values
-
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.coded:
             found = decoded(self.best_slide(spawned, values))
@@ -208,39 +209,23 @@ class BoundFold(_Plain):
         self.weights = {
             e: np.array(game.spawn.weights(e, game.cells), dtype=np.uint64) for e in game.spawn_exponents
         }
-        # Whether the sums over spawns on all cells are below 2**53.
-        self.small = max(self.one, self.most) * game.cells * game.spawn.denominator < 1 << 53
-
-    def values(self, n: int, total: int) -> Array:
-        values = np.empty(FIRST + n, dtype=self.dtype)
-        values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
-        return values
+        # Floats divide several at once, and exactly if the sums over spawns on all cells are below 2**53.
+        small = max(self.one, self.most) * game.cells * game.spawn.denominator < 1 << 53
+        self.divide = divide_bound(game, objective, np.float64 if small else np.uint64)
 
     def won(self) -> Any:
         return self.one if self.up else self.most
 
     def best(self, spawned: Spawned, values: Array) -> Array:
-        found = self.best_slide(spawned, values)
-        if self.up and self.most < self.one:
-            found[found == self.most] = self.one
-        discount = self.objective.discount
-        if discount == 1:
-            return found
-        return self._divide(found * np.uint64(discount.numerator), discount.denominator)
+        return discounted_bounds(self.objective, self.best_slide(spawned, values))
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
         kernels.add_sums(found, spawns, self.weights[exponent], acc)
 
     def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         out = np.empty(len(acc), dtype=self.dtype)
-        denominator, most = np.uint64(self.game.spawn.denominator), np.uint64(self.most)
-        kernels.divide_sums(acc, spawns, denominator, most, self.up, self.small, out)
+        kernels.divide_sums(acc, spawns, self.divide, out)
         return out
-
-    def _divide(self, above: Array, below: int) -> Array:
-        whole: Array = above // np.uint64(below)
-        # Rounded up in a form in which the numerator cannot overflow.
-        return whole + (above % np.uint64(below) != 0) if self.up else whole
 
 
 class ExtremeFold(_Plain):
@@ -252,11 +237,6 @@ class ExtremeFold(_Plain):
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
         self.largest = objective.meaning.spawns == "largest"
-
-    def values(self, n: int, total: int) -> Array:
-        values = np.empty(FIRST + n, dtype=np.int32)
-        values[NONE], values[WON] = stored_sentinels(self.game, self.objective)
-        return values
 
     def start(self, n: int) -> Array:
         return np.full(n, 0 if self.largest else np.iinfo(np.int32).max, dtype=np.int32)

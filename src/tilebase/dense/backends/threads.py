@@ -18,15 +18,16 @@ from tilebase.dense.backends.protocol import DenseWork, Tell
 from tilebase.dense.steps import BlockStep, Source, Step
 from tilebase.dense.tables import (
     TILE,
-    Backup,
     DenseLayer,
     DenseRules,
     Folding,
     Memory,
+    layers_above,
     scratch_boards,
     tasks,
     tops,
 )
+from tilebase.objectives.backup import Backup
 from tilebase.objectives.encoding import FIRST
 
 Array = npt.NDArray[Any]
@@ -102,9 +103,8 @@ class Threads:
         largest: int | None,
     ) -> None:
         self._rules, self._backup, self.dtype = rules, backup, backup.dtype
-        self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         self._tops = tuple(tops(rules.game, part) for part in rules.index.parts) if backup.ends else ()
-        # Packed, for all types of values and laws: each of their kernels compiles a fifth faster.
+        # Packed, for all types of values and backups: each of their kernels compiles a fifth faster.
         self._folding, self._ended = _packed(rules.folding), _packed(rules.ended)
         self._halves = {step: tuple(map(packed, rules.side(step))) for step in (Step.ROWS, Step.COLUMNS)}
         self._runner = JobRunner(pool, [_scratch(rules, backup) for _ in range(threads)])
@@ -137,15 +137,11 @@ class Threads:
         backup, units, out = self._backup, self._rules.index.units(step.total), afters.arrays
         over = self._rules.game.ended(step.total)
         parts, spawns = self._ended if over else self._folding
-        # Where nothing is spawned, nothing is read, but the kernel takes some layer.
-        layers = above or [afters] * len(self._exponents)
-        ups = tuple(
-            kernels.Above(*layer.arrays, spawns[e]) for e, layer in zip(self._exponents, layers, strict=True)
-        )
+        ups = layers_above(spawns, above, afters)
 
         def do(job: Array, scratch: kernels.Scratch) -> None:
             kernels.fold_spawns(
-                job, units, parts, ups, backup.tunes, backup.finish, backup.start, scratch, out
+                job, units, parts, ups, backup.adds, backup.finish, backup.start, scratch, out
             )  # fmt: skip
             if over:
                 self._raise_to_tops(job, step.total, out)
