@@ -13,6 +13,7 @@ import numpy as np
 import cached_oracle as oracle
 from judging import check, check_answer, check_boards
 from tilebase.counting.counts import STORED, CountResult
+from tilebase.errors import UsageError
 from tilebase.game.game import Cells, Game
 from tilebase.game.symmetry import canonical
 from tilebase.objectives.objective import DISCOUNTED, MEANINGS, Objective
@@ -23,11 +24,19 @@ from tilebase.tables.verify import Verification
 DISCOUNT = Fraction(9, 10)
 
 
+def fits(objective: Objective, game: Game) -> bool:
+    try:
+        objective.check(game)
+    except UsageError:
+        return False
+    return True
+
+
 def objectives_of(game: Game) -> tuple[Objective, ...]:
     """Every objective in every type, and each mean with a discount too; those of a goal if there is one."""
     plain = [Objective(name, dtype) for name, meaning in MEANINGS.items() for dtype in meaning.types]
     discounted = [Objective(name, "", DISCOUNT) for name in DISCOUNTED]
-    return tuple(one for one in (*plain, *discounted) if one.fits(game))
+    return tuple(one for one in (*plain, *discounted) if fits(one, game))
 
 
 def first_types(game: Game) -> tuple[Objective, ...]:

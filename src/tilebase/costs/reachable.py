@@ -199,7 +199,7 @@ def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
     They are if there is one objective to which they add nothing, all layers are small, and the bytes are few.
     """
     layers = layers_of(game)
-    if len(objectives) > 1 or objectives[0].meaning.merge or layers.ranks.max() > SMALL_BITS:
+    if len(objectives) > 1 or objectives[0].merge or layers.ranks.max() > SMALL_BITS:
         return 0.0
     found = SLIDE_BYTES * float(layers.states.sum())
     return found if found <= MOST_BYTES else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,20 +19,24 @@ NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
 
 def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
     """The values of a slide that is not allowed and of one that wins: then the best is a plain maximum."""
-    meaning = objective.meaning
-    if meaning.end:
+    if objective.counts_end:
         return 0.0, float(1 << game.goal_exponent) if game.goal_exponent else 0.0
-    if meaning.win:
-        return 0.0, float(meaning.win)
+    if objective.is_win:
+        return 0.0, 1.0
     # What a slide adds is added to these, too: for a slide that is not allowed, the sum must not exceed 0.
-    return (-np.inf if meaning.merge else -float(meaning.slide)), 0.0
+    return (-np.inf if objective.merge else -float(objective.slide)), 0.0
+
+
+def slide_gains(objective: Objective, merges: Mapping[str, Array]) -> Array | int:
+    """What slides add, if their merges add ``merges[merge]`` under each `Objective.merge`."""
+    return merges[objective.merge] + objective.slide if objective.merge else objective.slide
 
 
 def end_values(objective: Objective, tops: Array) -> Array:
     """`Objective.end` of boards that are not won, as floats, from the largest exponent of each."""
-    return (
-        np.where(tops, np.exp2(tops, dtype=np.float64), 0.0) if objective.meaning.end else np.zeros(len(tops))
-    )
+    if not objective.counts_end:
+        return np.zeros(len(tops))
+    return np.where(tops, np.exp2(tops, dtype=np.float64), 0.0)
 
 
 def stored_sentinels(game: Game, objective: Objective) -> tuple[Any, Any]:

@@ -345,14 +345,6 @@ class Objective:
         except (KeyError, TypeError, ValueError) as error:
             raise UsageError(f"not an objective: {repr(identity)[:200]}") from error
 
-    def fits(self, game: Game) -> bool:
-        """Whether `check` has no objection."""
-        try:
-            self.check(game)
-        except UsageError:
-            return False
-        return True
-
     def check(self, game: Game) -> None:
         """Raise `UsageError` unless the objective fits the game."""
         if self.is_win and not game.can_win:

@@ -116,7 +116,7 @@ class Rounding:
     def _steps(self) -> Array:
         """``[k]``: the relative error that a step adds to the values of sum 2 k."""
         objective = self.objective
-        plain = objective.discount == 1 and not objective.meaning.slide and not objective.meaning.merge
+        plain = objective.discount == 1 and not objective.slide and not objective.merge
         law = self.game.spawn
         mixing = 3 * max(1.0, *(float(p / (1 - p)) for p in law.fours)) if len(law.exponents) > 1 else 0
         others = 1 + mixing + (0 if plain else OTHER)

@@ -312,7 +312,7 @@ def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
     slack = policy.slack(by)
     afterstate_counts(policy)  # its files are compared with its manifest
     values = partial(LayerReader(local_folder(policy), game).values, by)
-    fold = PolicyFold(game, objective, guide=values, guide_merge=by.meaning.merge, slack=slack)
+    fold = PolicyFold(game, objective, guide=values, guide_merge=by.merge, slack=slack)
     return _Guide(
         policy.name, fold, lambda board, _: [float(w or 0) for *_, w in prober.slides(board, by)], slack
     )

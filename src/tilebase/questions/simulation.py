@@ -196,7 +196,7 @@ def _play(
         done = over | won | game.ended(total)  # at the horizon no tile is spawned any more
         worth = np.where(over, 0.0, gains(objective, links, choice))
         worth[won] += sentinels(game, objective)[1]
-        if objective.meaning.end:
+        if objective.counts_end:
             ended = done & ~won
             last = np.where(over, states, links.afters[choice, every])[ended]
             worth[ended] += end_values(objective, reader.compiled.tops(last))

@@ -174,7 +174,7 @@ class BackwardPass:
         self._check = BoardCheck(game)
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)
-        self._ending = next((fold.objective for fold in self.folds if fold.objective.meaning.end), None)
+        self._ending = next((fold.objective for fold in self.folds if fold.objective.counts_end), None)
         self._workers = [_Worker(len(game.shape), self._merges) for _ in range(threads)]
         self._idle = list(self._workers)
         self._pool = ThreadPoolExecutor(threads)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tilebase.objectives.encoding import NONE, WON
+from tilebase.objectives.encoding import NONE, WON, slide_gains
 from tilebase.objectives.objective import Objective
 from tilebase.sparse.reading import MISSING, Links, ReadLayer
 
@@ -25,22 +25,17 @@ def ratings(objective: Objective, layer: ReadLayer, links: Links) -> Array:
     -inf if the slide is not allowed, or if the layer does not hold the board after it (`MISSING`).
     """
     q: Array = layer.values[0][links.slots]
-    meaning = objective.meaning
-    if meaning.merge:
-        q = q + np.repeat(links.gains[meaning.merge], 2, axis=0)
-    if meaning.slide:
-        q = q + meaning.slide
+    if objective.merge or objective.slide:
+        added = slide_gains(objective, links.gains)
+        q = q + (np.repeat(added, 2, axis=0) if objective.merge else added)
     q[(links.slots == NONE) | (links.slots == MISSING)] = -np.inf
     return q
 
 
 def gains(objective: Objective, links: Links, chosen: Array) -> Array | int:
     """What the slide ``chosen[x]`` of each state x adds to the value of the board after it."""
-    meaning = objective.meaning
-    if not meaning.merge:
-        return meaning.slide
-    found: Array = links.gains[meaning.merge][chosen // 2, np.arange(len(chosen))]
-    return found + meaning.slide
+    added = slide_gains(objective, links.gains)
+    return added if isinstance(added, int) else added[chosen // 2, np.arange(len(chosen))]
 
 
 def best_slides(q: Array, slack: float) -> Array:

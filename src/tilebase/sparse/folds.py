@@ -43,7 +43,7 @@ class Spawned(NamedTuple):
     n:
         The number of spawns.
     gains:
-        ``gains[merge][a, x]``: what the merges along axis a after spawn x add, under `Meaning.merge`.
+        ``gains[merge][a, x]``: what the merges along axis a after spawn x add, under `Objective.merge`.
     spawns:
         ``spawns[a]``: how many spawns afterstate a has.
     ends:
@@ -68,7 +68,7 @@ class Fold(Protocol):
 
     objective: Objective
     merges: tuple[str, ...]
-    """The values of `Meaning.merge` for which `add` needs gains."""
+    """The values of `Objective.merge` for which `add` needs gains."""
     best_type: Any
     """The type of `Spawned.best`; None if the best slide is not that of the largest value of an array."""
 
@@ -103,8 +103,7 @@ class _Plain:
     def __init__(self, game: Game, objective: Objective) -> None:
         self.game, self.objective = game, objective
         self.dtype = np.dtype(objective.type.kept)
-        merge = objective.meaning.merge
-        self.merges: tuple[str, ...] = (merge,) if merge else ()
+        self.merges: tuple[str, ...] = (objective.merge,) if objective.merge else ()
 
     def values(self, n: int, total: int) -> Array:
         values = np.empty(FIRST + n, dtype=self.dtype)
@@ -138,7 +137,7 @@ class _Plain:
 
     def won(self) -> Any:
         """The value of a won state, as `best` returns it."""
-        return self.objective.meaning.win
+        return sentinels(self.game, self.objective)[1]
 
     def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
         self.fold(acc, spawned.exponent, self.best(spawned, values), spawned.spawns)
@@ -154,7 +153,7 @@ class MeanFold(_Plain):
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
         self.coded = objective.type.is_coded
-        if not objective.meaning.merge:
+        if not objective.merge:
             self.best_type = self.dtype if self.coded else np.float64
         self.factor = float(objective.discount)
         # A state that is won by its sum is not discounted, since no slide follows.
@@ -165,18 +164,18 @@ class MeanFold(_Plain):
     def best(self, spawned: Spawned, values: Array) -> Array:
         if self.coded:
             found = decoded(self.best_slide(spawned, values))
-        elif merge := self.objective.meaning.merge:
+        elif merge := self.objective.merge:
             found = np.empty(spawned.n)
             kernels.best_with_gain(spawned.slots, spawned.n, spawned.gains[merge], values, found)
         else:
             found = self.best_slide(spawned, values)
-        if self.objective.meaning.slide:
-            found += self.objective.meaning.slide
+        if self.objective.slide:
+            found += self.objective.slide
         return self.ended(found, spawned)
 
     def ended(self, found: Array, spawned: Spawned) -> Array:
         """The values of states from those of their best slides."""
-        if self.objective.meaning.end and spawned.ends is not None:
+        if self.objective.counts_end and spawned.ends is not None:
             # The spawned tile may be the largest.  A state is worth at least what its board is at an end.
             ends = np.maximum(spawned.ends, 1 << spawned.exponent)
             np.maximum(found, np.repeat(ends, spawned.spawns), out=found)
@@ -190,7 +189,7 @@ class MeanFold(_Plain):
     def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
         if self.factor != 1 and not self.early:
             acc *= self.factor
-        if self.objective.meaning.end and ends is not None:
+        if self.objective.counts_end and ends is not None:
             np.copyto(acc, ends, where=spawns == 0)
         if self.coded:
             return encoded(acc, self.dtype)
@@ -236,14 +235,14 @@ class ExtremeFold(_Plain):
 
     def __init__(self, game: Game, objective: Objective) -> None:
         super().__init__(game, objective)
-        self.largest = objective.meaning.spawns == "largest"
+        self.largest = objective.spawns == "largest"
 
     def start(self, n: int) -> Array:
         return np.full(n, 0 if self.largest else np.iinfo(np.int32).max, dtype=np.int32)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
         found = self.best_slide(spawned, values)
-        found += self.objective.meaning.slide
+        found += self.objective.slide
         return found
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
@@ -323,12 +322,11 @@ class PolicyFold(MeanFold):
     def best(self, spawned: Spawned, values: Array) -> Array:
         found = np.empty(spawned.n)
         guide = values[0] if self._guide is not None else values[0, :0]
-        guide_gains = spawned.gains[self._guide_merge] if self._guide_merge else NO_GAINS
-        meaning = self.objective.meaning
-        gains = spawned.gains[meaning.merge] if meaning.merge else NO_GAINS
+        guide_gains = spawned.gains.get(self._guide_merge, NO_GAINS)
+        gains = spawned.gains.get(self.objective.merge, NO_GAINS)
         kernels.follow(
-            spawned.slots, spawned.n, guide, guide_gains, self._slack, values[1], gains, float(meaning.slide),
-            found,
+            spawned.slots, spawned.n, guide, guide_gains, self._slack, values[1], gains,
+            float(self.objective.slide), found,
         )  # fmt: skip
         return self.ended(found, spawned)
 

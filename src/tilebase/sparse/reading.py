@@ -36,7 +36,7 @@ class Links:
 
     def __init__(self, slots: Array, gains: dict[str, Array], afters: Array) -> None:
         self.slots = slots  # slots[k, x]: position of the afterstate that slide k makes of state x
-        self.gains = gains  # gains[merge][a, x]: what merges along axis a add under `Meaning.merge`
+        self.gains = gains  # gains[merge][a, x]: what merges along axis a add under `Objective.merge`
         self.afters = afters  # afters[k, x]: the canonical afterstate
 
 
@@ -102,7 +102,7 @@ class LayerReader:
         self.compiled = CompiledGame(game)
         self.check = BoardCheck(game)
         self.game_index = GameIndex(game)
-        self.merges = tuple({one.meaning.merge for one in objectives} - {""})
+        self.merges = tuple({one.merge for one in objectives} - {""})
         self.potentials = word_potentials(game, self.merges)
 
     def keys_path(self, total: int) -> Path:

@@ -296,7 +296,7 @@ class Table(Solved):
         """As `Solved.facts`."""
         manifest, sums = self.manifest, sorted(self.manifest.layers)
         return {
-            "adversary": any(one.meaning.spawns == "least" for one in self.objectives),
+            "adversary": any(one.spawns == "least" for one in self.objectives),
             "objectives": [
                 {"label": one.label, "text": one.text, "type": one.dtype, "unit": one.unit}
                 for one in self.objectives
