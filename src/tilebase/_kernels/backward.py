@@ -115,9 +115,11 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
     afters = links.afters.reshape(-1)
     sound = True
     for axis in range(rules.dimensions):
+        # What no slide overwrites is not allowed.
         begin = 2 * axis * stride + at
         slots[begin : begin + n] = NONE
         slots[begin + stride : begin + stride + n] = NONE
+        # Slide along the axis; wins first, which most batches do not have.
         for i in range(2 * n):
             won[i] = 0
         m = slide_states(states, n, axis, rules, scratch, n, won)
@@ -129,6 +131,7 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
                 slots[begin + i] = WON
             if won[n + i]:
                 slots[begin + stride + i] = WON
+        # Tags become positions in the slots.
         first = 0  # of the slides to the other end, which come last
         for j in range(m):
             first += tags[j] < n
@@ -136,6 +139,7 @@ def _link_batch(states, n, at, rules, ranking, directory, potential, scratch, li
             tags[j] += begin
         for j in range(first, m):
             tags[j] += begin + stride - n
+        # What the merges add, and the afterstates.
         for kind in range(len(potential)):
             _gains(states, n, scratch.first, potential[kind], links.gains[kind, axis, at:])
         canonicalise(boards, m, rules.symmetries, scratch.images)

@@ -229,6 +229,7 @@ def fold_spawns(sums, units, outer, inner, patterns, ups, afters, scratch):
         g = units - h
         rows, columns = outer.begins[h + 1] - outer.begins[h], inner.begins[g + 1] - inner.begins[g]
         wide, high = afters.wide[h], _words(rows)
+        # Spawns in the inner half: rows of the transposed matrix.
         found[: columns * high] = ALL
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
@@ -236,12 +237,14 @@ def fold_spawns(sums, units, outer, inner, patterns, ups, afters, scratch):
                 wider = inner.begins[g + more + 1] - inner.begins[g + more]
                 _transpose(above.words[above.at[h] :], rows, wider, transposed, square)
                 _and_spawns(g, inner, more, ups[k].inner, transposed, high, found)
+        # Spawns in the outer half: rows of the matrix.
         here = afters.words[afters.at[h] : afters.at[h] + rows * wide]
         _transpose(found, columns, rows, here, square)
         for k in range(len(ups)):
             more, above = ups[k].units, ups[k].layer
             if h + more + 1 < len(outer.begins) and above.at[h + more] >= 0:
                 _and_spawns(h, outer, more, ups[k].outer, above.words[above.at[h + more] :], wide, here)
+        # Boards without an empty cell are lost, and those that hold a pattern are won.
         for pattern in range(-1, patterns):
             masks = (outer.first.masks, outer.second.masks), (inner.first.masks, inner.second.masks)
             if _mark(h, outer, masks[0], pattern, rows_marked[:high]) and _mark(
@@ -337,6 +340,7 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
     wide, high = _words(columns), _words(rows)
     _transpose(here, rows, columns, transposed, square)
     for d in range(len(outer.table)):
+        # The inner halves: masks of what the slide does to them, and a row for each of those that it makes.
         moved[:wide] = U0
         won[:wide] = U0
         standing[:wide] = U0
@@ -356,6 +360,7 @@ def _or_slides(h, g, outer, inner, here, out, scratch):
                 source = np.int64(entry & NUMBER) * high
                 for k in range(high):
                     taken[to + k] = transposed[source + k]
+        # The outer halves: a row of what was transposed back for each, or what wins or stands in their own.
         _transpose(taken, columns, rows, back, square)
         if outer.stands.shape[1]:
             _or_standing_wins(d, row0, rows, column0, columns, outer, inner, out, won, standing)
