@@ -45,7 +45,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bdd",),
     ("costs",),
     ("tables",),
-    ("small", "patterns"),
+    ("arrays", "small", "patterns"),
     ("questions",),
     ("web",),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself

@@ -1,0 +1,233 @@
+"""Many boards at once: every number equals what the calls for single boards say."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tilebase import arrays as module
+from tilebase import canonical, open_table, solve, symmetries, thin
+from tilebase.arrays import GameArrays, TableArrays
+from tilebase.errors import MissingBoardError, ResourceError, UsageError
+from tilebase.game.board import Board
+from tilebase.game.game import Cells, Game
+from tilebase.objectives.objective import MEANINGS, potentials
+from tilebase.small import oracle
+
+GAMES = (
+    Game("2x3", 32),
+    Game("3x3", 16, limits="8,8,4/8,4,4/4,4,4"),
+    Game("2x3", 16, masks="..x/...|.../..x"),
+    Game("2x2x2", 16),
+    Game("1x6", 32),
+    Game("2x3", goal_sum=40),
+    Game("2x4", 32, walls=[3], horizon=36),
+    Game("2x3", 32, pattern="8,4,*/*,*,*"),
+    Game("2x3", 16, unmergeable=[5], fixed=True),
+)
+
+
+def states_of(game: Game) -> list[Cells]:
+    """The reachable states, turned in all ways."""
+    found = {state for layer in oracle.reachable(game).values() for state in layer.states}
+    return sorted({tuple(state[cell] for cell in p) for state in found for p in symmetries(game)})
+
+
+@pytest.fixture(scope="module", params=GAMES, ids=str)
+def game(request: pytest.FixtureRequest) -> Game:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def states(game: Game) -> list[Cells]:
+    found = states_of(game)
+    return found[:: max(1, len(found) // 300)]
+
+
+def test_keys_and_boards(game, states):
+    arrays = GameArrays(game)
+    keys = arrays.pack(np.array(states))
+    assert keys.tolist() == [game.pack(state) for state in states]
+    assert arrays.unpack(keys).reshape(len(keys), -1).tolist() == [list(state) for state in states]
+    shaped = np.array(states).reshape(len(states), *game.shape)
+    tiles = arrays.unpack(keys, encoding="tiles")
+    for given, encoding in ((shaped, "exponents"), (tiles, "tiles"), (keys, "keys"), (tiles * 1.0, "tiles")):
+        assert arrays.pack(given, encoding=encoding).tolist() == keys.tolist()
+
+
+def test_canonical_boards_and_turned_actions(game, states):
+    arrays = GameArrays(game)
+    keys = arrays.pack(np.array(states))
+    least, turn = arrays.canonical(keys)
+    assert [game.unpack(int(key)) for key in least] == [canonical(game, state) for state in states]
+    slid, turned = arrays.slide(keys), arrays.slide(least)
+    for x, state in enumerate(states):
+        permutation, actions = symmetries(game)[turn[x]], arrays.action_maps[turn[x]]
+        assert tuple(state[cell] for cell in permutation) == game.unpack(int(least[x]))
+        for name in ("reward", "allowed", "wins"):
+            assert getattr(slid, name)[x].tolist() == getattr(turned, name)[x][actions].tolist()
+
+
+def test_slides(game, states):
+    table, slid = potentials("tile"), GameArrays(game).slide(GameArrays(game).pack(np.array(states)))
+
+    def earned(board: Cells) -> int:
+        return sum(table[e] for e in board if not game.is_x(e))
+
+    for x, state in enumerate(states):
+        allowed = game.slides(state)
+        for action, direction in enumerate(game.directions):
+            assert slid.allowed[x, action] == (direction in allowed)
+            after = allowed.get(direction)
+            assert slid.wins[x, action] == (after is not None and game.wins(after))
+            assert slid.after[x, action] == (0 if after is None else game.pack(after))
+            assert slid.reward[x, action] == (0 if after is None else earned(after) - earned(state))
+
+
+def test_spawns(game, states):
+    arrays = GameArrays(game)
+    afters = sorted({a for s in states for a in game.slides(s).values() if not game.wins(a)})
+    made, boards, chances = arrays.spawns(arrays.pack(np.array(afters)))
+    expected = {
+        (i, game.pack(state)): float(p) for i, after in enumerate(afters) for state, p in game.spawns(after)
+    }
+    found = {(int(i), int(key)): p for key, i, p in zip(made, boards, chances, strict=True)}
+    assert found == pytest.approx(expected, rel=1e-15)
+
+
+def objectives_of(game: Game) -> str:
+    names = ["score", "merges", "moves", "survival", "longest"]
+    if game.goal_exponent or game.goal_sum or game.patterns:
+        names += ["win", "win:float32", "guaranteed", "lower", "upper:uint32"]
+    if not game.patterns and not game.goal_sum:
+        names.append("largest")
+    return ",".join(names)
+
+
+def test_values_are_those_of_probes(game, states, tmp_path):
+    solve(game, objectives_of(game), table=tmp_path)
+    with open_table(tmp_path) as table:
+        for label in table.manifest.labels:
+            found = TableArrays(table, label).probe(np.array(states))
+            assert found.known.all()
+            for x, state in enumerate(states):
+                answer = table.probe(Board(game, state), label)
+                assert found.value[x] == number(answer.value)
+                slides = {slide.direction: slide for slide in answer.slides}
+                for action, direction in enumerate(game.directions):
+                    assert found.allowed[x, action] == (direction in slides)
+                    if direction in slides:
+                        assert found.q[x, action] == number(slides[direction].value)
+                        assert found.best[x, action] == (direction in answer.best)
+                    else:
+                        assert math.isnan(found.q[x, action])
+                        assert not found.best[x, action]
+
+
+def number(value: Any) -> float:
+    """A value of a probe as a float; of a proved bound the nearest."""
+    inside = value.bound if hasattr(value, "bound") else value.value
+    return float(Fraction(inside))
+
+
+def test_a_discount(tmp_path):
+    game = Game("2x3", 32)
+    solve(game, "win", discount="0.9", table=tmp_path)
+    states = states_of(game)
+    with open_table(tmp_path) as table:
+        found = TableArrays(table).probe(np.array(states))
+        assert found.value.tolist() == [number(table.probe(Board(game, s)).value) for s in states]
+
+
+def test_all_boards_of_a_table(tmp_path):
+    game = Game("2x3", 32)
+    solve(game, "win,moves", table=tmp_path)
+    exact = oracle.values(game, "moves")
+    with open_table(tmp_path) as table:
+        arrays = TableArrays(table, "moves")
+        after = arrays.to_arrays()
+        assert {game.unpack(int(key)) for key in after["keys"]} == set(exact.afterstates)
+        assert len(arrays) == len(after["keys"])
+        assert arrays.locate(after["keys"]).tolist() == list(range(len(arrays)))
+        turned = arrays.boards.pack(arrays.boards.unpack(after["keys"])[:, ::-1, ::-1])
+        assert arrays.locate(turned).tolist() == list(range(len(arrays)))
+        for key, value in zip(after["keys"], after["value"], strict=True):
+            assert value == pytest.approx(float(exact.afterstates[game.unpack(int(key))]), rel=1e-12)
+        states = arrays.to_arrays("states")
+        reachable = {canonical(game, state) for state in states_of(game)}
+        assert {game.unpack(int(key)) for key in states["keys"]} == reachable
+        assert (states["sum"][1:] >= states["sum"][:-1]).all()
+        assert states["q"].shape == (len(reachable), 4)
+        unknown = arrays.boards.pack([[4, 4, 4, 4, 4, 4]])
+        assert arrays.locate(unknown).tolist() == [-1]
+
+
+def test_a_thinned_table(tmp_path):
+    game = Game("2x3", 32)
+    solve(game, "win", table=tmp_path / "whole")
+    thin(tmp_path / "whole", tmp_path / "thin", above=0.5)
+    states = np.array(states_of(game))
+    with open_table(tmp_path / "whole") as whole, open_table(tmp_path / "thin") as thinned:
+        all_of, found = TableArrays(whole).probe(states), TableArrays(thinned).probe(states)
+        assert 0 < found.known.sum() < len(states)
+        assert np.isnan(found.value[~found.known]).all()
+        assert found.value[found.known].tolist() == all_of.value[found.known].tolist()
+        both = ~np.isnan(found.q)
+        assert found.q[both].tolist() == all_of.q[both].tolist()
+        with pytest.raises(MissingBoardError, match="thinned out"):
+            TableArrays(thinned).probe(states, missing="raise")
+
+
+def test_memory_is_asked_before_arrays_are_made(tmp_path, monkeypatch):
+    solve(Game("2x2", 32), table=tmp_path)
+    monkeypatch.setattr(module, "available_memory", lambda: 1000)
+    with open_table(tmp_path) as table, pytest.raises(ResourceError, match="layer by layer with iter_layers"):
+        TableArrays(table).to_arrays()
+
+
+@pytest.mark.parametrize(
+    ("boards", "encoding", "message"),
+    [
+        ([[1, 2, 3]], "exponents", r"must be an array \[n, 2, 2\] or \[n, 4\], not \[1, 3\]"),
+        ([1, 2, 0, 0], "exponents", r"not \[4\]"),
+        ([[1, 1, 0, 0], [1, 0, 9, 0]], "exponents", "board 1 is no board of 2x2, to 32: cell 2"),
+        ([[1, -1, 0, 0]], "exponents", "board 0 is no board of 2x2, to 32: cell 1"),
+        ([[2, 3, 0, 0]], "tiles", "board 0 is no board of 2x2, to 32: cell 1"),
+        ([[2, -4, 0, 0]], "tiles", "board 0 is no board of 2x2, to 32: cell 1"),
+        ([[0.5, 1, 0, 0]], "exponents", "must be whole numbers, not an array of float64"),
+        ([[math.nan, 1, 0, 0]], "exponents", "must be whole numbers, not an array of float64"),
+        ([["2", "2", "0", "0"]], "tiles", "must be whole numbers, not an array of <U1"),
+        ([1 << 40], "keys", "key 0 is no board of 2x2, to 32: it has too many bits"),
+        ([0xF000], "keys", "board 0 is no board of 2x2, to 32: cell 0"),
+        ([[17]], "keys", "one axis, not 2"),
+        ([[1, 1, 0, 0]], "colours", "must be one of exponents, tiles, keys, not 'colours'"),
+    ],
+)
+def test_what_is_no_board(boards, encoding, message):
+    with pytest.raises(UsageError, match=message):
+        GameArrays(Game("2x2", 32)).pack(boards, encoding=encoding)
+
+
+def test_what_a_table_cannot_answer(tmp_path):
+    solve(Game("2x2", 32), table=tmp_path / "reachable")
+    solve(Game("2x2", 32), table=tmp_path / "all", space="all")
+    with open_table(tmp_path / "all") as table, pytest.raises(UsageError, match="with the space reachable"):
+        TableArrays(table)
+    with open_table(tmp_path / "reachable") as table:
+        with pytest.raises(UsageError, match="no values of score: it has win"):
+            TableArrays(table, "score")
+        with pytest.raises(UsageError, match="missing must be nan or raise, not 'zero'"):
+            TableArrays(table).probe([[1, 1, 0, 0]], missing="zero")
+        with pytest.raises(UsageError, match="kind must be afterstates or states, not 'boards'"):
+            next(TableArrays(table).iter_layers("boards"))
+        empty = TableArrays(table).probe(np.zeros((0, 2, 2), dtype=np.uint8))
+        assert empty.q.shape == (0, 4)
+
+
+def test_every_objective_is_compared():
+    names = {name for game in GAMES for name in objectives_of(game).replace(":", ",").split(",")}
+    assert set(MEANINGS) <= names
