@@ -239,7 +239,7 @@ class Layers:
         """The slides of the states of a sum."""
         states = self.empty_set(total)
         self.spawn(self.target(states, None, total), packed(Scratch.of(forward.BATCH)), total)
-        found = SlideMemory().take(states, len(self.game.shape))
+        found = SlideMemory().take(states, len(self.game.shape), 1 << 30)
         self.slide(total, states, self.empty_set(total), found, Worker())
         return found.trimmed()
 
@@ -382,7 +382,7 @@ def record(inputs: Inputs) -> Case:
     """The same, and write down all slides."""
     layers, worker = inputs.layers, Worker()
     afters, counts = layers.empty_set(), np.zeros(0)
-    slides = SlideMemory().take(layers.states, len(layers.game.shape))
+    slides = SlideMemory().take(layers.states, len(layers.game.shape), 1 << 30)
 
     def run() -> int:
         nonlocal counts
