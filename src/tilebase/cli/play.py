@@ -152,7 +152,7 @@ def _converse_by_keys(seat: Seat, *, values: bool, train: bool, delay: float) ->
 
 @contextmanager
 def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Table]:
-    """A table; of a folder of tables the one that fits the board to begin with, the best if several do."""
+    """Open a table; of a folder of tables the best of those that fit the board to begin with."""
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.probe import open_table
 
@@ -170,7 +170,7 @@ def _opened(name: str, start: str | None, objective: str | None) -> Iterator[Tab
 
 @contextmanager
 def _solved(game: Game, objective: str | None, run: RunOptions) -> Iterator[Table]:
-    """The table of a game that is solved first.  It is deleted at the end."""
+    """Solve a game and open its table, which is deleted at the end."""
     from tilebase.cli.progress import counting_progress
     from tilebase.cli.startup import prepare_kernels
     from tilebase.files.work_folders import table_folder

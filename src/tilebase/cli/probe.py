@@ -27,7 +27,7 @@ LabelOption = Annotated[
 
 
 def game_of_table(table: str) -> Game:
-    """The game of a table, as its manifest says.  Raises the errors of `open_table`."""
+    """Return the game of a table, as its manifest says.  Raises the errors of `open_table`."""
     from tilebase.tables.probe import open_table
 
     with open_table(table) as opened:
@@ -77,7 +77,7 @@ def probe(
 
 
 def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
-    """What a table, a winning set or a folder of tables says of a board or the start: as data and as text."""
+    """Return what is said of a board or of the start, as data and as text."""
     from tilebase.tables.folders import holds_tables, open_tables
     from tilebase.tables.opening import open_solved
 
@@ -92,14 +92,14 @@ def _ask(table: str, board: str | None, objective: str | None) -> tuple[dict[str
 
 
 def _ask_start(opened: Solved, objective: str | None) -> tuple[dict[str, Any], str]:
-    """The value of the start, as data and as text."""
+    """Return the value of the start, as data and as text."""
     value = opened.start_value(objective)
     text = f"start of {title_of(opened.game)}: {opened.meaning(objective)}: {value}\n"
     return value_document(value, opened.unit(objective)), text
 
 
 def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
-    """What a table says of a board after a slide."""
+    """Return what a table says of a board after a slide."""
     from tilebase.tables.folders import holds_tables
     from tilebase.tables.opening import open_solved
 
@@ -113,7 +113,7 @@ def _ask_after(table: str, board: str | None, objective: str | None) -> tuple[di
 
 
 def _ask_folder(tables: TableFolder, board: str | None, objective: str | None) -> tuple[dict[str, Any], str]:
-    """What a folder of tables says; its tables and their starts without a board."""
+    """Return what a folder of tables says; its tables and their starts without a board."""
     if board is not None:
         answer = tables.probe(board, objective)
         _name_unreadable(answer.unreadable)
@@ -131,12 +131,12 @@ def _name_unreadable(unreadable: dict[str, str]) -> None:
 
 
 def describe(answer: Answer) -> str:
-    """The result as text: the board, its value, and the slides."""
+    """Return the result as text: the board, its value, and the slides."""
     return f"{answer.board.unicode()}\n{_describe_values(answer)}"
 
 
 def _describe_folder(found: FolderAnswer) -> str:
-    """The results of several tables as text: the board once, then each table by its name and game."""
+    """Return the results of several tables as text: the board once, then each table by its name and game."""
     answers = found.answers
     parts = [f"{next(iter(answers.values())).board.unicode()}\n"]
     parts += [f"{name}: {title_of(one.board.game)}\n{_describe_values(one)}" for name, one in answers.items()]
@@ -147,7 +147,7 @@ def _describe_folder(found: FolderAnswer) -> str:
 
 
 def _describe_values(answer: Answer) -> str:
-    """The value of a board, and its slides; also why a slide that would move tiles is not allowed."""
+    """Return the value of a board, and its slides; also why a slide that would move tiles is not allowed."""
     lines = [answer.how] if answer.how else []
     lines.append(f"{answer.meaning}: {answer.value}")
     if not (answer.slides or answer.after):

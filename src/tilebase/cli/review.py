@@ -88,7 +88,7 @@ def _review_folder(table: str, text: str, objective: str | None, form: str, outp
 
 
 def _read(game: str) -> str:
-    """The text of a file or of standard input, not more than is needed to see that it is too long."""
+    """Return the text of a file or of standard input, not more than is needed to see that it is too long."""
     from tilebase.game.records import MOST_TEXT
 
     try:
@@ -105,7 +105,7 @@ def _read(game: str) -> str:
 
 
 def _described(found: Review) -> str:
-    """The summary, and the largest losses."""
+    """Return the summary, and the largest losses."""
     unit = found.unit
     text = f"{found.form}, {len(found.moves):,} positions: {found.meaning}\n\n" + table_text(_summary(found))
     drops = [

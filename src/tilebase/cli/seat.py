@@ -47,7 +47,7 @@ class Made:
         return None if slide is None else slide.value
 
     def text(self, unit: Unit) -> str:
-        """What the slide lost, in words: ``left lost 1.3 %: right was best``."""
+        """Return what the slide lost, in words: ``left lost 1.3 %: right was best``."""
         if self.loss is None:
             return f"{self.direction}: the table does not know what it lost"
         assert self.answer is not None
@@ -77,7 +77,7 @@ class Score:
             self.agreed.append(made.agreed)
 
     def text(self, unit: Unit) -> str:
-        """The score in one line."""
+        """Return the score in one line."""
         count = len(self.losses)
         if not count:
             return "no slide was counted yet"
@@ -139,7 +139,7 @@ class Seat:
         self.board: AnyBoard = self.begin()
 
     def begin(self) -> AnyBoard:
-        """A new game."""
+        """Begin a new game."""
         self.history, self.last, self.made, self.seen = [], "", None, False
         if self._start is not None:
             self.board, self.how = _first_board(self.table, self._start, self.objective)
@@ -148,14 +148,14 @@ class Seat:
         return self.board
 
     def _choose(self, states: Sequence[tuple[AnyBoard, Fraction]]) -> AnyBoard:
-        """One of the states that a spawn makes."""
+        """Return one of the states that a spawn makes."""
         chosen: AnyBoard = playing.choose_state(
             self.table, states, self.rng, worst=self.worst, objective=self.objective
         )
         return chosen
 
     def answer(self) -> Answer | None:
-        """The result of probing the position; None if the table does not hold it."""
+        """Return the result of probing the position; None if the table does not hold it."""
         if self.won or self.last:
             return None
         if self._known is None or self._known[0] != self.board:
@@ -168,7 +168,7 @@ class Seat:
         return {} if self.last else {one.direction: one for one in slides_by_rules(self.board)}
 
     def refusal(self, direction: str) -> str:
-        """Why a slide is not allowed: ``left moves nothing``."""
+        """Return why a slide is not allowed: ``left moves nothing``."""
         why = {} if self.won or self.last else self.board.refusals()
         return f"{direction} {why.get(direction, 'is not allowed here')}"
 
@@ -197,7 +197,7 @@ class Seat:
         return True
 
     def best(self) -> str | None:
-        """The slide that the table makes: a winning one if there is one; None if it does not know any."""
+        """Return the slide that the table makes; None if it does not know any."""
         answer = self.answer()
         return None if answer is None else answer.choice
 
@@ -221,7 +221,7 @@ class Seat:
 
 
 def _first_board(table: Table, start: str, objective: str | None) -> tuple[AnyBoard, str]:
-    """The board to begin with, and which of its tiles are large if it is one with real tiles."""
+    """Return the board to begin with, and which of its tiles are large if it is one with real tiles."""
     board = table.read(start)
     if isinstance(board, Board):
         return board, ""

@@ -188,7 +188,7 @@ def evaluate(
 
 
 def _rounding(table: Table, objective: Objective, value: float, optimum: float) -> float:
-    """How far the difference of two start values can be from the exact one."""
+    """Return how far the difference of two start values can be from the exact one."""
     exact = Objective(objective.name, "float64", objective.discount)
     policy = Rounding(table.game, exact)
     # The mean over the slides of a policy takes at most 7 more roundings: less than twice those of a step.
@@ -207,7 +207,7 @@ def _objective(table: Table, label: str | None) -> Objective:
 
 
 def _find_policy(policy: Any) -> Any:
-    """A callable, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
+    """Return a callable, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
     if callable(policy) or policy in BUILT_IN:
         return policy
     if isinstance(policy, Table) or (isinstance(policy, str | Path) and _is_there(policy)):
@@ -241,7 +241,7 @@ def _import(name: str) -> Any:
 
 
 def local_folder(table: Table) -> Path:
-    """The folder of a whole table of reachable positions on this machine.  Raises `UsageError` for others."""
+    """Return the folder of a whole table of reachable positions here.  Raises `UsageError` for others."""
     folder = reachable_folder(table)
     if table.manifest.thinned is not None:
         raise UsageError(f"{table.location.name} was thinned: name the whole table")
@@ -261,32 +261,22 @@ def reachable_folder(table: Table) -> Path:
 
 
 def afterstate_counts(table: Table) -> dict[int, int]:
-    """The number of afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
+    """Count afterstates by sum.  Raises `CorruptError` if files are not those of the manifest."""
     reachable_folder(table)
     return {total: table.prober.count(total) for total in table.manifest.layers}
 
 
 @dataclass(frozen=True)
 class _Guide:
-    """A policy that rates slides, and takes each of the best with the same probability.
-
-    Attributes
-    ----------
-    name, fold:
-        Its name, and what computes values under it.
-    rate:
-        ``rate(board, slides)``: the rating of each slide of a state.
-    slack:
-        As `Table.slack`, of ratings.
-    """
+    """A policy that rates slides, and takes each of the best with the same probability."""
 
     name: str
-    fold: PolicyFold
-    rate: Callable[[Cells, Sequence[Worth]], list[float]]
-    slack: float = 0.0
+    fold: PolicyFold  # computes values under the policy
+    rate: Callable[[Cells, Sequence[Worth]], list[float]]  # the rating of each slide of a state
+    slack: float = 0.0  # `Table.slack` of ratings
 
     def choose(self, board: Cells, slides: Sequence[Worth]) -> list[Worth]:
-        """The slides of a state that it takes."""
+        """Return the slides of a state that it takes."""
         ratings = self.rate(board, slides)
         most = max(ratings)
         least = most - self.slack * abs(most)
@@ -294,7 +284,7 @@ class _Guide:
 
 
 def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
-    """A policy of `BUILT_IN`, or that of another table of the same game."""
+    """Return a policy of `BUILT_IN`, or that of another table of the same game."""
     game = table.game
     if policy == "random":
         return _Guide("random", PolicyFold(game, objective), lambda _, slides: [0.0] * len(slides))
@@ -319,7 +309,7 @@ def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
 
 
 def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: Allowance) -> float:
-    """The value of the start under a policy, by a backward pass over a table's boards."""
+    """Compute the value of the start under a policy, by a backward pass over a table's boards."""
     path, game = local_folder(table), table.game
     with temporary_folder() as values:
         backward_pass = BackwardPass(
@@ -348,7 +338,7 @@ class _Split(Folder):
         self._values = values
 
     def open(self, name: str) -> Any:
-        """The file of this name."""
+        """Return the file of this name."""
         if name.startswith("values/"):
             return Folder(self._values).open(name.removeprefix("values/"))
         return super().open(name)
@@ -365,7 +355,7 @@ def evaluate_callable(
     *,
     most_states: int = MOST_STATES,
 ) -> tuple[float, int]:
-    """The value of the start under a policy in plain Python, and how many states it can reach.
+    """Compute the value of the start under a policy in plain Python, and count the states that it reaches.
 
     No symmetry is used.  Raises `UsageError` if the policy returns a slide that is not allowed,
     `ResourceError` if it reaches too many states.
@@ -377,7 +367,7 @@ def evaluate_callable(
     evaluator, discount = Evaluator(slider, objective), float(objective.discount)
 
     def value_of(after: Cells, wins: bool) -> float:
-        """The mean over the spawns, in floats; the value of the end if nothing is spawned."""
+        """Return the mean over the spawns, in floats; the value of the end if nothing is spawned."""
         spawns = [] if wins else game.spawns(after)
         if not spawns:
             return float(evaluator.end(after, won=wins))
@@ -469,7 +459,7 @@ def sample_callable(
     *,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """The mean of random games that a policy plays, and its standard error.  Raises `UsageError`."""
+    """Play random games by a policy; return their mean and its standard error.  Raises `UsageError`."""
     slider, rng, pace = Slider(game), random.Random(seed), Pace(allowed.progress, "games")
     payoffs = []
     for number in range(games):
@@ -480,7 +470,7 @@ def sample_callable(
 
 
 def _play(game: Game, slider: Slider, policy: Policy, objective: Objective, rng: random.Random) -> float:
-    """The payoff of one random game of a policy."""
+    """Play one random game by a policy; return its payoff."""
     payoff, factor = 0.0, 1.0
     drawn: Sequence[tuple[Cells, Fraction]] = game.starts()
     while True:

@@ -90,7 +90,7 @@ class Pruned:
 
 
 def check_bound(objective: Objective, above: float) -> float:
-    """The least value as a float.  Raises `UsageError` unless it is one of an objective from 0 to 1."""
+    """Return the least value.  Raises `UsageError` unless it is one of an objective from 0 to 1."""
     if not objective.is_win:
         raise UsageError(
             f"only values from 0 to 1 can be compared with {above}: {objective.label} is not one of win, "
@@ -161,7 +161,7 @@ def prune(
 
 
 def _at_least(objective: Objective, bound: float) -> Callable[[int, Columns], npt.NDArray[Any]]:
-    """What chooses the boards of a chunk for `write_subset`."""
+    """Return what chooses the boards of a chunk for `write_subset`."""
 
     def choose(_: int, columns: Columns) -> npt.NDArray[Any]:
         chosen: npt.NDArray[Any] = as_floats(objective, columns[objective.label]) >= bound
@@ -179,7 +179,7 @@ def _write_manifest(target: Path, manifest: Manifest) -> None:
 
 
 def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
-    """What a finished table holds that answers a query, or None."""
+    """Return what a finished table holds that answers a query, or None."""
     manifest = _manifest(target)
     if manifest is None or manifest.thinned is None:
         return None
@@ -190,7 +190,7 @@ def _finished(target: Path, query: Mapping[str, Any]) -> Pruned | None:
 
 
 def _manifest(target: Path) -> Manifest | None:
-    """The manifest of a table; None if it is not finished."""
+    """Return the manifest of a table; None if it is not finished."""
     try:
         return Manifest.parse(read_file(target / places.TABLE), str(target / places.TABLE))
     except MissingLayerError:
@@ -232,7 +232,7 @@ class Pruning:
             raise WrongGameError(f"{self.target} holds files: choose a new folder")
 
     def finished(self) -> Solution | None:
-        """The result of an earlier call with the same arguments, without layers, or None."""
+        """Return the result of an earlier call with the same arguments, without layers, or None."""
         manifest = _manifest(self.target)
         if manifest is None:
             return None
@@ -246,7 +246,7 @@ class Pruning:
         return Solution(self.game, self.objectives, tuple(() for _ in self.labels), starts, before)
 
     def stored(self) -> list[StoredValues]:
-        """The whole values in the folder of the run.  The last ones prune a layer when all have it."""
+        """Return the whole values in the folder of the run.  The last ones prune a layer when all have it."""
         folders = [self.work / "values" / label for label in self.labels]
         *first, last = zip(folders, self.objectives, strict=True)
         found = [StoredValues(folder, self.game, objective) for folder, objective in first]
@@ -266,7 +266,7 @@ class Pruning:
             one.layers.clear()
 
     def _is_sound(self, line: Mapping[str, Any], space: Reachable) -> bool:
-        """Whether the files of a pruned layer are there and undamaged."""
+        """Return whether the files of a pruned layer are there and undamaged."""
         meta = space.meta(line["sum"])
         expected = {KEYS: meta} | {one.label: meta | {"objective": one.identity} for one in self.objectives}
         return all(

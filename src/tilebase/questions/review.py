@@ -189,7 +189,7 @@ class Review:
 
 
 def review(table: Table, text: str, objective: str | None = None) -> Review:
-    """What each slide of a written game lost.
+    """Review a written game: what each slide lost.
 
     `Answer.loss` says what a slide loses.
 
@@ -222,7 +222,7 @@ def review(table: Table, text: str, objective: str | None = None) -> Review:
 
 
 def review_tables(tables: TableFolder, text: str, objective: str | None = None) -> dict[str, Review]:
-    """``reviews[name]``: the review with each table of a folder that knows a slide of the game.
+    """Review a written game with each table of a folder that knows a slide of it; by the names of tables.
 
     Tables of boards of another shape are left out, and tables without the objective.  Raises `BoardError` if
     no table can read the text, and `MissingObjectiveError` if no table has the objective.
@@ -241,7 +241,7 @@ def review_tables(tables: TableFolder, text: str, objective: str | None = None) 
 
 
 def read_written(game: Game, board: str) -> Cells:
-    """A board of a written game: a real board with any tiles, or one of the game, maybe with x.
+    """Return a board of a written game: a real board with any tiles, or one of the game, maybe with x.
 
     Raises `BoardError`.
     """
@@ -253,7 +253,7 @@ def read_written(game: Game, board: str) -> Cells:
 
 
 def longest_run(agreed: Iterable[bool]) -> int:
-    """The most true values in a row.
+    """Return the most true values in a row.
 
     >>> longest_run([True, False, True, True])
     2
@@ -280,7 +280,7 @@ def _reviewed(table: Table, position: Position, number: int, objective: str | No
 
 
 def _why(slide: SlideAnswer | None, made: str, loss: float | None) -> str | None:
-    """What is not known of a slide, in one sentence; None if its value is known."""
+    """Return what is not known of a slide, in one sentence; None if its value is known."""
     if slide is None:
         return f"the game of the table does not allow {made} here"
     if slide.merges_large:

@@ -101,7 +101,7 @@ class Simulation:
 
 
 def counts_wins(objective: Objective) -> bool:
-    """Whether a game pays 1 if it is won and else 0."""
+    """Return whether a game pays 1 if it is won and else 0."""
     return objective.is_win and objective.discount == 1
 
 
@@ -148,7 +148,7 @@ def simulate(
 
 
 def _error(objective: Objective, payoffs: Array, value: Value | None) -> float | None:
-    """The standard error of the mean."""
+    """Return the standard error of the mean."""
     if value is not None and counts_wins(objective):
         p = min(float(value), 1.0)
         return math.sqrt(p * (1 - p) / len(payoffs))
@@ -239,7 +239,7 @@ def _spawn(
     rng: np.random.Generator,
     flow: Flow,
 ) -> None:
-    """One random spawn in each game that continues."""
+    """Add a random spawn to each game that continues."""
     game, rules = reader.game, reader.compiled.rules
     chances = np.array(game.spawn_probabilities(2))
     tiles, cells = rng.random(len(afters)), rng.random(len(afters))

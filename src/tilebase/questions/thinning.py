@@ -128,7 +128,7 @@ def thin(
 
 
 def _finished(target: Path, query: Mapping[str, Any]) -> Thinning | None:
-    """The result of a finished earlier call with the same arguments; None without one."""
+    """Return the result of a finished earlier call with the same arguments; None without one."""
     if (target / UNFINISHED).exists() or not (target / places.TABLE).exists():
         return None
     with open_table(target) as table:
@@ -162,7 +162,7 @@ def unfinished(target: Path, query: str, labels: Sequence[str]) -> Iterator[None
 
 
 def _claim(target: Path, query: str) -> FileLock:
-    """The lock on the marker of a folder, which holds the arguments of the call."""
+    """Take the lock on the marker of a folder, which holds the arguments of the call."""
     target.mkdir(parents=True, exist_ok=True)
     marker = target / UNFINISHED
     if not marker.exists() and any(target.iterdir()):

@@ -21,7 +21,7 @@ PLAY, WON, LOST, ENDED, AFTER = "play", "won", "lost", "ended", "after"
 
 
 def end_after(after: AnyBoard) -> str:
-    """How a slide ends the game: `WON`, `ENDED` at the horizon, or empty if a spawn follows."""
+    """Return how a slide ends the game: `WON`, `ENDED` at the horizon, or empty if a spawn follows."""
     game, cells = after.game, after.cells
     return WON if game.wins(cells) else ENDED if game.ended(game.sum(cells)) else ""
 
@@ -67,7 +67,7 @@ class SlideAnswer:
         return self.real or Board(self.game, self.cells)
 
     def spawns(self) -> Sequence[tuple[AnyBoard, Fraction]]:
-        """The states that the next spawn can lead to, with probabilities; empty after the end of the game."""
+        """Return the states that the next spawn can make, with probabilities; empty after the end."""
         spawns: Sequence[tuple[AnyBoard, Fraction]] = [] if self.wins else self.after.spawns()
         if self.first_cell and spawns:
             tiles = len(self.game.spawn_exponents)
@@ -163,11 +163,11 @@ class Answer:
         return size_of(self.value)
 
     def slide(self, direction: str | None) -> SlideAnswer | None:
-        """The slide in a direction; None if it is not allowed."""
+        """Return the slide in a direction; None if it is not allowed."""
         return next((one for one in self.slides if one.direction == direction), None)
 
     def loss(self, direction: str) -> float | None:
-        """The best value minus that of a slide: 0 for each of the best slides; None if it is not known.
+        """Return the best value minus that of a slide, 0 for the best slides; None if it is not known.
 
         Of proved bounds it is the difference of the bounds, and of intervals that of their midpoints: these
         differences are not proved.  If the table leaves out the board that the slide leads to, the loss is at
@@ -213,11 +213,10 @@ class Answer:
         }
 
     def _value(self, value: Found) -> dict[str, Any] | None:
-        """The document of a value; None if nothing is known of the board."""
         return None if isinstance(self.value, Unknown) else value_document(value, self.unit)
 
     def _slide(self, slide: SlideAnswer) -> dict[str, Any]:
-        """The document of a slide, with what it loses against the best one."""
+        """Return the document of a slide, with what it loses against the best one."""
         loss, text = self.loss(slide.direction), slide.after.text
         return {
             "direction": slide.direction,
@@ -234,18 +233,18 @@ class Answer:
 
 
 def words(text: str) -> list[str]:
-    """The cells of a board as words, from its text."""
+    """Return the cells of a board as words, from its text."""
     return text.replace("/", ",").split(",")
 
 
 def board_document(board: AnyBoard) -> dict[str, Any]:
-    """A board, its cells, its sum and its largest tile, as plain JSON values."""
+    """Return a board, its cells, its sum and its largest tile, as plain JSON values."""
     text = board.text
     return {"board": text, "cells": words(text), "sum": board.sum, "largest": board.max_tile}
 
 
 def goal_cells(game: Game) -> dict[int, int]:
-    """``tiles[cell]``: the least tile that wins on this cell, if the goal wins only on some cells.
+    """Return ``tiles[cell]``: the least tile that wins on this cell, if the goal wins only on some cells.
 
     >>> goal_cells(Game("2x3", 64, pattern="32,*,*/*,*,*"))
     {0: 32}
@@ -263,12 +262,12 @@ def goal_cells(game: Game) -> dict[int, int]:
 
 
 def size_of(value: Found | None) -> float:
-    """The size of a value, of which what a slide lost is a part; 0 if it is not known."""
+    """Return the size of a value, of which what a slide lost is a part; 0 if it is not known."""
     return 0.0 if value is None or isinstance(value, Below | Unknown) else abs(float(value))
 
 
 def slides_by_rules(board: AnyBoard) -> tuple[SlideAnswer, ...]:
-    """The slides that the rules allow on a board, without values.
+    """Return the slides that the rules allow on a board, without values.
 
     Raises `NoReadingError` if the board has real tiles and cannot be read.
     """
@@ -282,7 +281,7 @@ def slides_by_rules(board: AnyBoard) -> tuple[SlideAnswer, ...]:
 
 
 def interval_answer(low: Answer, high: Answer) -> Answer:
-    """Two results with bounds as one result with intervals."""
+    """Return two results with bounds as one result with intervals."""
     values = [join_bounds(a.value, b.value) for a, b in zip(low.slides, high.slides, strict=True)]
     slides = tuple(
         SlideAnswer(slide.game, slide.direction, slide.cells, value, slide.wins)

@@ -93,7 +93,7 @@ class Certificate(Verdicts):
         return super().facts() | {"claim": self.claim, "starts": [board.text for board in self.starts]}
 
     def start_states(self) -> list[tuple[Board, Fraction]]:
-        """The starts that it lists, each with the same probability."""
+        """Return the starts that it lists, each with the same probability."""
         return [(board, Fraction(1, len(self.starts))) for board in self.starts]
 
     @property
@@ -102,7 +102,7 @@ class Certificate(Verdicts):
         return "forced" if self.forced else "not forced"
 
     def _begun(self) -> Iterator[Board]:
-        """The states that the first spawn may make, or that the certificate's spawn makes."""
+        """Yield the states that the first spawn may make, or that the certificate's spawn makes."""
         for cells in self.game.start_afters:
             if self.forced:
                 yield from (Board(self.game, state) for state, _ in self.game.spawns(cells))
@@ -110,11 +110,11 @@ class Certificate(Verdicts):
                 yield self.spawn(Board(self.game, cells))
 
     def lists(self, after: Board) -> bool:
-        """Whether it lists an afterstate, up to symmetry."""
+        """Return whether it lists an afterstate, up to symmetry."""
         return self._rules.least_image(_to_check(self.game, after.cells)) in self._spawns
 
     def probe(self, board: Any, objective: str | None = None) -> Answer:
-        """What it proves of a state (as `Board.read` reads it) and of its slides.
+        """Return what it proves of a state (as `Board.read` reads it) and of its slides.
 
         A slide keeps a forced win if it wins, or if the board after it is listed.  In a certificate of the
         adversary, the goal is not forced after a slide to a listed board.  Of other slides nothing is known.
@@ -138,7 +138,7 @@ class Certificate(Verdicts):
         return Answer(state, MEANING, unit, Exact(won), slides, tuple(decided) if won else ())
 
     def probe_after(self, board: Any, objective: str | None = None) -> Answer:
-        """What it proves of a board after a slide.  Arguments and errors are those of `probe`."""
+        """Return what it proves of a board after a slide.  Arguments and errors are those of `probe`."""
         unit = self.unit(objective)
         after = board if isinstance(board, Board) else Board.read(self.game, board)
         value = self._proved(after)
@@ -147,7 +147,7 @@ class Certificate(Verdicts):
         return Answer(after, MEANING, unit, value, after=True)
 
     def _proved(self, after: Board) -> Exact | Unknown:
-        """Whether a win can be forced from a board after a slide, as far as it is proved."""
+        """Return whether a win can be forced from a board after a slide, as far as it is proved."""
         if self.game.wins(after.cells):
             return Exact(True)
         ended = self.game.ended(after.sum)
@@ -161,7 +161,7 @@ class Certificate(Verdicts):
         return None if self.forced else self.spawn(after)
 
     def spawn(self, after: Board) -> Board:
-        """The state after the adversary's spawn that the certificate names for an afterstate.
+        """Return the state after the adversary's spawn that the certificate names for an afterstate.
 
         Raises
         ------
@@ -187,7 +187,7 @@ class Certificate(Verdicts):
 
 
 def open_certificate(path: Path | str) -> Certificate:
-    """Read a certificate.  Nothing is proved by that: `tilebase check` does it.
+    """Read a certificate.  That proves nothing: `tilebase check` does.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def _read(path: Path, file: Any) -> Certificate:
 
 
 def _game(header: dict[str, Any]) -> Game:
-    """The game of a header that `check.read_header` accepts."""
+    """Return the game of a header that `check.read_header` accepts."""
     shape = [int(size) for size in header["shape"].split("x")]
     begun = header["starts"][:1] or header.get("afterstates", [])
     words = [_by_rows(shape, word) for word in begun]
@@ -248,13 +248,12 @@ def _game(header: dict[str, Any]) -> Game:
 
 
 def _by_rows(shape: Sequence[int], word: str) -> str:
-    """A board or a pattern of a certificate as text: ``2,x/0,*``."""
+    """Return a board or a pattern of a certificate as text: ``2,x/0,*``."""
     tiles = [sign if sign in "*x" else str(1 << int(sign, 36)) if sign != "0" else "0" for sign in word]
     return by_rows(tiles, shape[-1])
 
 
 def _to_check(game: Game, cells: Sequence[int]) -> Cells:
-    """A board of a game as `check` writes it: with its own code for x."""
     return tuple(check.X if game.is_x(e) else e for e in cells)
 
 

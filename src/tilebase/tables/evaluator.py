@@ -25,15 +25,15 @@ class Evaluator:
         self._slider, self._game, self.objective = slider, slider.game, objective
 
     def end(self, board: Cells, *, won: bool) -> Number:
-        """The value of a board on which the game ends."""
+        """Return the value of a board on which the game ends."""
         return self.objective.end(self._game, board, won=won)
 
     def slide(self, before: Cells, after: Cells, follows: Number) -> Number:
-        """The value of a slide before the discount, where the board after it has the value `follows`."""
+        """Return the value of a slide before the discount; the board after it has the value `follows`."""
         return self.objective.number(self.objective.gain(self._game, before, after) + follows)
 
     def slides(self, board: Cells, value_of: Callable[[Cells], Number | None]) -> list[Worth]:
-        """The slides of a state, not discounted; `value_of` knows the value of an afterstate, or None."""
+        """Return the slides of a state, not discounted; `value_of` values afterstates, or gives None."""
         found: list[Worth] = []
         for direction, after, wins in self._slider.slides(board):
             follows = self.end(after, won=True) if wins else value_of(after)
@@ -42,12 +42,12 @@ class Evaluator:
         return found
 
     def best(self, board: Cells, value_of: Callable[[Cells], Number | None]) -> Number | None:
-        """The largest of the values of `slides` that are known; None if no value is known."""
+        """Return the largest of the values of `slides` that are known; None if no value is known."""
         known = (worth for *_, worth in self.slides(board, value_of) if worth is not None)
         return max(known, default=None)
 
     def state(self, board: Cells, value_of: Callable[[Cells], Number]) -> Number:
-        """The value of a state."""
+        """Return the value of a state."""
         if self._game.has_goal_sum(board):
             return self.end(board, won=True)
         best = self.best(board, value_of)

@@ -101,7 +101,7 @@ class TableFolder:
             table.close()
 
     def with_objective(self, objective: str) -> dict[str, Table]:
-        """The tables that have values of an objective, by name; `MissingObjectiveError` if none has."""
+        """Return the tables with values of an objective, by name.  Raises `MissingObjectiveError`."""
         found = {
             name: table
             for name, table in self.tables.items()
@@ -112,7 +112,7 @@ class TableFolder:
         return found
 
     def probe(self, board: Any, objective: str | None = None) -> FolderAnswer:
-        """What each table that fits says of a board.
+        """Return what each table that fits says of a board.
 
         Parameters
         ----------
@@ -151,7 +151,7 @@ class TableFolder:
         return FolderAnswer(dict(ranked), {name: why for name, (_, why) in others.items()}, unreadable)
 
     def _none(self, others: dict[str, tuple[int, str]], unreadable: dict[str, str]) -> TilebaseError:
-        """The error for a board that fits no table."""
+        """Return the error for a board that fits no table."""
         if not others:
             name, why = next(iter(unreadable.items()))
             return MissingBoardError(f"no table in {self.path} can be read: {name}: {why}")
@@ -162,7 +162,7 @@ class TableFolder:
 
 
 def _stage(table: Table, error: TilebaseError) -> int:
-    """How near a board came to a table; the nearest has the largest number."""
+    """Return how near a board came to a table; the nearest has the largest number."""
     if isinstance(error, MissingBoardError):
         return MISSING
     if not isinstance(error, BoardError):
@@ -210,19 +210,19 @@ def open_tables(path: Path | str) -> TableFolder:
 
 
 def holds_tables(location: Path | str) -> bool:
-    """Whether a location is a folder, holds no table itself, and has one in a subfolder."""
+    """Return whether a location is a folder, holds no table itself, and has one in a subfolder."""
     path = Path(location)
     tables = (not problem for _, problem in subfolders(path))
     return path.is_dir() and not (path / places.TABLE).exists() and any(tables)
 
 
 def table_folders(path: Path) -> list[Path]:
-    """The subfolders of a folder that hold tables, up to three levels deep, in alphabetical order."""
+    """Return the subfolders of a folder that hold tables, up to three levels deep, in alphabetical order."""
     return [subfolder for subfolder, problem in subfolders(path) if not problem]
 
 
 def subfolders(folder: Path) -> Iterator[tuple[Path, str]]:
-    """The subfolders with a manifest, and an empty text; or one that cannot be read, and why."""
+    """Yield the subfolders with a manifest, and an empty text; or one that cannot be read, and why."""
     waiting, seen = [(folder, 0)], 0
     while waiting:
         subfolder, depth = waiting.pop(0)

@@ -119,7 +119,7 @@ class LargeTiles:
         ]
 
     def readings(self, tiles: Cells) -> list[Reading]:
-        """All readings of a real board, given by its exponents, that are boards of the game.
+        """Return all readings of a real board, given by its exponents, that are boards of the game.
 
         An image that is won is not a reading: play on in another one.  Two images may be the same board, and
         allow other slides of the real one.  Raises `NoReadingError` if there is none, with the reason in one
@@ -144,7 +144,7 @@ class LargeTiles:
         return list(found.values())
 
     def _choices(self, tiles: Cells) -> Iterator[Cells]:
-        """The sets of cells whose tiles can be the large ones.  Raises `NoReadingError` if there is none."""
+        """Return the sets of cells whose tiles can be the large ones.  Raises `NoReadingError`."""
         forced = [cell for cell, e in enumerate(tiles) if e > self.most]
         able = [cell for cell, e in enumerate(tiles) if self.least <= e <= self.most]
         small = [tiles[cell] for cell in forced if tiles[cell] < self.least]
@@ -171,13 +171,13 @@ class LargeTiles:
         return NoReadingError(f"{text}: it is not a board of this table", COUNT)
 
     def _standing(self, large: frozenset[int]) -> Iterator[Orientation]:
-        """The orientations in which large tiles on these cells cover a mask."""
+        """Yield the orientations in which large tiles on these cells cover a mask."""
         for orientation, masks in zip(self.orientations, self._masks, strict=True):
             if not masks or any(mask <= large for mask in masks):
                 yield orientation
 
     def _problem(self, cells: Cells) -> NoReadingError | None:
-        """Why a board, whose x cover a mask, is not a state of the game; None if it is one."""
+        """Return why a board, whose x cover a mask, is not a state of the game; None if it is one."""
         game, total = self.game, self.game.sum(cells)
         if _was_won(game, cells):
             return NoReadingError("the goal stands on one of its cells: the board is won already", OVER)
@@ -208,12 +208,12 @@ class LargeTiles:
 
 @lru_cache(maxsize=64)
 def large_tiles_of(game: Game) -> LargeTiles:
-    """What reads real boards as boards of a game.  Raises `NoReadingError` as `LargeTiles`."""
+    """Return what reads real boards as boards of a game.  Raises `NoReadingError` as `LargeTiles`."""
     return LargeTiles(game)
 
 
 def _least(game: Game) -> int:
-    """The exponent of the smallest tile that can stand for x."""
+    """Return the exponent of the smallest tile that can stand for x."""
     goals = [max(e or 0 for e in pattern) for pattern in game.patterns]
     if game.goal_exponent is not None:
         goals.append(game.goal_exponent)
@@ -221,7 +221,7 @@ def _least(game: Game) -> int:
 
 
 def _was_won(game: Game, cells: Cells) -> bool:
-    """Whether the last slide made a pattern: the board holds it, and none of its tiles is a spawned one."""
+    """Return whether the last slide made a pattern: the board holds it, without a spawned tile in it."""
     spawned = max(game.spawn_exponents)
     return any(
         all(e is None or (e == found and e > spawned) for e, found in zip(pattern, cells, strict=True))
@@ -233,7 +233,7 @@ def _was_won(game: Game, cells: Cells) -> bool:
 
 
 def _orientations(game: Game) -> tuple[Orientation, ...]:
-    """The images of the shape that keep the walls, one of those that the game's symmetries make equal.
+    """Return the images of the shape that keep the walls, one of those that the game's symmetries make equal.
 
     The given board comes first, then rotations, then mirror images.
     """
@@ -258,7 +258,7 @@ def _directions(game: Game, sources: Cells) -> dict[str, str]:
 
 
 def _images(game: Game) -> list[tuple[str, Cells]]:
-    """All images of the shape: what makes them of the given board, in words, and their cells there."""
+    """Return all images of the shape: what makes them of the given board, in words, and their cells there."""
     cells = tuple(range(game.cells))
     if len(game.shape) != 2:
         others = sorted(game.grid.symmetries[1:])
@@ -295,7 +295,7 @@ def _images(game: Game) -> list[tuple[str, Cells]]:
 
 
 def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:
-    """The exponents of a real board, and `x` where it is written with x.
+    """Return the exponents of a real board, and `x` where it is written with x.
 
     None if it is written as a key, as a board of the game, or with x and `x` is None.
 
@@ -319,7 +319,7 @@ def read_tiles(game: Game, board: object, x: int | None = None) -> Cells | None:
 
 
 def _numbers(game: Game, board: object) -> list[int] | None:
-    """The tiles of a board in any form, `X_NUMBER` for x; None for a key or a picture."""
+    """Return the tiles of a board in any form, `X_NUMBER` for x; None for a key or a picture."""
     if not isinstance(board, str):
         return _flat(game, board) if isinstance(board, Iterable) else None
     text = board.strip().lower()
@@ -345,7 +345,7 @@ def _check_rows(game: Game, lengths: Sequence[int]) -> None:
 
 
 def _flat(game: Game, board: Any, depth: int = 0) -> list[int]:
-    """The numbers of nested lists, or of an array."""
+    """Return the numbers of nested lists, or of an array."""
     rows = board.tolist() if hasattr(board, "tolist") else list(board)
     nested = [isinstance(row, list | tuple) for row in rows]
     if depth < len(game.shape) and nested and all(nested):
@@ -372,7 +372,7 @@ def _of_json(text: str) -> list[Any]:
 
 
 def _number(word: str) -> int:
-    """The tile of one word."""
+    """Return the tile of one word."""
     if word == "x":
         return X_NUMBER
     if word in (".", "-", "_", "#"):

@@ -55,12 +55,12 @@ class LayerValues:
 
 
 def layer_sizes(table: Table) -> dict[int, int]:
-    """``sizes[s]``: how many afterstates of sum s have values in a table.  Opens every layer."""
+    """Return ``sizes[s]``: how many afterstates of sum s have values in a table.  Opens every layer."""
     return {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
 
 
 def layer_values(table: Table, total: int, objective: str | None = None) -> LayerValues:
-    """How the values of one layer spread.
+    """Return how the values of one layer spread.
 
     Raises
     ------

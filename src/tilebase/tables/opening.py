@@ -18,7 +18,7 @@ CERTIFICATE = b"tilebase certificate "
 
 
 def open_solved(location: Path | str) -> Solved:
-    """The table, winning set or certificate at a location.
+    """Open the table, winning set or certificate at a location.
 
     Raises the errors of `open_table` and `open_certificate`.
     """

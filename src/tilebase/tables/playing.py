@@ -23,7 +23,7 @@ MOST_TRIES = 200
 
 
 def worth(solved: Solved, state: AnyBoard, objective: str | None = None) -> float:
-    """The value of a state as a number; infinite if it is won, or if nothing is known of it.
+    """Return the value of a state as a number; infinite if it is won, or if nothing is known of it.
 
     So an adversary, who takes the least, spawns what leads there only if nothing else is left.
     """
@@ -39,7 +39,7 @@ def choose_state(
     worst: bool = False,
     objective: str | None = None,
 ) -> State:
-    """One of some states: at random by their probabilities, or (`worst`) the one that is worth least.
+    """Return one of some states: at random by their probabilities, or (`worst`) the one that is worth least.
 
     Of several that are worth least, it is a random one.
     """
@@ -119,7 +119,7 @@ def random_position(
     by: Literal["uniform", "optimal"] = "uniform",
     objective: str | None = None,
 ) -> Board:
-    """A random state in which a slide is allowed.
+    """Return a random state in which a slide is allowed.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def random_position(
 
 
 def _stored_states(table: Table, rng: random.Random, total: int | None) -> Iterator[Board]:
-    """States that a spawn makes of random stored afterstates."""
+    """Yield states that a spawn makes of random stored afterstates."""
     game = table.game
     sums = [s for s in table.manifest.layers if not game.ended(s)]
     weights = [table.prober.count(s) for s in sums] if total is None else []
@@ -172,7 +172,7 @@ def _stored_states(table: Table, rng: random.Random, total: int | None) -> Itera
 
 
 def _met(table: Table, rng: random.Random, total: int | None, objective: str | None) -> Iterator[Board]:
-    """States of random games by the optimal policy."""
+    """Yield states of random games by the optimal policy."""
     for _ in range(MOST_TRIES // 4):
         states = play_game(table, rng, objective=objective).states
         fitting = [state for state in states if total is None or state.sum == total]

@@ -86,7 +86,7 @@ class Table(Solved):
     # -- probing -----------------------------------------------------------------------------
 
     def probe(self, board: BoardLike, objective: str | None = None, *, made: str | None = None) -> Answer:
-        """The value of a position, and of each of its slides.
+        """Return the value of a position, and of each of its slides.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Table(Solved):
         return answers[0] if len(answers) == 1 else interval_answer(*answers)
 
     def probe_after(self, board: BoardLike, objective: str | None = None) -> Answer:
-        """The value of a board after a slide, before the next spawn; `Below` if it was left out.
+        """Return the value of a board after a slide, before the next spawn; `Below` if it was left out.
 
         Arguments and errors are those of `probe`.  A bound is one of a table with both bounds only if no
         interval is known.
@@ -160,7 +160,7 @@ class Table(Solved):
         return answer
 
     def read(self, board: BoardLike) -> AnyBoard:
-        """The board of any form that `Board.read` accepts; a real board if the game has x that move.
+        """Return the board of any form that `Board.read` accepts; a real board if the game has x that move.
 
         Raises `BoardError`.
         """
@@ -182,11 +182,11 @@ class Table(Solved):
         return values[0] if len(values) == 1 else join_bounds(*values)
 
     def rounding(self, objective: Objective) -> Rounding:
-        """How far the values of an objective can be from the optimum."""
+        """Return how far the values of an objective can be from the optimum."""
         return self._roundings[objective.label]
 
     def slack(self, objective: Objective) -> float:
-        """How much two equal values may differ by rounding, relative to the larger one.
+        """Return how much two equal values may differ by rounding, relative to the larger one.
 
         Slides whose values differ by at most the slack are ties.  Integers are exact: their slack is 0.
         The slack of a float is ``2 * sqrt(n) * eps``, where n is the number of layers that the limits allow.
@@ -196,16 +196,16 @@ class Table(Solved):
         return self._slacks[objective.dtype]
 
     def objective(self, label: str | None = None) -> Objective:
-        """The objective of a label or name; the first if there is none.  Raises `UsageError`."""
+        """Return the objective of a label or name; the first if there is none.  Raises `UsageError`."""
         return self.objectives[0] if label is None else self._choose(label)[0]
 
     def meaning(self, label: str | None = None) -> str:
-        """What the values mean that `probe` returns for this label, in words."""
+        """Return what the values mean that `probe` returns for this label, in words."""
         chosen = self._choose(label)
         return chosen[0].text if len(chosen) == 1 else INTERVAL
 
     def unit(self, label: str | None = None) -> Unit:
-        """What the values count that `probe` returns for this label."""
+        """Return what the values count that `probe` returns for this label."""
         return self._choose(label)[0].unit
 
     def _choose(self, label: str | None) -> tuple[Objective, ...]:
@@ -225,7 +225,7 @@ class Table(Solved):
         return self.objectives[:1]
 
     def _answers(self, board: Board, objectives: Sequence[Objective]) -> list[Answer]:
-        """The results under some objectives.
+        """Return the results under some objectives.
 
         Of an interval, only the bound that decides what a table leaves out may be known.
         """
@@ -238,7 +238,7 @@ class Table(Solved):
             return [self._answer(board, one) for one in known]
 
     def _bounds(self, objective: Objective) -> bool:
-        """Whether the values of this objective decide which boards the table leaves out."""
+        """Return whether the values of this objective decide which boards the table leaves out."""
         return self.prober.least is not None and self.prober.least.label == objective.label
 
     def _answer(self, board: Board, objective: Objective) -> Answer:
@@ -270,25 +270,25 @@ class Table(Solved):
         return self.rounding(objective).value(number, total)
 
     def _slide_value(self, after: Cells, wins: bool, worth: Number, objective: Objective) -> Value:
-        """The value of a slide: 1 for certain if it wins, or leads to where a win can be forced."""
+        """Return the value of a slide: 1 for certain if it wins, or leads to where a win can be forced."""
         if proves_certain(objective) and (wins or (worth == 1 and self._is_forced(after))):
             return Exact(1)
         return self._value(worth, self.game.sum(after), objective)
 
     def _after_value(self, after: Cells, objective: Objective) -> Value:
-        """The value of a board after a slide."""
+        """Return the value of a board after a slide."""
         number = self.prober.afterstate(after, objective)
         if proves_certain(objective) and number == 1 and self._is_forced(after):
             return Exact(1)
         return self._value(number, self.game.sum(after), objective)
 
     def _is_forced(self, after: Cells) -> bool:
-        """Whether the table says that a win can be forced from a board after a slide."""
+        """Return whether the table says that a win can be forced from a board after a slide."""
         known = find_objective(self.objectives, "guaranteed")
         return known is not None and self.prober.afterstate(after, known) is True
 
     def _below(self, board: Board) -> Below:
-        """What is said of the slides of a state that lead to boards that the table leaves out."""
+        """Return what is said of the slides of a state that lead to boards that the table leaves out."""
         assert self.prober.least is not None
         return Below(self.prober.least.bound, self.prober.is_reached(board.cells))
 
@@ -310,7 +310,7 @@ class Table(Solved):
         }
 
     def start_value(self, objective: str | None = None) -> Value:
-        """The value of the start: see `value`, and `start` for one objective."""
+        """Return the value of the start: see `value`, and `start` for one objective."""
         return self.value if objective is None else self.start[objective]
 
 
@@ -345,7 +345,7 @@ def open_table(location: Table | Path | str) -> Table:
 
 
 def read_manifest(location: Path | str) -> tuple[Location, str, bytes]:
-    """An opened location, and the name and the content of its manifest.  Raises as `open_table`."""
+    """Return an opened location, and the name and the content of its manifest.  Raises as `open_table`."""
     opened = open_location(location)
     try:
         source = opened.open(places.TABLE)

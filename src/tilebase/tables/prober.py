@@ -75,7 +75,7 @@ class _Layer:
         }
 
     def chunk_of(self, label: str, position: int) -> tuple[int, int]:
-        """The chunk with the value of the board at a position, and the position in the chunk."""
+        """Return the chunk with the value of the board at a position, and the position in the chunk."""
         starts = self.starts[label]
         if position >= starts[-1]:
             raise CorruptError(
@@ -158,7 +158,7 @@ class Prober:
         return _Layer(self.location, self.game, total, self.objectives, checks, dense=self._dense)
 
     def layer(self, total: int) -> _Layer:
-        """The files of one sum.  Raises `MissingLayerError` or `CorruptError`."""
+        """Return the files of one sum.  Raises `MissingLayerError` or `CorruptError`."""
         found: _Layer = self._layers.get(total, self._layer, total)
         return found
 
@@ -182,11 +182,11 @@ class Prober:
         return layer, int(layer.keys.starts[chunk]) + position
 
     def count(self, total: int) -> int:
-        """How many afterstates of a sum have values."""
+        """Return how many afterstates of a sum have values."""
         return len(self.layer(total).keys)
 
     def at(self, total: int, position: int) -> Cells:
-        """The afterstate at a position of the layer of a sum, counted from 0."""
+        """Return the afterstate at a position of the layer of a sum, counted from 0."""
         layer = self.layer(total)
         chunk = int(layer.keys.starts.searchsorted(position, side="right")) - 1
         keys: npt.NDArray[np.uint64] = self._keys.get((total, chunk), layer.keys.keys, chunk)
@@ -202,7 +202,7 @@ class Prober:
         return board
 
     def missing(self, board: Cells) -> MissingBoardError:
-        """The error for a board that the table does not hold, with the reason."""
+        """Return the error for a board that the table does not hold, with the reason."""
         why = f"no play of {self.game} makes it"
         if self.least is not None:
             bound = digits_text(self.least.bound)
@@ -212,7 +212,7 @@ class Prober:
         return MissingBoardError(f"{self.game.format(board)} is not in {self.location.name}: {why}")
 
     def stored(self, after: Cells, objective: Objective) -> Any:
-        """The stored value of an afterstate.  Raises `MissingBoardError`."""
+        """Return the stored value of an afterstate.  Raises `MissingBoardError`."""
         found = self.find(after)
         if found is None:
             raise self.missing(after)
@@ -223,11 +223,11 @@ class Prober:
         return values[rest]
 
     def afterstate(self, after: Cells, objective: Objective) -> Number:
-        """The value of an afterstate.  Raises `MissingBoardError`."""
+        """Return the value of an afterstate.  Raises `MissingBoardError`."""
         return objective.read(self.stored(after, objective))
 
     def slides(self, board: Cells, objective: Objective, *, known: bool = False) -> list[Worth]:
-        """The slides of a state: direction, afterstate, whether it wins, value.
+        """Return the slides of a state: direction, afterstate, whether it wins, value.
 
         The value includes what the slide itself adds, and the discount.  Where the table leaves out an
         afterstate for its low value, the value is None if only `known` ones are wanted.  Otherwise raises
@@ -243,11 +243,11 @@ class Prober:
         ]
 
     def evaluator(self, objective: Objective) -> Evaluator:
-        """What computes values from those that follow."""
+        """Return what computes values from those that follow."""
         return Evaluator(self.slider, objective)
 
     def is_reached(self, board: Cells) -> bool:
-        """Whether the table shows that play makes a state: as a start, or by a spawn on one of its boards."""
+        """Return whether the table shows that play makes a state: as a start, or by a spawn."""
         if self._starts is None:
             self._starts = frozenset(self.slider.canonical(start) for start, _ in self.game.starts())
         if self.slider.canonical(board) in self._starts:
@@ -257,11 +257,11 @@ class Prober:
         return any(not self.game.ended(self.game.sum(one)) and self.find(one) is not None for one in before)
 
     def state(self, board: Cells, objective: Objective) -> Number:
-        """The value of a state.  Raises `MissingBoardError`."""
+        """Return the value of a state.  Raises `MissingBoardError`."""
         return self.evaluator(objective).state(board, lambda after: self.afterstate(after, objective))
 
     def start(self, objective: Objective) -> Number:
-        """The value of the start: the mean, the least or the largest over the start states."""
+        """Return the value of the start: the mean, the least or the largest over the start states."""
         return objective.over_spawns((self.state(board, objective), p) for board, p in self.game.starts())
 
 
@@ -304,9 +304,9 @@ class DenseProber(Prober):
             return None
 
     def count(self, total: int) -> int:
-        """How many boards of a sum have values."""
+        """Return how many boards of a sum have values."""
         return self._index.layer(total).size
 
     def at(self, total: int, position: int) -> Cells:
-        """The board of a rank."""
+        """Return the board of a rank."""
         return self._index.unrank(total, position)

@@ -23,7 +23,7 @@ from tilebase.tables.real_boards import RealBoard
 def answer_best_reading(
     board: RealBoard, ask: Callable[[Board], Answer], made: str | None = None
 ) -> Answer | None:
-    """The answer for a real board, where `ask` answers for boards of the game; None if it holds no reading.
+    """Return the answer for a real board, where `ask` answers for boards of the game; None without one.
 
     Of several readings with the best value, it is the first that allows the slide `made`, or else the first:
     boards as given come before others.  Raises `NoReadingError` if the board cannot be read.
@@ -48,7 +48,7 @@ def answer_best_reading(
 
 
 def _turned(board: RealBoard, answer: Answer) -> Answer:
-    """An answer for a board of the game as one for the real board that was read as it."""
+    """Return an answer for a board of the game as one for the real board that was read as it."""
     directions = board.reading.orientation.directions
     values = {directions[slide.direction]: slide.value for slide in answer.slides}
     best = {directions[direction] for direction in answer.best}
@@ -62,7 +62,7 @@ def _turned(board: RealBoard, answer: Answer) -> Answer:
 
 
 def _notes(answer: Answer) -> Iterator[str]:
-    """What the table does not know, or what was chosen: one sentence each."""
+    """Yield what the table does not know, or what was chosen: one sentence each."""
     board, game = answer.board, answer.board.game
     assert isinstance(board, RealBoard)
     equal = board.equal_tiles()

@@ -54,7 +54,7 @@ class RealBoard:
         return self.game.grid.rows(self._words("0"))
 
     def unicode(self) -> str:
-        """A picture in box-drawing characters, as `Board.unicode` draws it."""
+        """Return a picture in box-drawing characters, as `Board.unicode` draws it."""
         return draw(self.game, self._words(""))
 
     def _words(self, empty: str) -> list[str]:
@@ -72,7 +72,7 @@ class RealBoard:
         return max((1 << e for e in self.tiles if e), default=0)
 
     def slides(self) -> dict[str, RealBoard]:
-        """The slides that the game allows, and the boards they lead to, without merges of large tiles."""
+        """Return the boards after the slides that the game allows, without merges of large tiles."""
         game, orientation = self.game, self.reading.orientation
         coded = list(self.tiles)
         for cell in self.reading.large:
@@ -87,12 +87,12 @@ class RealBoard:
         return {direction: found[direction] for direction in game.directions if direction in found}
 
     def equal_tiles(self) -> Mapping[int, int]:
-        """The exponents of large tiles with an equal tile on the board, and how many are equal."""
+        """Return the exponents of large tiles with an equal tile on the board, and how many are equal."""
         large = {self.tiles[cell] for cell in self.reading.large}
         return {e: self.tiles.count(e) for e in large if self.tiles.count(e) > 1}
 
     def merges_large(self, direction: str, after: RealBoard) -> bool:
-        """Whether a slide, after which the game has the board `after`, would merge two large tiles."""
+        """Return whether a slide, after which the game has the board `after`, would merge two large tiles."""
         return bool(self.equal_tiles()) and self.game.slide_any(self.tiles, direction, 0) != after.tiles
 
     def refusals(self) -> dict[str, str]:

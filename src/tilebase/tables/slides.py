@@ -40,7 +40,7 @@ class Slider:
         return direction, permuter(order), list(starmap(slice, itertools.pairwise(ends))), permuter(inverse)
 
     def slides(self, board: Cells) -> list[tuple[str, Cells, bool]]:
-        """The allowed slides: direction, afterstate, whether it wins.  As `Game.slides`."""
+        """Return the allowed slides: direction, afterstate, whether it wins.  As `Game.slides`."""
         found, merged = [], self._merged
         for direction, gather, segments, scatter in self._directions:
             permuted = gather(board)
@@ -57,11 +57,11 @@ class Slider:
         return found
 
     def canonical(self, board: Cells) -> Cells:
-        """The least board of the orbit."""
+        """Return the least board of the orbit."""
         return min([board, *[image(board) for image in self._images]])
 
     def key(self, board: Cells) -> int:
-        """The packed key."""
+        """Return the packed key."""
         key, bits = 0, self.game.bits
         for exponent in board:
             key = key << bits | exponent

@@ -49,33 +49,33 @@ class Solved(ABC):
 
     @abstractmethod
     def probe(self, board: BoardLike, objective: str | None = None) -> Answer:
-        """The value of a position, and of each of its slides.
+        """Return the value of a position, and of each of its slides.
 
         Raises `MissingBoardError` if nothing is known of it, `UsageError` if there is no such objective.
         """
 
     @abstractmethod
     def probe_after(self, board: BoardLike, objective: str | None = None) -> Answer:
-        """The value of a board after a slide, before the next spawn.  Raises as `probe`."""
+        """Return the value of a board after a slide, before the next spawn.  Raises as `probe`."""
 
     @abstractmethod
     def start_value(self, objective: str | None = None) -> Value | Unknown:
-        """The value of the start.  Raises `UsageError` if there is no such objective."""
+        """Return the value of the start.  Raises `UsageError` if there is no such objective."""
 
     @abstractmethod
     def meaning(self, objective: str | None = None) -> str:
-        """What values mean, in words.  Raises as `start_value`."""
+        """Return what values mean, in words.  Raises as `start_value`."""
 
     @abstractmethod
     def unit(self, objective: str | None = None) -> Unit:
-        """What values count.  Raises as `start_value`."""
+        """Return what values count.  Raises as `start_value`."""
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """What it holds, as plain JSON values: objectives, values of the start, how many boards."""
+        """Return what it holds, as plain JSON values: objectives, values of the start, how many boards."""
 
     def read(self, board: BoardLike) -> AnyBoard:
-        """The board of any form that `Board.read` accepts.  Raises `BoardError`."""
+        """Return the board of any form that `Board.read` accepts.  Raises `BoardError`."""
         return Board.read(self.game, board)
 
     @overload
@@ -90,11 +90,11 @@ class Solved(ABC):
             return default
 
     def start_states(self) -> list[tuple[Board, Fraction]]:
-        """The states that play begins with, and their probabilities."""
+        """Return the states that play begins with, and their probabilities."""
         return [(Board(self.game, cells), p) for cells, p in self.game.starts()]
 
     def named_spawn(self, _after: Board, /) -> Board | None:
-        """The state after the spawn that a certificate names for the adversary; None if it names none."""
+        """Return the state after the spawn that a certificate names for the adversary; None without one."""
         return None
 
     @abstractmethod

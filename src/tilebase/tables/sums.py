@@ -28,7 +28,7 @@ PIECE = 1 << 22
 
 
 def table_sums(location: Path | str, *, progress: Callable[[int, int], None] | None = None) -> dict[str, str]:
-    """The SHA-256 sum of each file of a table in hexadecimal digits, by its path in the table, sorted.
+    """Return the SHA-256 sum of each file of a table in hexadecimal digits, by its path in the table, sorted.
 
     These files are the manifest and those that it names.  `progress` is called with the number of finished
     files and of all files.  Raises `MissingLayerError`, `CorruptError` or `StorageError`.
@@ -49,7 +49,7 @@ def compare_sums(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """One sentence for each file that differs from a list of sums, or is only in the table or in the list.
+    """Compare a table with a list of sums: a sentence for each file that differs or is in one alone.
 
     Raises the same errors as `table_sums`.
     """
@@ -77,7 +77,7 @@ def _compare(table: Table, name: str, expected: str | None) -> Iterator[str]:
 
 
 def _names(table: Table) -> list[str]:
-    """The files of a table, sorted."""
+    """Return the files of a table, sorted."""
     labels = [*table.manifest.labels] if table.dense else ["afterstates", *table.manifest.labels]
     files = (file_name(label, total) for total in table.manifest.layers for label in labels)
     return sorted([places.TABLE, *files])
@@ -95,12 +95,12 @@ def _sum(table: Table, name: str) -> str:
 
 
 def format_sums(sums: Mapping[str, str]) -> str:
-    """A list of sums as text."""
+    """Return a list of sums as text."""
     return "".join(f"{digest}  {name}\n" for name, digest in sums.items())
 
 
 def read_sums(file: Path) -> dict[str, str]:
-    """The sums in a list, by path.  Raises `CorruptError` if the file is not a list, or `StorageError`."""
+    """Return the sums in a list, by path.  Raises `CorruptError` or `StorageError`."""
     sums: dict[str, str] = {}
     with storage_errors(file, "read"):
         data = file.read_bytes()

@@ -99,7 +99,7 @@ def _check_values(
 
 
 def _check_positions(table: Table, positions: Iterable[int]) -> tuple[list[str], int, int]:
-    """A sentence for each value that is wrong; how many were computed again, and how many could not be."""
+    """Compute values again: a sentence for each wrong one, how many were computed, how many could not be."""
     wrong = []
     values = skipped = 0
     for after in _at(table, positions):
@@ -159,7 +159,7 @@ def _check_files(table: Table, found: Findings, progress: Callable[[int, int], N
 
 
 def _check_layer(table: Table, total: int, checks: Any) -> Iterator[str]:
-    """A sentence for each file of a layer that is not the one that the manifest names."""
+    """Yield a sentence for each file of a layer that is not the one that the manifest names."""
     with LayerFile(table.location.open(places.boards_file(total))) as keys:
         keys.verify()
         if keys.meta.get("game") != table.game.identity or keys.meta.get("sum") != total:
@@ -195,7 +195,7 @@ def _check_dense(table: Table, total: int, checks: Any) -> Iterator[str]:
 
 
 def _check_starts(table: Table) -> Iterator[str]:
-    """A sentence for each objective whose start value does not follow from the layers.
+    """Yield a sentence for each objective whose start value does not follow from the layers.
 
     A thinned table may lack the needed layers; then the objective is not checked.
     """
@@ -214,7 +214,7 @@ def _check_starts(table: Table) -> Iterator[str]:
 
 
 def _close_start(rounding: Rounding, found: Number, recorded: Value) -> bool:
-    """Whether the start value in a manifest follows from the layers, up to rounding.
+    """Return whether the start value in a manifest follows from the layers, up to rounding.
 
     A pass over all boards also rounds the values of states, which a table does not hold.  So a float may
     differ as after a step, and a bound by two units, to the safe side only.
@@ -230,7 +230,7 @@ def _close_start(rounding: Rounding, found: Number, recorded: Value) -> bool:
 
 
 def _close(rounding: Rounding, found: Number, expected: Number, total: int) -> bool:
-    """Whether a value is the expected one, up to the rounding of a step at this sum."""
+    """Return whether a value is the expected one, up to the rounding of a step at this sum."""
     if not rounding.objective.is_float:
         return found == expected
     tolerance = rounding.step_error(float(expected), total)
@@ -238,7 +238,7 @@ def _close(rounding: Rounding, found: Number, expected: Number, total: int) -> b
 
 
 def _at(table: Table, positions: Iterable[int]) -> Iterator[Cells]:
-    """The afterstates at some positions, where those of all layers are numbered by ascending sums."""
+    """Yield the afterstates at some positions, where those of all layers are numbered by ascending sums."""
     sizes = {total: table.prober.count(total) for total in sorted(table.manifest.layers)}
     ends = list(itertools.accumulate(sizes.values()))
     totals = list(sizes)
@@ -248,7 +248,7 @@ def _at(table: Table, positions: Iterable[int]) -> Iterator[Cells]:
 
 
 def _check_value(table: Table, after: Cells, objective: Objective) -> str | None:
-    """A sentence if a value is wrong, else an empty text; None if successors are not in the table."""
+    """Return a sentence if a value is wrong, else an empty text; None if successors are not in the table."""
     stored = table.prober.stored(after, objective)
     try:
         expected = _derive(table, after, objective)
@@ -265,7 +265,7 @@ def _check_value(table: Table, after: Cells, objective: Objective) -> str | None
 
 
 def _derive(table: Table, after: Cells, objective: Objective) -> Number:
-    """The value of an afterstate, computed from its successors; a bound as its fixed-point integer."""
+    """Return the value of an afterstate, computed from its successors; a bound as its fixed-point integer."""
     game, evaluator = table.game, table.prober.evaluator(objective)
     if not game.stands(after):
         return 0  # has a rank in a game with several masks, but no slide leads there
@@ -292,7 +292,7 @@ _Spawned = Sequence[tuple[Number | None, Fraction]]
 
 
 def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective) -> int:
-    """The mean, rounded as the solver does: the discount first, then the mean."""
+    """Return the mean, rounded as the solver does: the discount first, then the mean."""
     one, most, up = objective.one, objective.most, objective.rounds_up
 
     def divide(above: int, below: int) -> int:
@@ -309,12 +309,12 @@ def _bound(cells: int, denominator: int, spawned: _Spawned, objective: Objective
 
 
 def _stored(objective: Objective, value: Number) -> Number:
-    """The value of a board on which the game ends, as it is stored."""
+    """Return the value of a board on which the game ends, as it is stored."""
     return min(int(value * objective.one), objective.most) if objective.is_bound else value
 
 
 def _best(table: Table, board: Cells, evaluator: Evaluator) -> Number:
-    """The value of a state from the stored values of its slides, not discounted."""
+    """Return the value of a state from the stored values of its slides, not discounted."""
     missing: MissingBoardError | None = None
 
     def value_of(after: Cells) -> Number | None:

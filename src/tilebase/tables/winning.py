@@ -82,7 +82,7 @@ class WinningSet(Verdicts):
     # -- probing -----------------------------------------------------------------------------------
 
     def holds(self, board: Any) -> bool:
-        """Whether a state is in the set: whether the side wins with the player to move.
+        """Return whether a state is in the set: whether the side wins with the player to move.
 
         `board` has any form that `Board.read` accepts.  Raises the errors of `probe`.
         """
@@ -93,14 +93,14 @@ class WinningSet(Verdicts):
         return won
 
     def holds_after(self, board: Any) -> bool:
-        """Whether an afterstate is in the set: whether the side wins with a spawn to come.
+        """Return whether an afterstate is in the set: whether the side wins with a spawn to come.
 
         A board with the goal is won by the player.  Raises the errors of `probe`.
         """
         return self.probe_after(board).value == Exact(True)
 
     def probe(self, board: Any, objective: str | None = None) -> Answer:
-        """Whether the side wins from a state, and after each of its slides.
+        """Return whether the side wins from a state, and after each of its slides.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class WinningSet(Verdicts):
         return Answer(state, self.text, unit, Exact(won), slides, best)
 
     def probe_after(self, board: Any, objective: str | None = None) -> Answer:
-        """Whether the side wins from a board after a slide.  Arguments and errors are those of `probe`."""
+        """Answer for a board after a slide.  Arguments and errors are those of `probe`."""
         unit = self.unit(objective)
         after = Board(self.game, board.cells) if isinstance(board, Board) else Board.read(self.game, board)
         won = self._known_after(after.cells)
@@ -150,14 +150,14 @@ class WinningSet(Verdicts):
         return state
 
     def _follows(self, slides: Sequence[Found]) -> bool | None:
-        """Whether a state is won by what is known of its slides; None if that is not enough."""
+        """Return whether a state is won by what is known of its slides; None if that is not enough."""
         chooses = self.manifest.player == "slider"
         if Exact(chooses) in slides:
             return chooses
         return None if Unknown() in slides else not chooses
 
     def _known_after(self, after: Cells) -> bool | None:
-        """Whether the side wins from a board after a slide; None if that was not computed."""
+        """Return whether the side wins from a board after a slide; None if that was not computed."""
         if self.game.wins(after):
             return self.manifest.player == "slider"
         if self.game.ended(self.game.sum(after)):
@@ -165,19 +165,19 @@ class WinningSet(Verdicts):
         return self._known(after, after=True) if self.game.spawns(after) else None
 
     def _known(self, board: Cells, *, after: bool) -> bool | None:
-        """Whether the side wins; None if that was not computed."""
+        """Return whether the side wins; None if that was not computed."""
         if not self.manifest.possible(board, after=after) or not self._stored.has_layer(board):
             return None
         won = bool(self._stored.holds(np.array([board]), after=after)[0])
         return won if won or self.manifest.complete else None
 
     def _missing(self, board: Cells) -> MissingBoardError:
-        """The error for a board of which nothing is known, with the reason."""
+        """Return the error for a board of which nothing is known, with the reason."""
         why = "not all boards were computed" if self._is_left_out(board) else "no play makes it"
         return MissingBoardError(f"{self.game.format(board)} is not decided in {self.location.name}: {why}")
 
     def _is_left_out(self, board: Cells) -> bool:
-        """Whether it would be decided if all boards had been computed."""
+        """Return whether it would be decided if all boards had been computed."""
         manifest = self.manifest
         coded = all(value in manifest.codes for value in board)
         played = bool(self.game.sum(board)) and coded and manifest.possible(board)
@@ -185,7 +185,6 @@ class WinningSet(Verdicts):
 
 
 def _value(won: bool | None) -> Exact | Unknown:
-    """Whether a side wins, as a value; None if that was not computed."""
     return Unknown() if won is None else Exact(won)
 
 

@@ -104,7 +104,7 @@ STATUS: tuple[tuple[type[TilebaseError], int], ...] = (
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as a problem document (RFC 9457)."""
+    """Return an error as a problem document (RFC 9457)."""
     content = {
         "type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail
     }  # fmt: skip
@@ -117,7 +117,7 @@ def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) 
 
 
 def make_app(collection: Collection, *, rate: float = RATE, hosts: Sequence[str] | None = None) -> Starlette:
-    """The application: the page, and the requests of `operations`.
+    """Return the application: the page, and the requests of `operations`.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ class _Answering:
         )
 
     def _limiter(self, cost: int) -> anyio.CapacityLimiter:
-        """The threads for a request; made at the first one, since they belong to the running loop."""
+        """Return the threads for a request; made at the first one, since they belong to the running loop."""
         if self._cheap is None or self._expensive is None:
             self._cheap = anyio.CapacityLimiter(THREADS)
             self._expensive = anyio.CapacityLimiter(EXPENSIVE_THREADS)
@@ -219,7 +219,7 @@ class _RefusedError(Exception):
 
 
 def _query(request: Request) -> dict[str, str]:
-    """The parameters behind the question mark.  Raises `UsageError` if one is there twice."""
+    """Return the parameters behind the question mark.  Raises `UsageError` if one is there twice."""
     found: dict[str, str] = {}
     for name, word in request.query_params.multi_items():
         if name in found:
@@ -263,7 +263,7 @@ App = Callable[..., Awaitable[None]]
 
 
 def _only(app: Starlette, hosts: frozenset[str]) -> App:
-    """The application for requests to these names; others are refused."""
+    """Return the application for requests to these names; others are refused."""
 
     async def checked(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -290,7 +290,7 @@ class _Asset:
 
 
 def _page() -> dict[str, _Asset]:
-    """The files of the page by their addresses."""
+    """Return the files of the page by their addresses."""
     found: dict[str, _Asset] = {}
     folder = files("tilebase.web") / "page"
     waiting = [("", folder)]
@@ -427,7 +427,7 @@ class _Server(uvicorn.Server):
 
 
 def make_config(app: App) -> uvicorn.Config:
-    """How uvicorn runs the application."""
+    """Return how uvicorn runs the application."""
     return uvicorn.Config(
         app, http=PatientProtocol, ws="none", lifespan="off", log_level="critical", access_log=False,
         server_header=False, limit_concurrency=MOST_CONNECTIONS + 1, timeout_keep_alive=10,
@@ -447,7 +447,7 @@ def _run(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
+    """Return whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:
@@ -457,7 +457,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.  Raises `UsageError`."""
+    """Return a socket that listens.  Raises `UsageError`."""
     if not 0 <= port <= 65535:
         raise UsageError(f"the port is {port}, but must be from 0 to 65535")
     if port in UNSAFE_PORTS:
@@ -480,7 +480,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _why(host: str, port: int, error: OSError) -> str:
-    """Why an address cannot be used, and what to do."""
+    """Return why an address cannot be used, and what to do."""
     if error.errno == errno.EADDRINUSE:
         return f"port {port} of {host} is in use: give another --port, or --port 0 for a free one"
     if error.errno == errno.EACCES:

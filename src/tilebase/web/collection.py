@@ -127,7 +127,7 @@ class Collection:
         return f"<Collection of {', '.join(self.entries)}>"
 
     def entry(self, name: str) -> Entry:
-        """The entry of a name.  Raises `MissingLayerError`."""
+        """Return the entry of a name.  Raises `MissingLayerError`."""
         found = self.entries.get(name)
         if found is None:
             served = ", ".join(list(self.entries)[:8])
@@ -137,7 +137,7 @@ class Collection:
         return found
 
     def open(self, name: str) -> Solved:
-        """The table, winning set or certificate of a name, as its files are now.
+        """Open the table, winning set or certificate of a name, as its files are now.
 
         Raises
         ------
@@ -164,7 +164,7 @@ class Collection:
         return found
 
     def look(self, name: str) -> Entry:
-        """The entry of a name; opened again only if its files have changed since."""
+        """Return the entry of a name; opened again only if its files have changed since."""
         entry = self.entry(name)
         if entry.location and not self._is_as_before(entry):
             with suppress(TilebaseError):  # the entry says what is wrong
@@ -233,7 +233,7 @@ class Collection:
 
 
 def _named(location: Path | str) -> Iterator[tuple[str, str]]:
-    """Names and locations of what is at a path or a URL; a folder of tables gives those in its subfolders."""
+    """Yield names and locations of what is at a path or a URL, or in the subfolders of a folder of tables."""
     if isinstance(location, str):
         yield location.rstrip("/").rpartition("/")[2] or "table", location
     elif holds_tables(location):
@@ -244,13 +244,13 @@ def _named(location: Path | str) -> Iterator[tuple[str, str]]:
 
 
 def _tables_of(folder: Path) -> Iterator[tuple[str, str]]:
-    """Names and locations of the tables in the subfolders of a folder."""
+    """Yield names and locations of the tables in the subfolders of a folder."""
     for subfolder in table_folders(folder):
         yield subfolder.relative_to(folder).as_posix().replace("/", "-"), str(subfolder)
 
 
 def _free(name: str, taken: dict[str, Any]) -> str:
-    """A name that is not taken: with a number behind it, if need be."""
+    """Return a name that is not taken: with a number behind it, if need be."""
     number, found = 1, name
     while found in taken:
         number += 1
@@ -259,7 +259,7 @@ def _free(name: str, taken: dict[str, Any]) -> str:
 
 
 def _stamp(location: str) -> Stamp | None:
-    """What changes when a table is written again; None for a URL.  Raises `MissingLayerError`."""
+    """Return what changes when a table is written again; None for a URL.  Raises `MissingLayerError`."""
     path = local_path(location)
     if path is None:
         return None

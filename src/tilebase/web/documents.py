@@ -38,7 +38,7 @@ DRAWN = 400
 
 
 def served(entry: Entry) -> Document:
-    """One line of the list of tables."""
+    """Return one line of the list of tables."""
     return {
         "name": entry.name,
         "kind": entry.kind,
@@ -51,12 +51,12 @@ def served(entry: Entry) -> Document:
 
 
 def progress_document(progress: Progress) -> Document:
-    """How far solving is."""
+    """Return how far solving is."""
     return {"text": describe(progress), "fraction": progress.fraction}
 
 
 def game_document(name: str, opened: Solved) -> Document:
-    """The rules of a game, as the page needs them to move tiles, and what the table holds."""
+    """Return the rules of a game, as the page needs them to move tiles, and what the table holds."""
     game = opened.game
     return {
         "name": name,
@@ -86,7 +86,7 @@ def game_document(name: str, opened: Solved) -> Document:
 
 
 def _is_plain(game: Game) -> bool:
-    """Whether every slide that changes the board is allowed, and only the goal tile wins."""
+    """Return whether every slide that changes the board is allowed, and only the goal tile wins."""
     cut = game.largest is not None or game.limits is not None or bool(game.masks) or game.bounds.cuts_merges
     return not cut and not game.patterns and game.goal_sum is None and game.horizon is None
 
@@ -95,7 +95,7 @@ def _is_plain(game: Game) -> bool:
 
 
 def read_board(opened: Solved, text: str) -> AnyBoard:
-    """The board of a text in any notation; a won board is read, too, since slides lead to it.
+    """Return the board of a text in any notation; a won board is read, too, since slides lead to it.
 
     Raises `BoardError`.
     """
@@ -112,7 +112,7 @@ def read_board(opened: Solved, text: str) -> AnyBoard:
 
 
 def _won_board(game: Game, text: str) -> Board | None:
-    """The board of a text that holds the goal or has the goal sum; None if it is not such a board."""
+    """Return the board of a text that holds the goal or has the goal sum; None if it is not such a board."""
     cells = split_cells(text)
     if len(cells) != game.cells:
         return None
@@ -135,7 +135,7 @@ def _exponent(game: Game, cell: int, word: str) -> int:
 
 
 def position(name: str, opened: Solved, text: str, label: str | None) -> Document:
-    """A position with the values of its slides.
+    """Return a position with the values of its slides.
 
     If the table does not hold it, the slides are listed without values, and ``problem`` says why.
     Raises the errors of `read_board`, `CorruptError`, and `UsageError` for an unknown objective.
@@ -144,7 +144,7 @@ def position(name: str, opened: Solved, text: str, label: str | None) -> Documen
 
 
 def _ask(opened: Solved, board: AnyBoard, label: str | None) -> Answer:
-    """What is known of a board with the player to move, also if it is won or not held."""
+    """Return what is known of a board with the player to move, also if it is won or not held."""
     unit = opened.unit(label)
     if board.won:
         return Answer(board, "", unit, Unknown())
@@ -158,7 +158,7 @@ def _ask(opened: Solved, board: AnyBoard, label: str | None) -> Answer:
 
 
 def spawns(opened: Solved, text: str, label: str | None) -> Document:
-    """The states that a spawn on a board after a slide leads to, and what each is worth.
+    """Return the states that a spawn on a board after a slide leads to, and what each is worth.
 
     ``worst`` marks those that the adversary prefers; of a certificate, the spawn that it names.
     """
@@ -176,7 +176,7 @@ def spawns(opened: Solved, text: str, label: str | None) -> Document:
 
 
 def _spawn(board: AnyBoard, answer: Answer, p: Fraction) -> Document:
-    """A spawn on a board: its cell, tile and probability, and what is known of the state that it makes."""
+    """Return a spawn: its cell, tile and probability, and what is known of the state that it makes."""
     known = answer.as_dict()
     before, after = words(board.text), known["cells"]
     cell = next(cell for cell, word in enumerate(after) if word != before[cell])
@@ -187,7 +187,7 @@ def _spawn(board: AnyBoard, answer: Answer, p: Fraction) -> Document:
 
 
 def _worst(answers: Sequence[Answer]) -> set[str]:
-    """The boards whose values are least; empty if no value is known."""
+    """Return the boards whose values are least; empty if no value is known."""
     known = {answer.board.text: sort_key(answer.value) for answer in answers if answer.value != Unknown()}
     least = min(known.values(), default=None)
     return {text for text, number in known.items() if number == least}
@@ -205,7 +205,7 @@ def start(
     *,
     adversary: bool,
 ) -> Document:
-    """A board to begin with: a start of the game, or a random position of a table."""
+    """Return a board to begin with: a start of the game, or a random position of a table."""
     rng = random.Random(seed)
     if by == "start":
         states = opened.start_states()
@@ -214,7 +214,7 @@ def start(
 
 
 def random_game(opened: Solved, seed: int | None, label: str | None, *, adversary: bool) -> Document:
-    """A game by the optimal policy of a table, with the value of each state."""
+    """Return a game by the optimal policy of a table, with the value of each state."""
     table = need_table(opened)
     played = play_game(table, random.Random(seed), objective=label, worst=adversary)
     unit = table.objective(label).unit
@@ -230,12 +230,12 @@ def random_game(opened: Solved, seed: int | None, label: str | None, *, adversar
 
 
 def as_table(opened: Solved) -> Table | None:
-    """A table as it is; None for what has no layers of values."""
+    """Return a table as it is; None for what has no layers of values."""
     return opened if isinstance(opened, Table) else None
 
 
 def need_table(opened: Solved) -> Table:
-    """As `as_table`.  Raises `UsageError` for what is no table."""
+    """As `as_table`.  Raises `UsageError` for other things."""
     table = as_table(opened)
     if table is None:
         raise UsageError(f"this is a {opened.kind}: ask a table")
@@ -246,18 +246,18 @@ def need_table(opened: Solved) -> Table:
 
 
 def layers(opened: Solved) -> Document:
-    """How many afterstates of each sum a table holds."""
+    """Return how many afterstates of each sum a table holds."""
     sizes = layer_sizes(need_table(opened))
     return {"layers": [{"sum": total, "positions": count} for total, count in sizes.items()]}
 
 
 def layer(opened: Solved, total: int, label: str | None) -> Document:
-    """How the values of the afterstates of one sum spread."""
+    """Return how the values of the afterstates of one sum spread."""
     return layer_values(need_table(opened), total, label).as_dict()
 
 
 def diagram(name: str, opened: Solved, text: str | None, label: str | None) -> Document:
-    """A graph in the language DOT: the whole of a small game, or else the surroundings of a board.
+    """Return a graph in the language DOT: the whole of a small game, or else the surroundings of a board.
 
     The whole is the Markov decision process.  The surroundings are the slides of a board (without one: of a
     start) and the states that spawns make of them, with the values that the table knows.  In the whole,
@@ -277,7 +277,7 @@ def diagram(name: str, opened: Solved, text: str | None, label: str | None) -> D
 
 
 def _is_drawn_whole(table: Table, label: str | None) -> bool:
-    """Whether the values are probabilities to win, and all states that a game can meet are few and stored."""
+    """Return whether values are probabilities to win, and all states that play meets are few and stored."""
     objective = table.objective(label)
     stored = table.manifest.space == "reachable" and table.manifest.thinned is None
     live = table.manifest.counts.get("live")

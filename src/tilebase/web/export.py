@@ -244,7 +244,7 @@ def _advance(flow: Visits, layer: _Layer) -> float:
 
 
 def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, Array]]:
-    """The sums, ascending, and the canonical states of each: spawns on stored afterstates, and starts."""
+    """Yield the sums, ascending, and the canonical states of each: starts, and spawns on afterstates."""
     game = reader.game
     flow = Visits(reader, ways=0)
     for total in range(min([*layers, *(game.sum(board) for board, _ in game.starts())]), last + 1):
@@ -257,7 +257,7 @@ def _states(reader: LayerReader, layers: Any, last: int) -> Iterator[tuple[int, 
 
 
 def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, states: Array) -> _Layer:
-    """What the table says of the states of one sum; with the slides of `sparse.choosing`."""
+    """Return what the table says of the states of one sum; with the slides of `sparse.choosing`."""
     layer, least = reader.layer(total), table.manifest.least
     links = layer.link(states) if table.manifest.thinned is None else layer.link_known(states)
     allowed, missing = links.slots != NONE, links.slots == MISSING
@@ -281,7 +281,7 @@ def _judge(table: Table, reader: LayerReader, objective: Objective, total: int, 
 def _header(
     table: Table, objective: Objective, values: bool, leaves: float, policy: dict[str, Any]
 ) -> dict[str, Any]:
-    """What the player has to know before the first slide."""
+    """Return what the player has to know before the first slide."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -299,13 +299,13 @@ def _header(
 
 
 def title(game: Game) -> str:
-    """The title of the page: ``2048 on 3x3, to 512``, or ``2048 in formation 442, to 512``."""
+    """Return the title of the page: ``2048 on 3x3, to 512``, or ``2048 in formation 442, to 512``."""
     text = title_of(game)
     return f"2048 on {game}" if text == str(game) else f"2048 in {text}"
 
 
 def _rules(game: Game) -> dict[str, Any]:
-    """The rules as plain data.  Tiles are exponents, and x is `x`; see `Game`."""
+    """Return the rules as plain data.  Tiles are exponents, and x is `x`; see `Game`."""
     start = game.start_board
     return {
         "shape": game.shape,
@@ -329,7 +329,7 @@ def _rules(game: Game) -> dict[str, Any]:
 
 
 def _directions(game: Game, permutation: Cells) -> list[int]:
-    """``[d]``: the direction on a board that is direction d on its image."""
+    """Return ``[d]``: the direction on a board that is direction d on its image."""
     longer = [[line for line in game.grid.lines[name] if len(line) > 1] for name in game.directions]
     direction = {line: k for k, lines in enumerate(longer) for line in lines}
     return [

@@ -25,7 +25,7 @@ _PLAIN = str.maketrans("", "", "{}")
 
 
 def document() -> dict[str, Any]:
-    """The whole description."""
+    """Return the whole description."""
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)

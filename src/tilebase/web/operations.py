@@ -50,7 +50,7 @@ class Parameter:
     words: tuple[str, ...] = ()
 
     def read(self, word: str) -> Any:
-        """The value of a word.  Raises `UsageError`."""
+        """Return the value of a word.  Raises `UsageError`."""
         if self.kind == "string":
             if self.words and word not in self.words:
                 raise UsageError(f"{self.name} is {word[:80]!r}, but must be one of {', '.join(self.words)}")
@@ -107,7 +107,7 @@ class Operation:
     cost: Callable[[Arguments], int] = lambda _: 1
 
     def arguments(self, query: Mapping[str, str], path: Mapping[str, str]) -> Arguments:
-        """The arguments in an address.  Raises `UsageError`."""
+        """Return the arguments in an address.  Raises `UsageError`."""
         known = {one.name for one in self.parameters if one.where == "query"}
         unknown = sorted(set(query) - known)
         if unknown:
@@ -122,7 +122,7 @@ class Operation:
         return found
 
     def with_body(self, arguments: Arguments, data: bytes) -> Arguments:
-        """The arguments with those of a JSON body.  Raises `UsageError`."""
+        """Return the arguments with those of a JSON body.  Raises `UsageError`."""
         assert self.body is not None
         try:
             found = json.loads(data)

@@ -13,7 +13,7 @@ from tilebase.tables.large_tiles import large_tiles_of
 
 
 def describe_rules(game: Game) -> list[str]:
-    """The rules in sentences, for people.
+    """Return the rules in sentences, for people.
 
     >>> describe_rules(Game("2x3", 64, spawn="1/5", start="empty"))
     ['The board is 2x3.', 'The tile 64 wins.', 'Play begins with one tile.', 'One of 5 new tiles is a 4.']

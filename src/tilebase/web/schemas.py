@@ -10,7 +10,7 @@ Schema = dict[str, Any]
 
 
 def record(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
-    """An object with these members and no others."""
+    """Return an object with these members and no others."""
     return {
         "type": "object",
         "properties": required | (optional or {}),
@@ -20,22 +20,22 @@ def record(required: dict[str, Schema], optional: dict[str, Schema] | None = Non
 
 
 def array(items: Schema) -> Schema:
-    """An array of items of one form."""
+    """Return an array of items of one form."""
     return {"type": "array", "items": items}
 
 
 def nullable(schema: Schema) -> Schema:
-    """Such a document, or null."""
+    """Return such a document, or null."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 
 def one_of(*words: str) -> Schema:
-    """One of some words."""
+    """Return one of some words."""
     return {"type": "string", "enum": list(words)}
 
 
 def component(name: str) -> Schema:
-    """A reference to one of `COMPONENTS`."""
+    """Return a reference to one of `COMPONENTS`."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 

@@ -21,7 +21,7 @@ ENDINGS = {"won": SPECIALS["win"], "lost": SPECIALS["lose"], "ended": EDGE}
 def surroundings_to_dot(
     shape: Sequence[int], centre: Document, after: Mapping[str, Sequence[Document]]
 ) -> str:
-    """The graph in the language DOT.  Each board with the player to move is a link to ``#`` and its text.
+    """Write the graph in the language DOT.  Each board with the player to move links to ``#`` and its text.
 
     `centre` is the document of a position, and ``after[direction]`` the spawns after each of its slides.
     """
@@ -50,7 +50,7 @@ def surroundings_to_dot(
 
 
 def _spawns(shape: Sequence[int], spawns: Sequence[Document]) -> str:
-    """The states after a slide with their probabilities and values, in rows."""
+    """Return the states after a slide with their probabilities and values, in rows."""
     cells = [
         _board(
             shape,
@@ -69,7 +69,7 @@ def _short(document: Document) -> str:
 
 
 def _board(shape: Sequence[int], cells: Sequence[str], below: str, more: str = "") -> str:
-    """A cell of a table: a board, and what is written below it."""
+    """Return a cell of a table: a board, and what is written below it."""
     inner = (
         f"<TR><TD>{words_label(shape, cells)}</TD></TR>"
         f'<TR><TD><FONT POINT-SIZE="10">{escape(below) or " "}</FONT></TD></TR>'
