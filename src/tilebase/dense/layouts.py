@@ -60,18 +60,15 @@ def convert(rules: DenseRules, folder: Path, total: int, crc: str, layout: str) 
     made = RawLayer(part_path(path), sizes[other], types[other], DenseWork())
     with released_on_error(made):
         if to_bits:
-            made.write_all(bits_of(rules, total, _mapped(source)))
+            with storage_errors(source.path, "read"):  # an empty file cannot be mapped
+                mapped = np.memmap(source.path, source.dtype, "r") if source.size else source.read_all()
+            made.write_all(bits_of(rules, total, mapped))
         else:
             with storage_errors(made.path), open_own(made.path, "wb") as file:
                 for values in values_of(rules, total, source.read_all()):
                     file.write(values.data)
         made.rename(path)
     return made.checksum
-
-
-def _mapped(file: RawLayer) -> Array:
-    with storage_errors(file.path, "read"):
-        return np.memmap(file.path, dtype=file.dtype, mode="r") if file.size else file.read_all()
 
 
 def values_of(rules: DenseRules, total: int, words: Array) -> Iterator[Array]:

@@ -190,7 +190,8 @@ class Cut:
 
     def share(self, blocks: Blocks) -> float:
         """The share of the layer's boards that some blocks have."""
-        return int(self._within(self._sizes, blocks).sum()) / max(int(self._sizes.sum()), 1)
+        rows, columns = within(self._sums.tops, blocks.tops), within(self._sums.lefts, blocks.lefts)
+        return int(self._sizes[rows][:, columns].sum()) / max(int(self._sizes.sum()), 1)
 
     def boards_above(self, fold: BlockStep) -> int:
         """Boards of the layers above that a step fold reads."""
@@ -206,11 +207,6 @@ class Cut:
             within(sums, bounds) | within(sums - source.spawn, bounds)
             for sums, bounds in zip((self._sums.tops, self._sums.lefts), source.blocks, strict=True)
         )
-
-    def _within(self, sizes: Array, blocks: Blocks) -> Array:
-        rows, columns = within(self._sums.tops, blocks.tops), within(self._sums.lefts, blocks.lefts)
-        found: Array = sizes[rows][:, columns]
-        return found
 
     def _step(self, kind: Step, batch: Blocks, blocks: Blocks) -> BlockStep:
         return _block_step(

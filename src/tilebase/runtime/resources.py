@@ -103,7 +103,8 @@ class Allowance:
 
 def available_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int:
     """Bytes of memory that this process can take now (see the module)."""
-    return max(0, min([_machine_memory(proc), *_group_memory(proc, groups), *_process_memory(proc)]))
+    left = [limit - used for limit, used in _groups(proc, groups)]
+    return max(0, min([_machine_memory(proc), *left, *_process_memory(proc)]))
 
 
 def most_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int | None:
@@ -178,11 +179,6 @@ def _machine_memory(proc: Path) -> int:
     except ImportError:  # only Linux does without it
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return int(psutil.virtual_memory().available)
-
-
-def _group_memory(proc: Path, groups: Path) -> list[int]:
-    """The bytes that each limited control group around this process leaves."""
-    return [max(0, limit - used) for limit, used in _groups(proc, groups)]
 
 
 def _process_memory(proc: Path) -> list[int]:
