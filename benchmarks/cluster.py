@@ -28,6 +28,7 @@ from tilebase.cluster.opening import attached, executor_of
 from tilebase.cluster.pieces import IdleJob, Piece
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
+from tilebase.runtime.resources import Allowance
 
 PIECE_GOAL, MEMORY_GOAL = 5e-3, 20 << 20
 PIECES, ALL_PIECES, FIRST = 10_000, 100_000, 1000
@@ -101,7 +102,7 @@ def proved() -> None:
     game = Game("3x4", 64, limits=LIMITS, start="empty")
     boards = sum(PerfectIndex(game).sizes().values())
     shared.SHARED_BOARDS, shared.LEAST_BOARDS = 1 << 20, 1 << 18
-    pieces = ThreadExecutor(1, 4 << 30)
+    pieces = ThreadExecutor(Allowance(memory=4 << 30, threads=1))
 
     def alone() -> None:
         prove(game, dtype="uint32", space="all", threads=1)

@@ -1,4 +1,4 @@
-"""Ten commands: what was expected before they began, what was measured, and the ratio of both.
+"""Fourteen commands: what was expected before they began, what was measured, and the ratio of both.
 
     scripts/bench --costs               all of them: about six CPU minutes
     scripts/bench --costs --only 3x3    those whose name contains a word
@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tilebase import Game, formation
 from tilebase.costs.boards import passing
@@ -26,13 +27,15 @@ from tilebase.costs.estimate import duration
 from tilebase.costs.forcing import search_seconds
 from tilebase.costs.measuring import measured_factor
 from tilebase.costs.rates import FACTORS
-from tilebase.costs.reachable import counting, solving
+from tilebase.costs.reachable import counting, layers_of, solving
+from tilebase.costs.tables import evaluating, thinning, verifying
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance
 
 GOAL = 1.5
 ONE = Allowance(memory=8 << 30, threads=1)
+WIN = parse_objectives("win")
 LIMITS = "256,128,16,16/64,64,32,16/16,16,16,16"
 BOUND = f"--limits {LIMITS} --pattern lemma1 --start empty"
 
@@ -62,6 +65,11 @@ def searched(game: Game) -> Cost:
     return Cost(search_seconds(game, ONE))
 
 
+TABLE = Game("3x3", 512)
+"""What the commands on a table are measured with."""
+SIZES = {total: round(layer.afterstates) for total, layer in layers_of(TABLE).by_sum().items()}
+
+
 COMMANDS: dict[str, Callable[[], Cost]] = {
     "count 3x3 1024": lambda: counted(Game("3x3", 1024)),
     "count 4x4 32": lambda: counted(Game("4x4", 32)),
@@ -79,6 +87,10 @@ COMMANDS: dict[str, Callable[[], Cost]] = {
         Game("2x6", 128, start="empty"), "guaranteed"
     ),
     "force 3x4 64 --start empty --engine search": lambda: searched(Game("3x4", 64, start="empty")),
+    "evaluate TABLE random": lambda: Cost(evaluating(TABLE, SIZES, ONE).seconds),
+    "thin TABLE --above 1e-7 -o THIN": lambda: Cost(thinning(TABLE, SIZES, WIN, visits=True).seconds),
+    "thin TABLE --least-value 0.5 -o THIN": lambda: Cost(thinning(TABLE, SIZES, WIN, visits=False).seconds),
+    "verify TABLE --sample 2000": lambda: Cost(verifying(TABLE, sum(SIZES.values()), WIN, 2000).seconds),
 }
 
 
@@ -91,18 +103,30 @@ class Measured:
     disk: int
 
 
+def run(folder: str, words: list[str]) -> Any:
+    """What a command uses; the program ends if it fails."""
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "tilebase", *words, "--quiet"], cwd=folder, stdout=subprocess.DEVNULL,
+        env=os.environ | {"TILEBASE_RUNS_DIR": f"{folder}/runs"},
+    )  # fmt: skip
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"tilebase {' '.join(words)} failed")
+    return used
+
+
 def measure(command: str) -> Measured:
     """Run a command on one thread, in an empty folder."""
+    words, one = shlex.split(command), ["--threads", "1", "--memory", str(ONE.memory)]
     with tempfile.TemporaryDirectory() as folder:
-        words = [*shlex.split(command), "--threads", "1", "--memory", str(ONE.memory), "--quiet"]
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tilebase", *words], cwd=folder, stdout=subprocess.DEVNULL,
-            env=os.environ | {"TILEBASE_RUNS_DIR": f"{folder}/runs"},
-        )  # fmt: skip
-        _, status, used = os.wait4(process.pid, 0)
-        if status:
-            sys.exit(f"tilebase {command} failed")
-        disk = sum(file.stat().st_size for file in Path(folder, "TABLE").rglob("*") if file.is_file())
+        if "TABLE" in words and words[0] != "solve":
+            run(folder, ["solve", TABLE.shape_text, str(TABLE.goal), "-o", "TABLE", *one])
+        used = run(folder, words if words[0] in ("thin", "verify") else words + one)
+        disk = sum(
+            file.stat().st_size
+            for file in Path(folder, "TABLE" if words[0] == "solve" else "none").rglob("*")
+            if file.is_file()
+        )
     return Measured(used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, disk)
 
 

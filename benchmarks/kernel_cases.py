@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import zlib
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,6 +26,7 @@ import numpy.typing as npt
 from tilebase._kernels import backward, boards, codec, coded, exchange, forward, rank
 from tilebase._kernels.arguments import Directory, Links, Scratch, Slides, Target
 from tilebase._kernels.packed import packed
+from tilebase.cluster.runs import Run
 from tilebase.dense.backends.bits import BitLayer, Bits, Words
 from tilebase.dense.backends.protocol import DenseWork
 from tilebase.dense.backends.threads import Threads
@@ -41,7 +41,9 @@ from tilebase.game.game import Game
 from tilebase.objectives.backup import make_backup
 from tilebase.objectives.encoding import FIRST, WON
 from tilebase.objectives.objective import parse_objectives
+from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import temporary_folder
+from tilebase.runtime.threads import Pool
 from tilebase.search.search import Search
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet, block_bits_for
 from tilebase.sparse.directory import directory_of, enter, join, new_directory
@@ -51,7 +53,7 @@ from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, SlideMemory
 from tilebase.sparse.reading import word_potentials
 
 Array = npt.NDArray[Any]
-MEMORY = 1 << 30
+ONE = Allowance(memory=1 << 30, threads=1)
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """Multiples of it modulo 2**64 are spread evenly."""
 
@@ -182,7 +184,7 @@ class Layers:
             temporary_folder() as folder,
             RunFolder(folder / "run", Query(game, False, "afterstates")) as run,
         ):
-            count_in(run, memory=MEMORY, threads=1, up_to=total + 4)
+            count_in(run, Run(**vars(ONE), folder=run.path), up_to=total + 4)
             for s in range(total - 4, total + 5, 2):
                 self.afters[s] = StoredLayer(run.layer_path("afterstates", s)).read(0)
 
@@ -621,10 +623,10 @@ class DenseLayers:
     def __init__(self, game: Game, total: int, objective: str, *, bits: bool) -> None:
         self.game, self.total, index = game, total, PerfectIndex(game)
         (one,) = parse_objectives(objective)
-        backup, pool, sizes = make_backup(game, one), ThreadPoolExecutor(1), index.sizes()
+        backup, pool, sizes = make_backup(game, one), Pool(1), index.sizes()
         rules = DenseRules(index, pool, merge=one.merge)
         self.backend: Any = (
-            Bits(rules, pool, 1, Words.of(index, sizes))
+            Bits(rules, pool, Words.of(index, sizes))
             if bits
             else Threads(rules, backup, pool, 1, largest=None)
         )
@@ -715,7 +717,7 @@ def search(inputs: Inputs) -> Case:
     done: list[Array] = []
 
     def run() -> int:
-        found = Search(inputs.forced, memory=MEMORY, threads=1)
+        found = Search(inputs.forced, ONE)
         try:
             won = found.decide(0)
         finally:

@@ -1,26 +1,51 @@
-"""Dense passes with so little memory that layers are cut into batches."""
+"""Dense passes, also with so little memory that layers are cut into batches."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
+from tilebase.cluster.executors import Executor
+from tilebase.cluster.runs import Run
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import DensePass, Sums
 from tilebase.dense.plan import Plan
+from tilebase.dense.values import Wanted
 from tilebase.errors import ResourceError
 from tilebase.game.game import Game
-from tilebase.objectives.objective import parse_objectives
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.objectives.objective import Objective, parse_objectives
+from tilebase.runtime.resources import OVERHEAD, Allowance
 
 BATCHED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
+
+
+def dense_pass(
+    folder: Path,
+    game: Game,
+    objective: Objective,
+    *,
+    memory: int = 1 << 32,
+    threads: int = 2,
+    keep: bool = False,
+    down_to: int | None = None,
+    cluster: Executor | None = None,
+    **options: Any,
+) -> DensePass:
+    """A pass that sums up its layers; with `keep` their values are kept, too."""
+    run = Run(folder=folder, memory=memory, threads=threads, cluster=cluster)
+    wanted, sums = Wanted(files=keep), Sums(down_to=down_to)
+    return DensePass(run, PerfectIndex(game), objective, wanted=wanted, sums=sums, **options)
 
 
 def small_memory(game: Game, text: str) -> int:
     """As little memory as lets batches through: found by asking."""
     (objective,) = parse_objectives(text)
     index = PerfectIndex(game)
-    whole = Plan.of(index, objective, 1 << 40, 2, bits=False)
+    whole = Plan.of(index, objective, Allowance(memory=1 << 40, threads=2), bits=False)
     least = OVERHEAD + whole.table_bytes
     for memory in range(least, whole.whole_bytes, max((whole.whole_bytes - least) // 500, 1)):
         try:
-            if Plan.of(index, objective, memory, 2, bits=False).batched:
+            if Plan.of(index, objective, Allowance(memory=memory, threads=2), bits=False).batched:
                 return memory
         except ResourceError:
             continue

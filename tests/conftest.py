@@ -19,6 +19,7 @@ from tilebase.cli import main
 from tilebase.cluster.executors import ThreadExecutor
 from tilebase.costs.rates import FACTORS
 from tilebase.game.game import Game
+from tilebase.runtime.resources import Allowance
 
 if TYPE_CHECKING:
     from clustering import Workers
@@ -73,7 +74,7 @@ def address(workers: Workers) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def threads() -> Iterator[ThreadExecutor]:
     """Two threads of this process that do pieces of work."""
-    found = ThreadExecutor(2, 4 << 30)
+    found = ThreadExecutor(Allowance(memory=4 << 30, threads=2))
     yield found
     found.close()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.backward import make_lines, search_back
+from tilebase.patterns.effort import ANY
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Position, Rules, drops_made, push
 
@@ -105,14 +107,14 @@ def test_a_narrow_search_finds_a_game_but_proves_nothing():
 
 def test_the_same_seed_gives_the_same_game():
     goal = [(1, 1, *checkerboard(4, 4, 2)[2:])]
-    games = [search_back(Rules(4, 4), goal, width=500, seed=seed).moves for seed in (3, 3)]
+    games = [search_back(Rules(4, 4), goal, replace(ANY, seed=seed), width=500).moves for seed in (3, 3)]
     assert games[0] == games[1]
 
 
 def test_limits_leave_it_undecided():
     goal = [checkerboard(3, 9)]
-    assert "time ran out" in search_back(Rules(3, 9), goal, seconds=0).reason
-    few = search_back(Rules(3, 10), [checkerboard(3, 10)], memory=100_000)
+    assert "time ran out" in search_back(Rules(3, 9), goal, ANY.for_seconds(0)).reason
+    few = search_back(Rules(3, 10), [checkerboard(3, 10)], replace(ANY, memory=100_000))
     assert few.reachable is None
     assert "too little memory" in few.reason
 

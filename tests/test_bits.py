@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from batching import dense_pass
 from conformance.games import SMALL_GAMES
 from interrupting import stop_at
 from tilebase import force, list_runs, remove_runs
@@ -25,13 +27,13 @@ from tilebase.dense import plan as plans
 from tilebase.dense.backends import bits
 from tilebase.dense.backends.bits import Matrices
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.passes import DensePass
 from tilebase.dense.plan import Plan
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.runtime.resources import OVERHEAD, Allowance
 
+AMPLE = Allowance(memory=1 << 40, threads=2)
 EIGHT = Allowance(memory=8 << 30, threads=2)
 LIMITED = Game("3x3", 64, limits="32,32,16/16,16,16/8,8,8", start="empty")
 SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
@@ -47,9 +49,7 @@ def _bits_for_all(monkeypatch):
 def solved(folder: Path, game: Game, layout: str = "bits", threads: int = 2) -> tuple[object, Summaries]:
     """What the start is worth, and how many afterstates of each layer are won."""
     keep = layout == "values"
-    with DensePass(
-        folder / layout, game, Objective("guaranteed"), memory=1 << 32, threads=threads, keep=keep
-    ) as one:
+    with dense_pass(folder / layout, game, Objective("guaranteed"), threads=threads, keep=keep) as one:
         found = one.run()
         assert one.layout == layout
         return one.start(), found
@@ -161,17 +161,17 @@ def test_matrices_hold_each_board_once():
 def test_bits_are_taken_where_they_fit(monkeypatch):
     monkeypatch.undo()
     index, guaranteed = PerfectIndex(Game("2x6", 128, start="empty")), Objective("guaranteed")
-    plan = Plan.of(index, guaranteed, 1 << 40, 2)
+    plan = Plan.of(index, guaranteed, AMPLE)
     assert plan.words is not None
     assert plan.words.layer * 64 >= plan.largest
     assert plan.value_bytes < 0.13
-    values = Plan.of(index, guaranteed, 1 << 40, 2, bits=False)
+    values = Plan.of(index, guaranteed, AMPLE, bits=False)
     assert values.words is None
     assert 5 * (values.whole_bytes - values.table_bytes) > 6 * (plan.whole_bytes - plan.table_bytes)
     assert rate_of(values) < rate_of(plan)
-    assert Plan.of(index, guaranteed, plan.whole_bytes, 2).words == plan.words
-    assert Plan.of(index, guaranteed, plan.whole_bytes - 1, 2).batched
-    assert Plan.of(index, Objective("lower"), 1 << 40, 2).words is None
+    assert Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes)).words == plan.words
+    assert Plan.of(index, guaranteed, replace(AMPLE, memory=plan.whole_bytes - 1)).batched
+    assert Plan.of(index, Objective("lower"), AMPLE).words is None
 
 
 def test_an_interrupted_pass_goes_on(tmp_path, monkeypatch):
@@ -204,7 +204,7 @@ def test_a_checkpoint_of_bits_goes_on_as_bytes_and_back(tmp_path, monkeypatch, g
 
     def run(worth: float) -> tuple[object, Summaries]:
         monkeypatch.setattr(plans, "WORTH_BITS", worth)
-        with DensePass(tmp_path / "cut", game, Objective("guaranteed"), memory=1 << 32, threads=2) as one:
+        with dense_pass(tmp_path / "cut", game, Objective("guaranteed")) as one:
             assert one.layout == ("bits" if worth else "values")
             found = one.run()
             return one.start(), found

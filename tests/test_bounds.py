@@ -161,13 +161,15 @@ def test_what_does_not_fit_is_refused_with_the_estimate(capsys):
 
 
 def test_plans_tell_memory_from_disk():
-    machine = Machine("one", 1 << 40, 2, 1e8, 1e9, measured=True)
+    machine = Machine("one", Allowance(memory=1 << 40, threads=2), 1e8, 1e9, measured=True)
     game = Game("3x4", 512, limits="256,128,64,64/64,64,64,64/64,64,64,64", start="empty", pattern="lemma1")
     row = estimate(PerfectIndex(game), Objective("lower", "uint32"), machine)
     assert (row["disk"], row["moved"]) == ("0 B", "0 B")
     assert row["time"] == "3.39 minutes"  # 20,338,217,928 boards
     small = estimate(
-        PerfectIndex(game), Objective("lower", "uint32"), Machine("two", 1 << 30, 2, 1e8, 1e9, measured=False)
+        PerfectIndex(game),
+        Objective("lower", "uint32"),
+        Machine("two", Allowance(memory=1 << 30, threads=2), 1e8, 1e9, measured=False),
     )
     assert small["disk"] == "2.59 GB"
     assert small["time"].endswith("(estimated rate)")

@@ -45,7 +45,7 @@ from tilebase.game.formations import formation
 from tilebase.game.game import Game
 from tilebase.questions.count import count
 from tilebase.questions.solve import solve
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.sparse import shared_backward, shared_forward
 from tilebase.sparse.forward import Work
 from tilebase.sparse.maps import GameIndex
@@ -521,7 +521,7 @@ def test_the_keys_of_local_workers_are_in_no_command_line_and_no_environment(wor
 
 
 def test_too_little_memory_of_workers_is_said_before_anything_is_counted(tmp_path: Path) -> None:
-    small = ThreadExecutor(2, OVERHEAD + (4 << 20))
+    small = ThreadExecutor(Allowance(memory=OVERHEAD + (4 << 20), threads=2))
     with pytest.raises(ResourceError, match="in each worker process"):
         count(SMALL, folder=tmp_path / "run", cluster=small)
     assert not list((tmp_path / "run" / "afterstates").iterdir())
@@ -537,7 +537,7 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path, threads: ThreadExecu
             super().attach(folder)
 
     tried: list[Path] = []
-    second = Second(1, 4 << 30)
+    second = Second(Allowance(memory=4 << 30, threads=1))
     count(SMALL, folder=tmp_path, keep="afterstates", cluster=second)
     second.close()
     assert tried == [tmp_path]

@@ -17,14 +17,17 @@ import pytest
 
 pytest.importorskip("distributed")
 
+from dataclasses import replace
+
 import tilebase.cluster.dask as over_dask
-from batching import small_memory
+from batching import dense_pass, small_memory
 from clustering import Tree, Workers, noting, one_hangs, start_workers, when_layer_begins
 from interrupting import stop_at
 from stored import contents
 from tilebase.cli import main
 from tilebase.cluster.executors import ThreadExecutor
 from tilebase.cluster.opening import attached
+from tilebase.cluster.runs import Run
 from tilebase.costs import batches
 from tilebase.costs.cores import MACHINE_CORES
 from tilebase.dense import shared
@@ -40,7 +43,7 @@ from tilebase.objectives.objective import parse_objectives
 from tilebase.questions.force import force
 from tilebase.questions.prove import prove
 from tilebase.questions.solve import solve
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.tables.verify import verify_table
 
 SMALL = Game("2x4", 32, start="empty")
@@ -245,7 +248,7 @@ def test_a_worker_that_was_given_up_brings_no_file_back(tmp_path: Path, threads:
 
     with attached(threads, tmp_path):
         with (
-            DensePass(tmp_path / "pass", SMALL, one, memory=1 << 30, threads=1, cluster=threads) as dense,
+            dense_pass(tmp_path / "pass", SMALL, one, memory=1 << 30, threads=1, cluster=threads) as dense,
             pytest.MonkeyPatch.context() as patch,
         ):
             patch.setattr(shared.DenseJob, "do", note)
@@ -260,22 +263,29 @@ def test_a_worker_with_little_memory_does_fewer_batches_at_once(
     """And cuts them; one with too little is refused before anything is begun."""
     (one,) = parse_objectives("lower")
     index, plans = PerfectIndex(SMALL), list[Plan]()
-    ample = shared.worker_plan(index, one, 4 << 30, 4)
+    ample = shared.worker_plan(index, one, Allowance(memory=4 << 30, threads=4))
     for spare in range(1 << 14, 1 << 20, 1 << 14):
         with suppress(ResourceError):
-            plans.append(shared.worker_plan(index, one, ample.base + spare, 4))
+            plans.append(shared.worker_plan(index, one, Allowance(memory=ample.base + spare, threads=4)))
     assert {plan.at_once for plan in plans} == {1, 2, 4}
     assert ample.at_once == 4
     pieces, real = list[int](), Cut.of_top
     monkeypatch.setattr(Cut, "of_top", lambda *a: counted(pieces, list(real(*a))))
     expected = prove(SMALL, space="all").value
     for at_once in (1, 2, 4):
-        tight = ThreadExecutor(4, next(plan.memory for plan in plans if plan.at_once == at_once))
+        tight = ThreadExecutor(
+            Allowance(memory=next(plan.memory for plan in plans if plan.at_once == at_once), threads=4)
+        )
         assert prove(SMALL, space="all", cluster=tight).value == expected
         tight.close()
     assert max(pieces) > 2
     with pytest.raises(ResourceError, match="in each worker process"):
-        prove(SMALL, space="all", folder=tmp_path / "run", cluster=ThreadExecutor(1, OVERHEAD + 1000))
+        prove(
+            SMALL,
+            space="all",
+            folder=tmp_path / "run",
+            cluster=ThreadExecutor(Allowance(memory=OVERHEAD + 1000, threads=1)),
+        )
     assert not list((tmp_path / "run").rglob("*.states"))
 
 
@@ -293,17 +303,17 @@ def test_the_model_knows_the_bytes_that_workers_move(
     index = PerfectIndex(game)
     monkeypatch.setattr(shared, "SHARED_BOARDS", int(0.8 * max(index.sizes().values())))
     monkeypatch.setattr(shared, "PIECES", 1)
-    workers = ThreadExecutor(32, 4 << 30)
+    workers = ThreadExecutor(Allowance(memory=4 << 30, threads=32))
     workers.threads_each = MACHINE_CORES
     for executor, cores, memory in ((workers, 32, 4 << 30), (None, 2, small_memory(game, objective))):
         with (
             attached(executor, tmp_path),
             DensePass(
-                tmp_path / str(cores), game, one, memory=memory, threads=2, summaries=False, cluster=executor
+                Run(folder=tmp_path / str(cores), memory=memory, threads=2, cluster=executor), index, one
             ) as dense,
         ):
             dense.run()
-        predicted = batches.passing(index, one, cores, memory=memory)
+        predicted = batches.passing(index, one, cores, machine=replace(batches.MACHINE, memory=memory))
         assert predicted.read == pytest.approx(dense.work.read, rel=0.25)
         assert predicted.written == pytest.approx(dense.work.written, rel=0.25)
     workers.close()

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from math import exp, log, sqrt
+from collections.abc import Callable
+from functools import partial
+from math import exp, inf, log, sqrt
 from pathlib import Path
 
 import pytest
 
-from tilebase import Game, count, formation, solve, symmetries
-from tilebase.costs import measuring, rates, reachable
+from tilebase import Game, count, evaluate, formation, prune, solve, symmetries, thin, verify_table
+from tilebase.cli import main
+from tilebase.costs import estimate, measuring, rates, reachable
+from tilebase.costs.cases import span_of
 from tilebase.costs.forcing import opened_afterstates, search_seconds
 from tilebase.costs.reachable import layers_of, recorded_bytes, solving
 from tilebase.costs.shares import COUNTED, FITTED, MASKED, Fit, counted, share_of
 from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.errors import ResourceError
 from tilebase.objectives.objective import parse_objectives
 from tilebase.runtime.resources import Allowance
 
@@ -91,10 +96,9 @@ def test_recorded_slides_make_solving_faster(monkeypatch: pytest.MonkeyPatch) ->
     assert not recorded_bytes(game, parse_objectives("win,lower"))
     assert not recorded_bytes(game, parse_objectives("score"))
     assert not recorded_bytes(Game("4x4", 16), win)  # its layers are large
-    allowed = Allowance(memory=16 << 30, threads=1)
-    fast = solving(game, win, allowed, table=False)
+    fast = solving(game, win, TWO, table=False)
     monkeypatch.setattr(reachable, "MOST_BYTES", 0)  # then nothing is recorded
-    slow = solving(game, win, allowed, table=False)
+    slow = solving(game, win, TWO, table=False)
     assert fast.seconds < slow.seconds
     assert fast.disk > slow.disk
     assert fast.positions == slow.positions
@@ -172,3 +176,58 @@ def test_small_games_are_solved_to_measure_rates(
     found = measuring.measured_factor(engine)
     assert found is not None
     assert rates.LEAST < found < rates.MOST
+
+
+# -- tables, diagrams and patterns -----------------------------------------------------------------------
+
+
+def test_a_question_lies_between_those_that_were_measured() -> None:
+    assert span_of("symbolic 2 sum", (4, 4), 32).time == "about 9.2 seconds"
+    assert span_of("symbolic 2 sum", (4, 4), 32).row("it")["memory"] == "1.5 GB"
+    assert span_of("fill", (9, 5)).measured, "rows and columns can be exchanged"
+    assert span_of("fill", (3, 3)).time == "less than a second (3x9)"
+    assert span_of("fill", (9, 9)).time == "more than 3.2 minutes (7x9)"
+    assert (span_of("fill", (9, 9)).seconds, span_of("nothing", (2, 2)).time) == (inf, "not known")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "evaluate TABLE random",
+        "thin TABLE --above 1e-3 -o THIN",
+        "thin TABLE --least-value 0.5 -o THIN",
+        "verify TABLE --all",
+        "symbolic 4x4 32 --spawns 2 -w WORK",
+        "pattern fill 7x7",
+        "pattern shortest 4x4",
+        "pattern lemmas 4x5",
+        "pattern checkerboard 12x12 --search",
+    ],
+)
+def test_a_plan_is_printed_and_nothing_is_begun(
+    command: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "TABLE" in command:
+        solve(Game("2x2", 32), table="TABLE")
+    before = sorted(folder.rglob("*"))
+    assert main([*command.split(), "--plan"]) == 0
+    printed = capsys.readouterr().out
+    assert "time" in printed
+    assert "memory" in printed
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_what_cannot_end_on_a_table_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve(Game("2x2", 32), table="TABLE")
+    monkeypatch.setattr(estimate, "WEEK", 1e-9)
+    calls: tuple[Callable[..., object], ...] = (
+        partial(evaluate, "TABLE", "random"),
+        partial(evaluate, "TABLE", lambda board: next(iter(board.slides()))),
+        partial(thin, "TABLE", "THIN", above=0.1),
+        partial(prune, "TABLE", "PRUNED", above=0.1),
+        partial(verify_table, "TABLE", sample=None),
+    )
+    for call in calls:
+        with pytest.raises(ResourceError, match=r"more than a week; .* --anyway"):
+            call()
+        assert call(anyway=True)

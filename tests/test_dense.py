@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cached_oracle as oracle
-from batching import BATCHED, small_memory
+from batching import BATCHED, dense_pass, small_memory
 from interrupting import stop_at
 from judging import check
 from stored import all_values
@@ -74,11 +74,11 @@ def test_only_the_layers_asked_for_are_planned(tmp_path: Path) -> None:
     """What the layers below would need, which are never made, does not count."""
     game, objective = Game("3x3", 128, start="empty"), Objective("win")
     index = PerfectIndex(game)
-    top = Plan.of(index, objective, 1 << 40, 2, lowest=500)
+    top = Plan.of(index, objective, replace(ONE, memory=1 << 40, threads=2), lowest=500)
     memory = top.whole_bytes
-    assert not Plan.of(index, objective, memory, 2, lowest=500).batched
+    assert not Plan.of(index, objective, Allowance(memory=memory, threads=2), lowest=500).batched
     with pytest.raises(ResourceError, match="of memory, even in batches"):
-        Plan.of(index, objective, memory, 2)
+        Plan.of(index, objective, Allowance(memory=memory, threads=2))
     found = solve(game, space="all", memory=memory, threads=2, down_to=500, folder=tmp_path)
     assert not found.complete
     assert found.positions == top.boards == sum(size for s, size in index.sizes().items() if s >= 500)
@@ -215,9 +215,14 @@ def test_a_damaged_dense_table_is_found_out(dense_table):
 # -- batches, interruptions, resources -----------------------------------------------------------
 
 
-def run(folder: Path, game: Game, text: str, **options: object) -> DensePass:
+def tight(text: str) -> Allowance:
+    """As little memory as lets batches through."""
+    return Allowance(memory=small_memory(BATCHED, text), threads=2)
+
+
+def run(folder: Path, game: Game, text: str, **options: Any) -> DensePass:
     (objective,) = parse_objectives(text)
-    made = DensePass(folder, game, objective, **{"memory": 1 << 32, "threads": 2} | options)  # type: ignore[arg-type]
+    made = dense_pass(folder, game, objective, **options)
     try:
         made.run()
     finally:
@@ -395,7 +400,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_done(tmp_path, monkeypa
 
 def test_a_table_needs_a_third_of_the_values_more_on_the_disk(tmp_path, monkeypatch):
     index = PerfectIndex(BATCHED)
-    plan = Plan.of(index, parse_objectives("win")[0], small_memory(BATCHED, "win"), 2, bits=False)
+    plan = Plan.of(index, parse_objectives("win")[0], tight("win"), bits=False)
 
     class Free:
         free = 0
@@ -413,7 +418,7 @@ def test_a_table_needs_a_third_of_the_values_more_on_the_disk(tmp_path, monkeypa
 def test_a_batch_reads_what_spawns_lead_to():
     """The estimate counts the boards of the blocks that the steps read."""
     index = PerfectIndex(BATCHED)
-    plan = Plan.of(index, parse_objectives("win")[0], small_memory(BATCHED, "win"), 2, bits=False)
+    plan = Plan.of(index, parse_objectives("win")[0], tight("win"), bits=False)
     folds = 0
     for total in sorted(index.sizes())[:-2]:
         cut = plan.cut(index, total)
@@ -440,7 +445,7 @@ def test_a_folder_without_values_is_filled_anew_for_a_table(tmp_path):
 def test_what_was_solved_downwards_is_gone_on_with(tmp_path, monkeypatch):
     whole = run(tmp_path / "whole", BATCHED, "win")
     (objective,) = parse_objectives("win")
-    first = DensePass(tmp_path / "part", BATCHED, objective, memory=1 << 32, threads=2, down_to=100)
+    first = dense_pass(tmp_path / "part", BATCHED, objective, down_to=100)
     first.run()
     first.close()
     solved = []
@@ -462,9 +467,9 @@ def test_batches_of_a_game_with_a_horizon(tmp_path, text):
     one = parse_objectives(text)[0]
     found = []
     for folder, memory in (("whole", 1 << 30), ("cut", small_memory(MASKED, text))):
-        with DensePass(tmp_path / folder, MASKED, one, memory=memory, threads=2) as dense_pass:
-            found.append((dense_pass.run(), dense_pass.start()))
-            assert dense_pass.work.batches > 1 or folder == "whole"
+        with dense_pass(tmp_path / folder, MASKED, one, memory=memory) as one_pass:
+            found.append((one_pass.run(), one_pass.start()))
+            assert one_pass.work.batches > 1 or folder == "whole"
     assert found[0] == found[1]
     assert max(found[0][0]) == MASKED.last_sum
     check(one, found[0][1], oracle.values(MASKED, "win" if one.is_bound else one.name).start)
@@ -476,13 +481,13 @@ def test_an_interrupted_pass_with_a_horizon_goes_on(tmp_path, monkeypatch):
     for _ in range(3):
         with (
             pytest.raises(KeyboardInterrupt),
-            DensePass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as dense_pass,
+            dense_pass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as one_pass,
         ):
-            dense_pass.run()
-    with DensePass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as dense_pass:
-        dense_pass.run()
-        check(one, dense_pass.start(), oracle.values(MASKED, "win").start)
-    assert len(layers) < 2 * len(dense_pass.sizes)
+            one_pass.run()
+    with dense_pass(tmp_path, MASKED, one, memory=1 << 30, threads=1) as one_pass:
+        one_pass.run()
+        check(one, one_pass.start(), oracle.values(MASKED, "win").start)
+    assert len(layers) < 2 * len(one_pass.sizes)
 
 
 SEVERAL = Game("2x4", 16, masks="x..x/....|..../x..x|.xx./....", start="after x,2,0,x/0,2,0,0", horizon=26)
@@ -515,9 +520,9 @@ def test_batches_of_a_game_with_several_masks(tmp_path):
     one = Objective("lower", "uint32")
     found = []
     for folder, memory in (("whole", 1 << 30), ("cut", small_memory(SEVERAL, "lower:uint32"))):
-        with DensePass(tmp_path / folder, SEVERAL, one, memory=memory, threads=2) as dense_pass:
-            found.append((dense_pass.run(), dense_pass.start()))
-            assert dense_pass.work.batches > 1 or folder == "whole"
+        with dense_pass(tmp_path / folder, SEVERAL, one, memory=memory) as one_pass:
+            found.append((one_pass.run(), one_pass.start()))
+            assert one_pass.work.batches > 1 or folder == "whole"
     assert found[0] == found[1]
     assert found[0][1] == solve(SEVERAL, "lower:uint32", space="reachable").value.bound
 

@@ -39,6 +39,7 @@ from tilebase.questions.force import (
     largest_forced,
     table_shapes,
 )
+from tilebase.runtime.resources import Allowance
 from tilebase.search.search import Facts, Search
 
 MEMORY = 1 << 30
@@ -145,7 +146,7 @@ def test_limits_and_starts_of_the_largest_tile():
 )
 def test_fewer_or_smaller_tiles_may_lose(game, better, worse):
     """Neither an emptied cell nor a halved or doubled tile keeps what is won: docs/force.md."""
-    search = Search(game, memory=MEMORY, threads=1)
+    search = Search(game, Allowance(memory=MEMORY, threads=1))
     found = [search.decide(game.pack(canonical(game, game.parse(board)))) for board in (better, worse)]
     search.close()
     assert found == [True, False]
@@ -177,7 +178,7 @@ def test_a_table_grows_and_forgets_next_to_nothing_while_there_is_room():
 
 def test_a_table_too_small_forgets_and_is_right_all_the_same():
     game = Game("2x3", 32, start="empty")
-    search = Search(game, memory=MEMORY, threads=2)
+    search = Search(game, Allowance(memory=MEMORY, threads=2))
     search.facts = Facts(0)
     assert search.decide(0) is False
     assert search.forgotten > 0
@@ -186,7 +187,7 @@ def test_a_table_too_small_forgets_and_is_right_all_the_same():
 
 def test_a_root_whose_entry_is_lost_is_opened_again():
     """Another thread may push it out of a full table between being decided and being looked up."""
-    search = Search(Game("2x3", 32, start="empty"), memory=MEMORY, threads=1)
+    search = Search(Game("2x3", 32, start="empty"), Allowance(memory=MEMORY, threads=1))
     assert search.decide(0) is False
     for _ in range(3):
         table = search.facts.table
@@ -521,7 +522,7 @@ def test_a_border_within_a_budget_is_true_as_far_as_it_goes():
         (lambda: largest_forced("4x4"), ResourceError, "say how long it may take, as --budget 10min"),
         (lambda: find_border(Game("2x2")), UsageError, "nothing to force"),
         (lambda: find_border(Game("3x4", 512)), UsageError, "give lower limits"),
-        (lambda: Search(Game("2x2", 8), memory=1000, threads=1), ResourceError, "MiB of memory"),
+        (lambda: Search(Game("2x2", 8), Allowance(memory=1000, threads=1)), ResourceError, "MiB of memory"),
         (lambda: Facts(MEMORY).save(Path("/nowhere/at/all")), StorageError, "cannot write"),
     ],
 )

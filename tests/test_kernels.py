@@ -57,7 +57,7 @@ for game in TAKEN:
         force(game, engine="search")
 shared_forward.SHARED_RANKS = shared_backward.SHARED_KEYS = 1
 for game in TAKEN[:2]:
-    with contextlib.closing(ThreadExecutor(2, 4 << 30)) as threads:
+    with contextlib.closing(ThreadExecutor(Allowance(memory=4 << 30, threads=2))) as threads:
         solve(game, "win", cluster=threads)
 for game in (GAMES[0], GAMES[4]):
     solve(game, DENSE, space="all", threads=2)

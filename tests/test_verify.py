@@ -33,6 +33,7 @@ from tilebase.files.format import (
 from tilebase.files.manifest import Manifest
 from tilebase.game.board import Board
 from tilebase.game.game import Game
+from tilebase.runtime.progress import Progress
 from tilebase.tables.probe import open_table
 from tilebase.tables.verify import verify_table
 
@@ -59,13 +60,14 @@ EVERYTHING = f"win,win:float32,win:float16,{BOUNDS},score,score:float32,moves,mo
 )
 def test_sound_tables(game, objectives, discount, solved):
     folder = solved(game, objectives, discount)
-    seen: list[tuple[int, int]] = []
-    found = verify_table(folder, sample=None, progress=lambda done, every: seen.append((done, every)))
+    seen: list[Progress] = []
+    found = verify_table(folder, sample=None, progress=seen.append)
     assert found.wrong == ()
     assert found.skipped == 0
     with open_table(folder) as table:
         assert found.values == table.manifest.counts["afterstates"] * len(objectives.split(","))
-        assert found.layers == len(table.manifest.layers) == len(seen) == seen[-1][0] == seen[-1][1]
+        assert found.layers == len(table.manifest.layers) == len(seen) == seen[-1].positions
+        assert seen[-1].fraction == 1
     assert verify_table(folder, sample=5).values == 5 * len(objectives.split(","))
     assert verify_table(folder, sample=0).values == 0
 

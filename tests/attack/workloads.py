@@ -17,6 +17,7 @@ from tilebase.dense.index import PerfectIndex
 from tilebase.errors import ResourceError
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import Allowance
 
 BATCHED = ("3x3", "64", "--limits", "32,32,16/16,16,16/8,8,8", "--start", "empty")
 OLD = "what was there before\n"
@@ -61,10 +62,10 @@ def small_memory() -> str:
     from tilebase.dense.plan import OVERHEAD, Plan
 
     index = PerfectIndex(Game(BATCHED[0], int(BATCHED[1]), limits=BATCHED[3], start="empty"))
-    whole = Plan.of(index, Objective("lower"), 1 << 40, 1, bits=False)
+    whole = Plan.of(index, Objective("lower"), Allowance(memory=1 << 40, threads=1), bits=False)
     for memory in range(OVERHEAD + whole.table_bytes, whole.whole_bytes, 10_000):
         try:
-            if Plan.of(index, Objective("lower"), memory, 1, bits=False).batched:
+            if Plan.of(index, Objective("lower"), Allowance(memory=memory, threads=1), bits=False).batched:
                 return str(memory)
         except ResourceError:
             continue

@@ -45,6 +45,7 @@ from tilebase.game.game import Game
 from tilebase.game.symmetry import images
 from tilebase.objectives.objective import Objective
 from tilebase.questions.force import decide_starts
+from tilebase.runtime.resources import Allowance
 from tilebase.search.search import Search
 from tilebase.sparse import bitset, forward
 from tilebase.tables.answers import Answer
@@ -155,11 +156,11 @@ def of_all(game: Game, bench: Bench) -> dict[Objective, Found]:
 def memory_for_batches(game: Game, objective: Objective, threads: int = 2) -> int | None:
     """Bytes of memory with which layers go through files in batches; None if a batch is a whole layer."""
     index = PerfectIndex(game)
-    plan = Plan.outline(index, objective, 1 << 60, threads, bits=False)
+    plan = Plan.outline(index, objective, Allowance(memory=1 << 60, threads=threads), bits=False)
     for share in range(1, 16):
         memory = plan.base + (plan.whole_bytes - plan.base) * share // 16
         if plan.can_be_cut(index, memory, 0):
-            assert Plan.of(index, objective, memory, threads, bits=False).batched
+            assert Plan.of(index, objective, Allowance(memory=memory, threads=threads), bits=False).batched
             return memory
     return None
 
@@ -181,7 +182,7 @@ def in_batches(game: Game, bench: Bench) -> dict[Objective, Found]:
 def as_bits(game: Game, _: Bench) -> dict[Objective, Found]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "WORTH_BITS", 1e9)  # also where rows of bits are hardly filled
-        assert Plan.of(PerfectIndex(game), FORCED, MEMORY, 2).words is not None
+        assert Plan.of(PerfectIndex(game), FORCED, Allowance(memory=MEMORY, threads=2)).words is not None
         return {FORCED: Found(bool(force(game, engine="dense", memory=MEMORY, threads=2).forced))}
 
 
@@ -191,14 +192,18 @@ CUDA_SCRIPT = """
 import json, pathlib, sys
 from fractions import Fraction
 from tilebase import Game
-from tilebase.dense.passes import DensePass
+from tilebase.cluster.runs import Run
+from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import DensePass, Sums
+from tilebase.dense.values import Wanted
 from tilebase.objectives.objective import Objective
 folder, game, *objectives = sys.argv[1:]
 game = Game.from_identity(json.loads(game))
 for text in objectives:
     one = Objective.from_identity(json.loads(text))
-    with DensePass(pathlib.Path(folder) / one.label, game, one, memory=1 << 32, threads=1, keep=True,
-                   lowest=0, backend="cuda") as dense:
+    run = Run(folder=pathlib.Path(folder) / one.label, memory=1 << 32, threads=1)
+    wanted, index = Wanted(files=True), PerfectIndex(game)
+    with DensePass(run, index, one, wanted=wanted, sums=Sums(0), backend="cuda") as dense:
         dense.run()
         print(Fraction(dense.start()))
 """
@@ -228,7 +233,7 @@ def has_few_boards(game: Game) -> bool:
 
 
 def by_search(game: Game, _: Bench) -> dict[Objective, Found]:
-    search = Search(game, memory=MEMORY, threads=2)
+    search = Search(game, Allowance(memory=MEMORY, threads=2))
     try:
         start = decide_starts(search)
         afterstates = exact_values(game, FORCED).afterstates

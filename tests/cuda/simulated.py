@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 from numba import config
 
-from batching import BATCHED, small_memory
+from batching import BATCHED, dense_pass, small_memory
 from tilebase import Game
 from tilebase.dense.backends.cuda import Cuda, DeviceLayer
-from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.objectives.values import Number
@@ -29,7 +28,7 @@ def test_this_is_the_simulator() -> None:
 
 
 def start(folder: Path, objective: Objective, backend: str, game: Game = GAME) -> Number:
-    with DensePass(folder, game, objective, memory=1 << 32, threads=1, backend=backend) as one:
+    with dense_pass(folder, game, objective, threads=1, backend=backend) as one:
         one.run()
         return one.start()
 
@@ -83,7 +82,7 @@ def test_batches_on_the_device_have_their_own_blocks(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Cuda, "_launch", launch)
     memory = small_memory(BATCHED, "lower")
-    with DensePass(tmp_path, BATCHED, Objective("lower"), memory=memory, threads=2, backend="cuda") as one:
+    with dense_pass(tmp_path, BATCHED, Objective("lower"), memory=memory, backend="cuda") as one:
         one.run()
         assert one.work.batches > 1
         assert sum(launched) == 3 * sum(one.sizes.values())  # fold, rows and columns of each board

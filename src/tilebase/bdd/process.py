@@ -16,9 +16,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from queue import Empty, SimpleQueue
+from queue import Empty
 from tempfile import TemporaryFile
-from threading import Thread
 from typing import IO, Any
 
 from tilebase import errors
@@ -27,6 +26,7 @@ from tilebase.errors import ChildError, ResourceError, TilebaseError
 from tilebase.game.game import Game
 from tilebase.runtime import children
 from tilebase.runtime.documents import to_json
+from tilebase.runtime.threads import lines_of
 
 LOG = logging.getLogger(__name__)
 OFTEN = 0.5
@@ -179,8 +179,7 @@ def _ended(status: int, complaints: IO[bytes]) -> Outcome:
 
 def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:
     """Yield the messages of a worker until its end; None when the deadline has passed."""
-    lines: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_read, args=(stream, lines), daemon=True).start()
+    lines = lines_of(stream)
     while (left := deadline - time.perf_counter()) > 0:
         with suppress(Empty):
             line = lines.get(timeout=min(left, OFTEN))
@@ -188,11 +187,3 @@ def _messages(stream: IO[bytes], deadline: float) -> Iterator[Any]:
                 return
             yield json.loads(line)
     yield None
-
-
-def _read(stream: IO[bytes], lines: SimpleQueue[bytes]) -> None:
-    """Hand over lines as they come, then an empty one: no call waits for a pipe and a time on all systems."""
-    with suppress(ValueError):  # closed, since nobody waits for more
-        for line in stream:
-            lines.put(line)
-        lines.put(b"")

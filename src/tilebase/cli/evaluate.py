@@ -6,7 +6,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import DEFAULT_RUN, FormatOption, OutputOption, RunOptions
+from tilebase.cli.options import (
+    DEFAULT_ESTIMATED_RUN,
+    EstimatedRunOptions,
+    FormatOption,
+    OutputOption,
+    PlanHereOption,
+)
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
@@ -35,7 +41,8 @@ def evaluate(
     seed: Annotated[int, Parameter(help="The same seed gives the same games.")] = 0,
     form: FormatOption = None,
     output: OutputOption = None,
-    run: RunOptions = DEFAULT_RUN,
+    plan: PlanHereOption = False,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Compute the value of a policy, without playing games, and what it loses against optimal play.
 
@@ -51,6 +58,15 @@ def evaluate(
     prepare_kernels()
     from tilebase.questions import policies
 
+    if plan:
+        from tilebase.runtime.resources import Allowance
+        from tilebase.tables.probe import open_table
+
+        with open_table(table) as opened:
+            guide, allowed = policies.find_policy(policy), Allowance.of(**run.use())
+            row = policies.expected_cost(opened, guide, allowed, states, games).row()
+        write_rows([row], row, chosen, output, game=game_of_table(table))
+        return 0
     with counting_progress(quiet=run.quiet) as progress:
         found = policies.evaluate(
             table, policy, objective=objective, states=states, games=games, seed=seed,

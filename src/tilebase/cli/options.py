@@ -56,6 +56,10 @@ PlanOption = Annotated[
         help="Print what it would take on 1, 16 and 256 cores with --cluster, estimated; nothing is begun.",
     ),
 ]
+PlanHereOption = Annotated[
+    bool,
+    Parameter(name="--plan", negative=(), help="Print what it is expected to take here; nothing is begun."),
+]
 SpawnsOption = Annotated[str, Parameter(help="Tiles that the adversary may spawn: 2,4 or 2 or 4.")]
 SpawnOption = Annotated[
     str,

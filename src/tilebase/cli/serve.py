@@ -70,15 +70,10 @@ def serve(
 
     run(
         () if question is not None else what, game=question, objective=objective,
-        name=None if question is None else _name(what, game), folder=table,
+        folder=table,
         host=host, port=port, rate=rate, told=told, **use.use(),
     )  # fmt: skip
     return 0
-
-
-def _name(words: tuple[str, ...], game: GameOptions) -> str:
-    """How the page names a game that is solved first: ``3x3-512``, ``442-512``."""
-    return "-".join([*([] if game.formation is None else [Path(game.formation).stem]), *words])
 
 
 def _warning(host: str, rate: float) -> str:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from tilebase.cli.options import (
+    DEFAULT_ESTIMATED_RUN,
     DEFAULT_FORCED,
-    DEFAULT_RUN,
+    EstimatedRunOptions,
     ForcedOptions,
     FormatOption,
     OutputOption,
-    RunOptions,
+    PlanHereOption,
     ShapeOrGoal,
     TimeOption,
     WorkOption,
@@ -24,6 +25,7 @@ from tilebase.cli.options import (
 from tilebase.cli.output import choose_format, signature, write_rows
 from tilebase.cli.progress import counting_progress
 from tilebase.errors import UsageError
+from tilebase.game.names import title_of
 
 if TYPE_CHECKING:
     from tilebase.questions.symbolic import Symbolic
@@ -95,9 +97,10 @@ def symbolic(
         bool, Parameter(negative=(), help="Print every layer or sweep line, however many there are.")
     ] = False,
     work: WorkOption = None,
+    plan: PlanHereOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
-    run: RunOptions = DEFAULT_RUN,
+    run: EstimatedRunOptions = DEFAULT_ESTIMATED_RUN,
 ) -> int:
     """Compute from which boards a side can force a tile, with sets of boards as decision diagrams.
 
@@ -110,7 +113,7 @@ def symbolic(
     """
     from tilebase.files.work_folders import work_folder
     from tilebase.questions import plots
-    from tilebase.questions.symbolic import search_orders
+    from tilebase.questions.symbolic import expected_cost, search_orders
     from tilebase.questions.symbolic import symbolic as ask
 
     chosen = choose_format(form, output)
@@ -120,6 +123,12 @@ def symbolic(
     if not question.can_win:
         raise UsageError("give a tile, a pattern or a goal sum to force")
     seconds = parse_budget(budget)
+    if plan:
+        row = expected_cost(question, strategy, _name_of(until), corollary7=corollary7).row(
+            f"symbolic {title_of(question)}"
+        )
+        write_rows([row], row, chosen, output, game=question)
+        return 0
     if order == "search":
         trials = search_orders(question, variant=variant, kind=kind, encoding=encoding, **run.use())
         order, encoding = trials[0].order, trials[0].encoding

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, QuietOption
+from tilebase.cli.options import AnywayOption, FormatOption, PlanHereOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.probe import LabelOption, LocalTableArgument, game_of_table
 from tilebase.cli.progress import counting_progress
@@ -27,7 +27,9 @@ def thin(
         float | None, Parameter(help="Keep boards of at least this value instead, whoever visits them: 0.5.")
     ] = None,
     objective: LabelOption = None,
+    plan: PlanHereOption = False,
     form: FormatOption = None,
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Write a smaller table, and say what is left out.
@@ -46,13 +48,17 @@ def thin(
         raise UsageError("say what to keep: give --above or --least-value, one of the two")
     chosen = choose_format(form, None)
     prepare_kernels()
+    if plan:
+        return _print_plan(table, chosen, visits=above is not None)
     if least_value is not None:
-        return _prune(table, output, least_value, objective, chosen, quiet)
+        return _prune(table, output, least_value, objective, chosen, quiet=quiet, anyway=anyway)
     assert above is not None
     from tilebase.questions import thinning
 
     with counting_progress(quiet=quiet) as progress:
-        found = thinning.thin(table, output, above=above, objective=objective, progress=progress)
+        found = thinning.thin(
+            table, output, above=above, objective=objective, anyway=anyway, progress=progress
+        )
     title = f"above {digits_text(above)}"
     rows: list[dict[str, Any]] = [
         {"": "states kept", title: f"{found.states:,}"},
@@ -66,11 +72,25 @@ def thin(
     return 0
 
 
-def _prune(table: str, output: Path, bound: float, objective: str | None, form: str, quiet: bool) -> int:
+def _print_plan(table: str, form: str, *, visits: bool) -> int:
+    from tilebase.costs.tables import thinning
+    from tilebase.questions.policies import afterstate_counts
+    from tilebase.tables.probe import open_table
+
+    with open_table(table) as opened:
+        sizes = afterstate_counts(opened)
+        row = thinning(opened.game, sizes, opened.objectives, visits=visits).row()
+    write_rows([row], row, form, None, game=game_of_table(table))
+    return 0
+
+
+def _prune(
+    table: str, output: Path, bound: float, objective: str | None, form: str, *, quiet: bool, anyway: bool
+) -> int:
     from tilebase.questions.pruning import prune
 
     with counting_progress(quiet=quiet) as progress:
-        found = prune(table, output, above=bound, objective=objective, progress=progress)
+        found = prune(table, output, above=bound, objective=objective, anyway=anyway, progress=progress)
     title = f"{found.objective} {digits_text(bound)} and more"
     rows: list[dict[str, Any]] = [
         {"": "afterstates kept", title: f"{found.afterstates:,}"},

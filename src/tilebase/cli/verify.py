@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import stat
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import ClusterOption, QuietOption
-from tilebase.cli.progress import share_progress
+from tilebase.cli.options import AnywayOption, ClusterOption, PlanHereOption, QuietOption
+from tilebase.cli.output import write_rows
+from tilebase.cli.probe import game_of_table
+from tilebase.cli.progress import counting_progress, share_progress
 from tilebase.errors import StorageError, TilebaseError, UsageError
 from tilebase.files import places
 from tilebase.runtime.documents import shown
@@ -43,6 +44,8 @@ def verify(
         Path | None, Parameter(help="Compare the files of a table with the SHA-256 sums in this list, too.")
     ] = None,
     cluster: ClusterOption = None,
+    plan: PlanHereOption = False,
+    anyway: AnywayOption = False,
     quiet: QuietOption = False,
 ) -> int:
     """Read every byte and check every checksum; of a table derive values again by the plain rules.
@@ -70,21 +73,31 @@ def verify(
     is_table = path is None or path.suffix == ".zip" or (path / places.TABLE).exists()
     if (listed or against is not None) and not is_table:
         raise UsageError(f"{location} is not a table: --list and --against are for one table")
-    checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster}
+    if plan:
+        return _print_plan(location, None if every else sample)
+    checking = {"sample": None if every else sample, "seed": seed, "cluster": cluster, "anyway": anyway}
     if listed or against is not None:
         return _verify_sums(location, listed, against, quiet, **checking)
     if path is None:
-        with share_progress("layers", quiet=quiet) as progress:
-            return _verify_table(location, progress, **checking)
+        return _verify_table(location, quiet, **checking)
     folder = stat.S_ISDIR(mode_of(path))
     if folder and mode_of(path / places.QUERY) and not mode_of(path / places.TABLE):
         return _verify_run(path)
     if folder and holds_tables(path):
         return max([_verify_one(one, problem, quiet, checking) for one, problem in subfolders(path)])
     if folder or path.suffix == ".zip":
-        with share_progress("layers", quiet=quiet) as progress:
-            return _verify_table(path, progress, **checking)
+        return _verify_table(path, quiet, **checking)
     return _verify_file(path)
+
+
+def _print_plan(location: str, sample: int | None) -> int:
+    from tilebase.tables.probe import open_table
+    from tilebase.tables.verify import expected_cost
+
+    with open_table(location) as table:
+        row = expected_cost(table, sample).row()
+    write_rows([row], row, "table", None, game=game_of_table(location))
+    return 0
 
 
 def _verify_one(path: Path, problem: str, quiet: bool, checking: dict[str, Any]) -> int:
@@ -92,8 +105,7 @@ def _verify_one(path: Path, problem: str, quiet: bool, checking: dict[str, Any])
     try:
         if problem:
             raise StorageError(problem)
-        with share_progress("layers", quiet=quiet) as progress:
-            return _verify_table(path, progress, **checking)
+        return _verify_table(path, quiet, **checking)
     except TilebaseError as error:
         print(f"{path}: {error}")
         return 1
@@ -121,8 +133,7 @@ def _verify_sums(location: str, listed: bool, against: Path | None, quiet: bool,
 
     expected = None if against is None else read_sums(against)
     with redirect_stdout(sys.stderr if listed else sys.stdout):
-        with share_progress("layers", quiet=quiet) as progress:
-            status = _verify_table(location, progress, **checking)
+        status = _verify_table(location, quiet, **checking)
         if expected is not None:
             with share_progress("files", quiet=quiet) as progress:
                 wrong = compare_sums(location, expected, progress=progress)
@@ -136,12 +147,13 @@ def _verify_sums(location: str, listed: bool, against: Path | None, quiet: bool,
     return status
 
 
-def _verify_table(location: Path | str, progress: Callable[[int, int], None] | None, **checking: Any) -> int:
+def _verify_table(location: Path | str, quiet: bool, **checking: Any) -> int:
     from tilebase.files.run import verify_run
     from tilebase.files.source import local_path, mode_of
     from tilebase.tables.verify import verify_table
 
-    found = verify_table(location, progress=progress, **checking)
+    with counting_progress(quiet=quiet) as progress:
+        found = verify_table(location, progress=progress, **checking)
     wrong, unread = list(found.wrong), list(found.unread)
     path = local_path(location)
     if path is not None and mode_of(path / places.QUERY) and not unread:

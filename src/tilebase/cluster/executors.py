@@ -12,13 +12,13 @@ be any number of them.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 from tilebase.cluster.pieces import Job, Piece
 from tilebase.cluster.workers import Exchange
-from tilebase.runtime.threads import in_order
+from tilebase.runtime.resources import Allowance
+from tilebase.runtime.threads import Pool
 
 R = TypeVar("R")
 
@@ -58,10 +58,10 @@ class Executor(Protocol):
 class ThreadExecutor:
     """Threads of this process: an `Executor` that needs no other program."""
 
-    def __init__(self, threads: int, memory: int) -> None:
-        self.threads = self.threads_each = threads
-        self.memory = memory
-        self._pool = ThreadPoolExecutor(threads)
+    def __init__(self, allowed: Allowance) -> None:
+        self.threads = self.threads_each = allowed.threads
+        self.memory = allowed.memory
+        self._pool = Pool(allowed.threads)
         self._exchange: Exchange | None = None
 
     def attach(self, folder: Path) -> None:
@@ -84,8 +84,8 @@ class ThreadExecutor:
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
         """The results of all pieces, in order."""
-        yield from in_order((self._pool.submit(job.do, piece) for piece in pieces), ahead=2 * self.threads)
+        yield from self._pool.map(job.do, pieces, ahead=2 * self.threads)
 
     def close(self) -> None:
         """Stop after the pieces now being done."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()

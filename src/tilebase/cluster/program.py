@@ -18,12 +18,15 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import dask.config
 from distributed import Nanny, Scheduler, Security, SpecCluster, Worker
+
+from tilebase.runtime.threads import in_background
 
 SETTINGS = {
     "distributed.worker.profile.enabled": False,
@@ -72,7 +75,7 @@ def main(workers: int, silent: float) -> None:
             sys.stdout.write(f"{cluster.scheduler_address}\n")
             sys.stdout.flush()
             ended = Event()
-            Thread(target=_watch_input, args=(ended,), daemon=True).start()
+            in_background(partial(_watch_input, ended))
             try:
                 while not ended.wait(WATCH_SECONDS):
                     if len(cluster.workers) < workers:

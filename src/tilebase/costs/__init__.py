@@ -13,6 +13,8 @@ Modules, those that the others import first:
     batches     a pass over all boards on many cores and machines
     measuring   the factors, measured with small games
     rows        the rows of `--plan`
+    tables      evaluating, thinning and verifying a finished table
+    cases       decision diagrams and patterns: what was measured
     formations  tables of formations: their size, measured or estimated, and what solving them takes
 
 The sizes of what an engine works with stand in its modules and are read here.

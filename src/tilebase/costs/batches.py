@@ -32,15 +32,18 @@ from tilebase.costs.rates import rates
 from tilebase.costs.reachable import stored_bytes
 from tilebase.dense import shared
 from tilebase.dense.index import PerfectIndex
+from tilebase.dense.passes import NOTHING
 from tilebase.dense.plan import NO_BOUND, Plan
 from tilebase.dense.steps import Blocks, Cut, Step
+from tilebase.dense.values import Wanted
 from tilebase.errors import ResourceError
 from tilebase.game.game import Game
 from tilebase.objectives.backup import discounts_states
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import Allowance
 
-MACHINE_MEMORY = 64 << 30
-"""Bytes of memory of a machine; where this is too little, so many times twice as much as is enough."""
+MACHINE = Allowance(memory=64 << 30, threads=MACHINE_CORES)
+"""A machine; where its memory is too little, it has so many times twice as much as is enough."""
 SAMPLES = 12
 """So many layers are cut; a layer between two of them reads per board what lies between."""
 FILES = 5
@@ -89,19 +92,17 @@ def passing(
     objective: Objective,
     cores: int,
     *,
-    keep: bool = False,
-    summaries: bool = False,
-    memory: int = MACHINE_MEMORY,
+    wanted: Wanted = NOTHING,
+    machine: Allowance = MACHINE,
 ) -> Scale:
-    """What a pass takes on so many cores, in machines of 16 cores and so much memory, or more if needed.
+    """What a pass takes on so many cores of machines with so much memory, or more if needed.
 
-    `keep` and `summaries` say what is kept of afterstates.  Raises `ResourceError` if there are too many
-    boards.
+    Raises `ResourceError` if there are too many boards.
     """
-    threads, machines = MACHINE_CORES, -(-cores // MACHINE_CORES)
+    threads, machines = machine.threads, -(-cores // machine.threads)
     if machines == 1:
-        return _alone(index, objective, cores, keep, memory)
-    plan = _worker_plan(index, objective, memory, threads)
+        return _alone(index, objective, replace(machine, threads=cores), wanted)
+    plan = _worker_plan(index, objective, machine)
     slots = machines * plan.at_once  # batches in work at the same time
     sizes, cuts = index.sizes(), {}
     large = {total: size for total, size in sizes.items() if size >= shared.SHARED_BOARDS}
@@ -120,8 +121,8 @@ def passing(
             seconds += size * rate / (threads if size > 1 << 20 else 1) + FILES * here.step / 10
             continue
         found, ranges = _between(cuts, total), shared.range_count(size, cores)
-        pieces = found.pieces + (1 + again + (keep or summaries)) * ranges
-        here_read = value * size * (found.above + 3 + again + (keep or summaries))
+        pieces = found.pieces + (1 + again + any(wanted)) * ranges
+        here_read = value * size * (found.above + 3 + again + any(wanted))
         here_written = value * size * (3 + again)
         work = size * (rate + here.shared_boards)
         tops, lefts = found.largest
@@ -129,20 +130,21 @@ def passing(
         moving = (here_read + here_written) / (machines * here.disk)
         seconds += max(work / cores, slowest, moving) + pieces * here.piece + 4 * here.step
         read, written = read + here_read, written + here_written
-        files = max(files, FILES + (ranges + 1 if keep else 0))
-    stored = stored_bytes([objective]) * sum(sizes.values()) if keep else 0.0
-    moved = stored_bytes([objective]) * sum(large.values()) if keep else 0.0  # chunks on their way
+        files = max(files, FILES + (ranges + 1 if wanted.files else 0))
+    stored = stored_bytes([objective]) * sum(sizes.values()) if wanted.files else 0.0
+    moved = stored_bytes([objective]) * sum(large.values()) if wanted.files else 0.0  # chunks on their way
     held = max((found.held for found in cuts.values()), default=2.0 * max(sizes.values()))
     needed = plan.base + value * plan.at_once * held
     return Scale(cores, machines, seconds, needed, read + moved, written + moved + stored, files)
 
 
-def _alone(index: PerfectIndex, objective: Objective, cores: int, keep: bool, memory: int) -> Scale:
+def _alone(index: PerfectIndex, objective: Objective, machine: Allowance, wanted: Wanted) -> Scale:
     """One process with a thread for each core: in memory, or through files where this is too little."""
+    cores, keep = machine.threads, wanted.files
     try:
-        plan = Plan.outline(index, objective, memory, cores, bits=not keep)
+        plan = Plan.outline(index, objective, machine, bits=not keep)
     except ResourceError:  # the tables do not fit
-        plan = Plan.outline(index, objective, NO_BOUND, cores, bits=not keep)
+        plan = Plan.outline(index, objective, replace(machine, memory=NO_BOUND), bits=not keep)
     sizes, boards = index.sizes(), sum(index.sizes().values())
     here = rates("dense")
     rate = here.values(len(index.game.masks)) if plan.words is None else here.bits
@@ -165,13 +167,13 @@ def _fitting(index: PerfectIndex, plan: Plan) -> Plan:
     return plan
 
 
-def _worker_plan(index: PerfectIndex, objective: Objective, memory: int, threads: int) -> Plan:
+def _worker_plan(index: PerfectIndex, objective: Objective, machine: Allowance) -> Plan:
     """The plan of a worker process in a machine with enough memory."""
     while True:
         try:
-            return shared.worker_plan(index, objective, memory, threads)
+            return shared.worker_plan(index, objective, machine)
         except ResourceError:
-            memory *= 2
+            machine = replace(machine, memory=2 * machine.memory)
 
 
 def _again(game: Game, objective: Objective) -> int:

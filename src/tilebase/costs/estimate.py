@@ -84,6 +84,12 @@ class Estimate:
         low, high = duration(self.seconds / self.spread), duration(self.seconds * self.spread)
         return f"about {duration(self.seconds)} with {threads} ({low} to {high})"
 
+    def row(self) -> dict[str, str]:
+        """As a row of `--plan`."""
+        most = f"at least {byte_text(self.memory)}"
+        size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(int(self.disk))}
+        return {"step": f"{self.task} {title_of(self.game)}"} | size
+
     @property
     def sentence(self) -> str:
         """Size, time and disk."""
@@ -132,22 +138,37 @@ def check(
     also called with smaller games, since the message proposes one that can be solved.  The estimate of a run
     that begins is logged if the run takes `WORTH_TELLING` seconds or more.
     """
-    found = estimate(game)
-    path = folder or Path(tempfile.gettempdir())
-    wrong = None if allowed.anyway else _too_much(found, allowed.memory, path)
-    if wrong is not None:
-        ways = [
-            "lower limits on cells" if game.limits is not None else "limits on cells (--limits)",
-            "fewer cells",
-        ]
+
+    def ways(too_much: Callable[[Estimate], str | None]) -> str:
+        fewer = "lower limits on cells" if game.limits is not None else "limits on cells (--limits)"
         for other in map(estimate, _smaller_goals(game)):
-            if other.seconds <= DAY and _too_much(other, allowed.memory, path) is None:
-                ways.insert(
-                    0, f"a smaller goal ({title_of(other.game)} takes about {duration(other.seconds)})"
-                )
-                break
+            if other.seconds <= DAY and too_much(other) is None:
+                takes = f"{title_of(other.game)} takes about {duration(other.seconds)}"
+                return f"ask for a smaller goal ({takes}), {fewer}, fewer cells"
+        return f"ask for {fewer}, fewer cells"
+
+    admit(estimate(game), allowed, ways, folder)
+
+
+def admit(
+    found: Estimate,
+    allowed: Allowance,
+    ways: Callable[[Callable[[Estimate], str | None]], str],
+    folder: Path | None = None,
+) -> None:
+    """As `check`, of an estimate that is there.
+
+    `ways` says what to ask for instead; it is called with a function that says what is too much of another
+    estimate.
+    """
+
+    def too_much(one: Estimate) -> str | None:
+        return _too_much(one, allowed.memory, folder or Path(tempfile.gettempdir()))
+
+    wrong = None if allowed.anyway else too_much(found)
+    if wrong is not None:
         raise ResourceError(
-            f"{found.sentence}: {wrong}; ask for {', '.join(ways)}, or begin it all the same with --anyway "
+            f"{found.sentence}: {wrong}; {ways(too_much)}, or begin it all the same with --anyway "
             "(in Python anyway=True)"
         )
     if found.seconds >= WORTH_TELLING:

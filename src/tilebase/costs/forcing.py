@@ -58,7 +58,7 @@ def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> f
     try:
         index = PerfectIndex(game)
         check_index(index)
-        plan = Plan.outline(index, Objective("guaranteed"), allowed.memory, allowed.threads)
+        plan = Plan.outline(index, Objective("guaranteed"), allowed)
     except (ResourceError, UsageError):
         return math.inf
     takes = plan.boards / (rate_of(plan) * allowed.threads)

@@ -34,10 +34,8 @@ class Machine:
     ----------
     name:
         What it is.
-    memory:
-        Bytes for layers and tables.
-    threads:
-        Of the processors.
+    allowed:
+        Bytes for layers and tables, and threads of the processors.
     rate:
         Boards per second of a device; None for processors, where the plan knows.
     disk_rate:
@@ -47,8 +45,7 @@ class Machine:
     """
 
     name: str
-    memory: int
-    threads: int
+    allowed: Allowance
     rate: float | None
     disk_rate: float
     measured: bool
@@ -56,10 +53,10 @@ class Machine:
 
 def machines(allowed: Allowance) -> tuple[Machine, ...]:
     """This machine, and one H200; `costs.cores` is for several machines."""
-    threads = allowed.threads
+    device = Allowance(memory=130 << 30, threads=1)
     return (
-        Machine(f"this machine, {threads} threads", allowed.memory, threads, None, rates("dense").disk, True),
-        Machine("one H200, layers through two SSDs", 130 << 30, 1, 4.8e12 / GPU_BYTES, 6e9, False),
+        Machine(f"this machine, {allowed.threads} threads", allowed, None, rates("dense").disk, True),
+        Machine("one H200, layers through two SSDs", device, 4.8e12 / GPU_BYTES, 6e9, False),
     )
 
 
@@ -70,7 +67,7 @@ def rate_of(plan: Plan) -> float:
 
 def seconds_on(plan: Plan, machine: Machine) -> float:
     """About how long a pass takes: the work, or what its disks read and write, if this is longer."""
-    work = plan.boards / (machine.rate or rate_of(plan) * machine.threads)
+    work = plan.boards / (machine.rate or rate_of(plan) * machine.allowed.threads)
     return max(work, plan.moved_bytes / machine.disk_rate)
 
 
@@ -78,11 +75,11 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
     """What a machine would need: a row of a table."""
     row: dict[str, Any] = {"machine": machine.name}
     try:
-        plan = Plan.of(index, objective, machine.memory, machine.threads, bits=machine.rate is None)
+        plan = Plan.of(index, objective, machine.allowed, bits=machine.rate is None)
     except ResourceError as error:
         return row | {"memory": "", "disk": "", "moved": "", "time": f"{NO_FIT}: {error}"}
     return row | {
-        "memory": byte_text(min(plan.whole_bytes, machine.memory)),
+        "memory": byte_text(min(plan.whole_bytes, machine.allowed.memory)),
         "disk": byte_text(plan.disk_bytes),
         "moved": byte_text(plan.moved_bytes),
         "time": duration(seconds_on(plan, machine), 3) + ("" if machine.measured else " (estimated rate)"),
@@ -93,7 +90,7 @@ def seconds_here(game: Game, objective: Objective) -> float:
     """About how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
     machine = machines(Allowance.of())[0]
     try:
-        plan = Plan.outline(PerfectIndex(game), objective, machine.memory, machine.threads)
+        plan = Plan.outline(PerfectIndex(game), objective, machine.allowed)
     except ResourceError:
         return math.inf
     return seconds_on(plan, machine)
@@ -109,7 +106,7 @@ def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
     except ResourceError:
         together = max(layers_together(boards_by_sum(game)).values())
         return [int(one.value_bytes * together) for one in objectives]
-    return [Plan.outline(index, one, NO_BOUND, 1).layer_bytes for one in objectives]
+    return [Plan.outline(index, one, Allowance(memory=NO_BOUND, threads=1)).layer_bytes for one in objectives]
 
 
 def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
@@ -135,7 +132,7 @@ def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str,
 def _without_index(game: Game, objective: Objective, machine: Machine) -> dict[str, Any]:
     sizes = boards_by_sum(game)
     together = objective.value_bytes * max(layers_together(sizes).values())
-    rate = machine.rate or machine.threads / rates("dense").boards
+    rate = machine.rate or machine.allowed.threads / rates("dense").boards
     return {
         "machine": machine.name,
         "memory": f"{byte_text(together)}, or batches",

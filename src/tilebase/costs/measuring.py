@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from tilebase._kernels.jit import is_compiled
+from tilebase.cluster.runs import Run
 from tilebase.costs.rates import Engine
 from tilebase.errors import StorageError
 from tilebase.files import places
@@ -14,6 +14,7 @@ from tilebase.files.run import Query, RunFolder
 from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import Allowance
 from tilebase.runtime.storage import temporary_folder
 from tilebase.sparse.backward import BackwardPass
 from tilebase.sparse.forward import count_in
@@ -26,8 +27,8 @@ GAMES = {
 }
 SECONDS = {"sparse": 0.14, "dense": 0.25}
 """CPU seconds that they take with the fixed rates."""
-MEMORY = 1 << 30
-"""Bytes for each of them: more than it takes."""
+ALLOWED = Allowance(memory=1 << 30, threads=1)
+"""For each of them: more memory than it takes."""
 
 
 def measured_factor(engine: Engine) -> float | None:
@@ -55,26 +56,26 @@ def _seconds(engine: Engine) -> float:
 def _reachable(game: Game) -> None:
     """Count and solve the reachable boards."""
     win = Objective("win")
-    with temporary_folder() as folder, RunFolder(folder / "run", Query(game, keep="afterstates")) as run:
-        written: dict[int, str] = {}
-        counts = count_in(run, memory=MEMORY, threads=1, written=written)
+    with temporary_folder() as folder, RunFolder(folder / "run", Query(game, keep="afterstates")) as held:
+        run, written = Run(**vars(ALLOWED), folder=held.path), dict[int, str]()
+        counts = count_in(held, run, written=written)
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
         }
-        stored = StoredValues(run.path / places.values_folder(win.label), game, win)
-        backward = BackwardPass(run.path, game, [stored], memory=MEMORY, threads=1)
+        stored = StoredValues(run.folder / places.values_folder(win.label), game, win)
+        backward = BackwardPass(run, game, [stored])
         try:
-            backward.run(Reachable(run.path, sizes, game, written))
+            backward.run(Reachable(run.folder, sizes, game, written))
         finally:
             backward.close()
 
 
 def _all(game: Game) -> None:
     """Solve all boards within the limits."""
-    from tilebase.dense.passes import DensePass  # the other engine is loaded if it is asked
+    from tilebase.dense.index import PerfectIndex  # the other engine is loaded if it is asked
+    from tilebase.dense.passes import DensePass
 
     with temporary_folder() as folder:
-        path = Path(folder) / "run"
-        bound = Objective("lower", "uint32")
-        with DensePass(path, game, bound, memory=MEMORY, threads=1, summaries=False) as dense:
+        run = Run(**vars(ALLOWED), folder=folder / "run")
+        with DensePass(run, PerfectIndex(game), Objective("lower", "uint32")) as dense:
             dense.run()

@@ -60,6 +60,14 @@ class Rates:
         Of such a pass that keeps a table, per byte of a value, which is compressed.
     opened:
         Of a search for forced wins, per afterstate that it opens.
+    followed, read, visit:
+        To evaluate a policy, per spawn after an afterstate; to read the value of an afterstate of a table; to
+        follow optimal play, per state that it visits.
+    checked, derived, sampled:
+        To verify a table: per byte that is compared with its checksum; per value and spawn after it, to
+        derive the value again in plain Python; and per value of a sample, whose chunks are decoded.
+    called:
+        To evaluate a function, per state that it reaches.
     disk:
         Bytes per second from and to a disk.
     exchange, load, shared_boards:
@@ -82,6 +90,13 @@ class Rates:
     bits: float = 1 / 400e6
     kept: float = 2.6e-9
     opened: float = 1.4e-6
+    followed: float = 8.5e-8
+    read: float = 4.7e-8
+    visit: float = 4.5e-7
+    checked: float = 2.2e-8
+    derived: float = 2.9e-5
+    sampled: float = 2e-4
+    called: float = 1e-4
     disk: float = 1e9
     exchange: float = 3e-8
     load: float = 1.5e-8

@@ -129,12 +129,16 @@ def count_seconds(layers: Any, slides: float) -> Any:
 def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> float:
     """CPU seconds to solve an afterstate for so many objectives, with or without recorded slides."""
     rate = rates("sparse")
+    spawn = rate.known_spawn if recorded else rate.spawn * slides_of(game)
+    return rate.after + spawns_after(game) * (spawn + rate.fold * (objectives - 1))
+
+
+def spawns_after(game: Game) -> float:
+    """How many spawns follow an afterstate, on average."""
     tops = [top for top in game.tops if top]
     empty = game.free_cells / max(len(tops), 1) * empty_cells(tops)
-    spawn = rate.known_spawn if recorded else rate.spawn * slides_of(game)
     # A slide leaves more cells empty than a board has on average.
-    spawns = (empty + 0.5) * len(game.spawn_exponents)
-    return rate.after + spawns * (spawn + rate.fold * (objectives - 1))
+    return (empty + 0.5) * len(game.spawn_exponents)
 
 
 def count_work(game: Game, up_to: int | None = None) -> Work:
@@ -224,12 +228,12 @@ def half_boards(game: Game) -> int:
     return Halves(game).largest
 
 
-def check_memory(game: Game, objectives: Sequence[Objective], memory: int, lean: bool | None) -> None:
+def check_memory(game: Game, objectives: Sequence[Objective], allowed: Allowance, lean: bool | None) -> None:
     """Raise `ResourceError`, before any layer is counted, if solving probably does not fit into memory.
 
     The number of ranks of a layer is known exactly, the number of its afterstates is estimated.
     """
-    expected, spread = layers_of(game), share_of(game).spread
+    memory, expected, spread = allowed.memory, layers_of(game), share_of(game).spread
     largest = int(expected.sums[expected.ranks.argmax()])
     above = 1 if lean is not False else 3
     each = above * sum(one.value_bytes for one in objectives)

@@ -54,11 +54,13 @@ def _passes(
     from tilebase.costs.batches import passing  # the other engine is loaded if it is asked
     from tilebase.dense.index import PerfectIndex
     from tilebase.dense.tables import check_index
+    from tilebase.dense.values import Wanted
 
     index = PerfectIndex(game)
     check_index(index)
+    wanted = Wanted(summaries, keep)
     return [
-        {"step": name + one.label} | passing(index, one, number, keep=keep, summaries=summaries).row()
+        {"step": name + one.label} | passing(index, one, number, wanted=wanted).row()
         for number in CORES
         for one in objectives
     ]

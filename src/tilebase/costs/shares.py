@@ -99,7 +99,7 @@ def _masked(game: Game, named: Formation | None) -> Share:
     return Share(min(afters / MASKED_RATIO, 1.0), afters, spread)
 
 
-def _table(name: str) -> list[dict[str, str]]:
+def read_table(name: str) -> list[dict[str, str]]:
     """The rows of a table beside this module."""
     text = files("tilebase.costs").joinpath(name).read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
@@ -113,7 +113,7 @@ def _table(name: str) -> list[dict[str, str]]:
 def counted() -> dict[tuple[tuple[int, ...], int | None], Share]:
     """The shares of the plain games that were counted, by shape and goal."""
     found: dict[tuple[tuple[int, ...], int | None], Share] = {}
-    for row in _table("counted.tsv"):
+    for row in read_table("counted.tsv"):
         boards = int(row["boards"]) / int(row["symmetries"])
         shape = tuple(map(int, row["shape"].split("x")))
         found[shape, int(row["goal"])] = Share(
@@ -188,7 +188,7 @@ class Measured:
 def measured() -> dict[tuple[str, int], Measured]:
     """All measured tables by formation and goal."""
     found = {}
-    for row in _table("formations.tsv"):
+    for row in read_table("formations.tsv"):
         seconds, keys = row["cpu_seconds"], row["keys_bytes"]
         found[row["formation"], int(row["goal"])] = Measured(
             row["formation"], int(row["goal"]), int(row["boards"]), int(row["positions"]),

@@ -29,13 +29,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
-from tilebase.cluster.executors import Executor
+from tilebase.cluster.runs import Run
 from tilebase.dense.backends.bits import Bits
 from tilebase.dense.backends.cuda import Cuda, device_memory
 from tilebase.dense.backends.protocol import Backend, DenseWork
@@ -46,7 +45,7 @@ from tilebase.dense.layouts import convert
 from tilebase.dense.plan import Plan
 from tilebase.dense.shared import Shared, Workers
 from tilebase.dense.tables import DenseLayer, DenseRules
-from tilebase.dense.values import KeptValues
+from tilebase.dense.values import KeptValues, Wanted
 from tilebase.dense.workspace import InFiles, InMemory, StateRules, Workspace
 from tilebase.errors import ResourceError
 from tilebase.game.game import Cells, Game
@@ -55,8 +54,9 @@ from tilebase.objectives.backup import Backup, discounts_states, make_backup, st
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary
 from tilebase.objectives.values import Number
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
 from tilebase.runtime.storage import make_folder, remove_parts, storage_errors
+from tilebase.runtime.threads import Pool
 
 LOG = logging.getLogger(__name__)
 D = TypeVar("D", bound=DenseLayer)
@@ -66,79 +66,81 @@ CHECKPOINT_TIMES = 20.0
 """Also at least so many times the seconds of the last saving: so saving takes at most 5 % of a pass."""
 
 
+class Sums(NamedTuple):
+    """The layers of a pass: from `highest`, above which nothing is worth anything, to `lowest`.
+
+    It stops after the layer of `down_to`, and is planned for the layers that it makes.  Without these it
+    goes from the largest sum to that of the start.
+    """
+
+    lowest: int | None = None
+    highest: int | None = None
+    down_to: int | None = None
+
+
+ALL_SUMS = Sums()
+NOTHING = Wanted(summaries=False)
+
+
 class DensePass:
     """One objective over all boards within the limits.  Use `solve` or `bound` unless you need more.
 
-    `folder` gets ``layers.jsonl``, a line for each finished layer, and checkpoints; with `keep` also the
-    values of all afterstates, as value files in the order of ranks.  With `down_to` the pass stops after
-    the layer of that sum, and is planned for the layers that it makes.  A folder that was filled without
-    summaries or values that are wanted now is filled anew.
+    The folder of the run gets ``layers.jsonl``, a line for each finished layer, and checkpoints, and if they
+    are wanted the values of all afterstates, as value files in the order of ranks.  One that was filled
+    without summaries or values that are wanted now is filled anew.
 
-    A query of another type brings its own `backup`, stays within the sums from `lowest` to `highest`, above
-    which nothing is worth anything, and has a `callback` called with the sum and the states of each layer:
-    what it returns, plain JSON values, is in `seen`.  All layers must fit into memory then.
+    A query of another type brings its own `backup`, and has a `callback` called with the sum and the states
+    of each layer: what it returns, plain JSON values, is in `seen`.  All layers must fit into memory then.
 
-    With `cluster`, its workers do the large layers (`dense.shared`); a folder above is attached to them.
+    Workers of the run do the large layers (`dense.shared`); a folder above is attached to them.
     """
 
     def __init__(
         self,
-        folder: Path,
-        game: Game,
+        run: Run,
+        index: PerfectIndex,
         objective: Objective,
         *,
-        memory: int,
-        threads: int,
-        keep: bool = False,
-        summaries: bool = True,
+        wanted: Wanted = NOTHING,
+        sums: Sums = ALL_SUMS,
         backend: str = "threads",
-        progress: Callable[[Progress], None] | None = None,
-        index: PerfectIndex | None = None,
         backup: Backup | None = None,
-        lowest: int | None = None,
-        highest: int | None = None,
-        down_to: int | None = None,
         callback: Callable[[int, DenseLayer], Any] | None = None,
-        cluster: Executor | None = None,
     ) -> None:
-        self.folder, self.game, self.objective = folder, game, objective
-        self.memory, self.keep = memory, keep
-        self.backup = backup or make_backup(game, objective)
-        self.lowest = _first_sum(game) if lowest is None else lowest
-        self._highest, self._callback = highest, callback
-        self._last = max(self.lowest, down_to or 0)
-        self.index = index or PerfectIndex(game)
-        self.sizes = self.index.sizes()
-        self.work = DenseWork()
         if backend == "cuda":
-            self.memory = min(memory, device_memory() or memory)
-        self._cluster = cluster
+            run = replace(run, memory=min(run.memory, device_memory() or run.memory))
+        self.folder, self.index, self.objective, self._run = run.folder, index, objective, run
+        self.game = game = index.game
+        self.wanted, self._callback = wanted, callback
+        self.backup = backup or make_backup(game, objective)
+        self.lowest = _first_sum(game) if sums.lowest is None else sums.lowest
+        self._highest, self._last = sums.highest, max(self.lowest, sums.down_to or 0)
+        self.sizes = index.sizes()
+        self.work = DenseWork()
         options: dict[str, Any] = {"value_bytes": self.backup.dtype.itemsize, "lowest": self._last}
-        if cluster is None:
+        if run.cluster is None:
             self._plan = Plan.of(
-                self.index, objective, self.memory, threads, highest=highest,
-                bits=backup is None and not keep and backend == "threads", **options,
+                index, objective, run, highest=sums.highest,
+                bits=backup is None and not wanted.files and backend == "threads", **options,
             )  # fmt: skip
         else:  # small layers fit into any memory that the tables fit into
-            options |= {"bits": False, "files": True}
-            self._plan = Plan.outline(self.index, objective, self.memory, threads, **options)
+            self._plan = Plan.outline(index, objective, run, bits=False, at_once=1, **options)
         if callback is not None and self._plan.batched:
             raise ResourceError(
                 f"the layers of {game} needed at once take {self._plan.whole_bytes / 2**30:.1f} GiB, "
-                f"more than {self.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"
+                f"more than {run.memory / 2**30:.3g} GiB: choose a smaller goal or give lower limits"
             )
-        self._pool = ThreadPoolExecutor(threads)
+        self._pool = Pool(run.threads)
         try:
-            self._layers = self._make_layers(backend, threads, summaries=summaries)
+            self._layers = self._make_layers(backend)
         except BaseException:
-            self._pool.shutdown()
+            self._pool.close()
             raise
         self._values = KeptValues(
-            folder, game, objective, self.sizes, self.backup.dtype, summaries, keep, self._pool, threads,
-            self.work,
-        )  # fmt: skip
-        self._checkpoints = Checkpoints(folder, self._identity(), game, self.sizes)
-        self._pace = Pace(progress, "boards")
+            run.folder, game, objective, self.sizes, self.backup.dtype, wanted, self._pool, self.work
+        )
+        self._checkpoints = Checkpoints(run.folder, self._identity(), game, self.sizes)
+        self._pace = Pace(run.progress, "boards")
         self._saved = time.perf_counter()
         self._until_save = CHECKPOINT_SECONDS
         self._all = self._had = 0
@@ -146,24 +148,23 @@ class DensePass:
         self.starts: dict[Cells, Number] = {}
         self.seen: dict[int, Any] = {}
 
-    def _make_layers(self, backend: str, threads: int, *, summaries: bool) -> Workspace:
+    def _make_layers(self, backend: str) -> Workspace:
         """The layers, in memory or in files, with the backend that works them."""
         workers = None
-        if self._cluster is not None:
+        if self._run.cluster is not None:
             workers = Workers(
-                self._cluster, self.folder, self.index, self.objective, lowest=self._last,
-                summaries=summaries, files=self.keep,
-            )  # fmt: skip
+                self._run.cluster, self.folder, self.index, self.objective, self.wanted, lowest=self._last
+            )
         since = time.perf_counter()
         self._tables = rules = DenseRules(self.index, self._pool, merge=self.objective.merge)
         self.work.add("tables", since)
         if backend == "cuda":
             return self._with_values(Cuda(rules, self.backup, self.objective))
         if self._plan.words is not None:
-            bits = Bits(rules, self._pool, threads, self._plan.words)
+            bits = Bits(rules, self._pool, self._plan.words)
             return InMemory(bits, self.index, self.folder, self._rules, self.work)
         largest = None if self._plan.batched else self._plan.largest
-        here = Threads(rules, self.backup, self._pool, threads, largest=largest)
+        here = Threads(rules, self.backup, self._pool, self._run.threads, largest=largest)
         if workers is not None:
             return Shared(here, self.index, self._plan, self.folder, self._rules, self.work, workers)
         return self._with_values(here)
@@ -206,8 +207,7 @@ class DensePass:
 
     def close(self) -> None:
         """Stop after the jobs now running."""
-        self._layers.close()
-        self._pool.shutdown(wait=True)
+        self._pool.close()
         self._checkpoints.close()
 
     # -- the whole pass ----------------------------------------------------------------------
@@ -235,7 +235,7 @@ class DensePass:
             self._plan.text,
         )  # fmt: skip
         there = self._layers.bytes_of(self._plan.value_bytes)
-        self._plan.check_disk(self.folder, self.index, self.keep, there)
+        self._plan.check_disk(self.folder, self.index, self.wanted.files, there)
         self._all = sum(self.sizes[s] for s in missing)
         self._saved = time.perf_counter()
         self._pace.start()
@@ -245,7 +245,6 @@ class DensePass:
                 self._layer(total)
                 last = total
         except KeyboardInterrupt:
-            self._layers.close()
             self._keep_for_later(last)
             raise
         LOG.debug("%d boards are solved, in %.2f s", self._had, self._pace.seconds)

@@ -20,7 +20,7 @@ from tilebase.dense.steps import Cut
 from tilebase.errors import ResourceError, UsageError
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.resources import OVERHEAD, Allowance
 
 CUT_BLOCKS = 1 << 25
 """Most blocks that are checked one by one before a pass begins."""
@@ -76,23 +76,25 @@ class Plan:
     at_once: int = 1
 
     @classmethod
-    def of(cls, index: PerfectIndex, objective: Objective, memory: int, threads: int, **options: Any) -> Plan:
+    def of(cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any) -> Plan:
         """The plan for an objective, with the options of `outline`.
 
         Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
         """
         lowest = options.get("lowest", 0)
         try:
-            plan = cls.outline(index, objective, memory, threads, **options)
-            if not plan.batched or plan.can_be_cut(index, memory, lowest):
+            plan = cls.outline(index, objective, allowed, **options)
+            if not plan.batched or plan.can_be_cut(index, allowed.memory, lowest):
                 return plan
         except ResourceError:
             pass  # the least memory is still to be found
-        plan = cls.outline(index, objective, NO_BOUND, threads, **options | {"bits": False})
+        ample = replace(allowed, memory=NO_BOUND)
+        plan = cls.outline(index, objective, ample, **options | {"bits": False})
         least = byte_text(plan.least_memory(index, lowest))
         raise ResourceError(
             f"{index.game} needs {least} of memory, even in batches, and "
-            f"{byte_text(memory)} may be used: give more memory, a smaller type of value, or lower limits"
+            f"{byte_text(allowed.memory)} may be used: give more memory, a smaller type of value, or lower "
+            "limits"
         )
 
     @property
@@ -146,30 +148,29 @@ class Plan:
         cls,
         index: PerfectIndex,
         objective: Objective,
-        memory: int,
-        threads: int,
+        allowed: Allowance,
         *,
         value_bytes: int = 0,
         lowest: int = 0,
         highest: int | None = None,
         bits: bool = True,
-        files: bool = False,
-        at_once: int = 1,
+        at_once: int = 0,
     ) -> Plan:
         """The plan, without checking that batches fit, which takes seconds for many blocks.
 
         Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
         Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  With
-        `files` layers go through files even if they fit, `at_once` batches at the same time, and the states
-        after rows have a file of their own (`dense.shared`).  Raises
-        `ResourceError` if the tables do not fit.
+        `at_once`, layers go through files even if they fit, so many batches at the same time, and the states
+        after rows have a file of their own (`dense.shared`).  Raises `ResourceError` if the tables do not
+        fit.
         """
         sizes = {s: size for s, size in index.sizes(won=True).items() if s >= lowest}
         if highest is not None:  # the first layer needs what is above it
             sizes = {s: size for s, size in sizes.items() if s <= highest + 4}
         if not sizes:
             raise UsageError(f"no board of {index.game} has a sum of {lowest} or more: give a lower sum")
-        if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, memory, threads)):
+        memory, threads = allowed.memory, allowed.threads
+        if bits and objective.is_boolean and (plan := cls._of_bits(index, sizes, allowed)):
             return plan
         size = value_bytes or (1 if objective.is_boolean else np.dtype(objective.dtype).itemsize)
         tables = layers.table_bytes(index, merge=objective.merge) + index.nbytes
@@ -181,23 +182,25 @@ class Plan:
             )
         together = size * max(layers_together(sizes).values())
         whole = together + tables + OVERHEAD
-        batched = files or whole > memory
+        batched = at_once > 0 or whole > memory
         boards, largest = sum(sizes.values()), max(sizes.values())
-        disk = together + (size * largest if files else 0)
+        disk = together + (size * largest if at_once else 0)
         return cls(
             boards, largest, size, tables, whole, memory, batched, disk if batched else 0,
-            8 * size * boards if batched else 0, at_once=at_once,
+            8 * size * boards if batched else 0, at_once=at_once or 1,
         )  # fmt: skip
 
     @classmethod
-    def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], memory: int, threads: int) -> Plan | None:
+    def _of_bits(cls, index: PerfectIndex, sizes: dict[int, int], allowed: Allowance) -> Plan | None:
         words = Words.of(index, sizes)
         boards, largest = sum(sizes.values()), max(sizes.values())
-        tables = layers.table_bytes(index, merge="") + index.nbytes + threads * words.scratch_bytes
+        tables = layers.table_bytes(index, merge="") + index.nbytes + allowed.threads * words.scratch_bytes
         whole = 8 * LAYERS * words.layer + tables + OVERHEAD
-        if whole > memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
+        if whole > allowed.memory or 8 * words.layer > WORTH_BITS * max(largest, 1 << 20):
             return None
-        return cls(boards, largest, 8 * words.layer / largest, tables, whole, memory, False, 0, 0, words)
+        return cls(
+            boards, largest, 8 * words.layer / largest, tables, whole, allowed.memory, False, 0, 0, words
+        )
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
         """The batches of a layer.  Raises `ResourceError` if one does not fit."""

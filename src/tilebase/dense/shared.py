@@ -23,12 +23,10 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy.typing as npt
@@ -48,7 +46,7 @@ from tilebase.dense.stores import (
     states_path,
 )
 from tilebase.dense.tables import DenseLayer, DenseRules
-from tilebase.dense.values import LayerValues, encoded
+from tilebase.dense.values import LayerValues, Wanted, encoded
 from tilebase.dense.workspace import Batches, InFiles, StateRules
 from tilebase.errors import ResourceError
 from tilebase.files import places
@@ -60,6 +58,8 @@ from tilebase.objectives.encoding import summarise
 from tilebase.objectives.numbers import byte_text
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
+from tilebase.runtime.resources import Allowance
+from tilebase.runtime.threads import Pool, Spares
 
 Array = npt.NDArray[Any]
 
@@ -98,8 +98,7 @@ class DenseJob:
     """Does the steps of a dense pass in a worker process: a `cluster.pieces.Job`.
 
     `plan` is for one worker process with so many threads.  Batches take much memory: so many as the plan says
-    are in work at the same time, each by some of the threads.  `summaries` and `files` say what is kept of
-    afterstates.
+    are in work at the same time, each by some of the threads.
     """
 
     def __init__(
@@ -110,21 +109,18 @@ class DenseJob:
         objective: Objective,
         plan: Plan,
         threads: int,
-        *,
-        summaries: bool,
-        files: bool,
+        wanted: Wanted,
     ) -> None:
         self._folder, self._exchange = folder, exchange
         self._game, self._objective = game, objective
         self._plan, self._threads = plan, threads
-        self._summaries, self._files = summaries, files
+        self._wanted = wanted
         self._lock = threading.Lock()
         self._tables: _Tables | None = None
 
     def __reduce__(self) -> Any:
-        where = (self._folder, self._exchange)
-        parameters = (*where, self._game, self._objective, self._plan, self._threads)
-        return _dense_job, (*parameters, {"summaries": self._summaries, "files": self._files})
+        asked = (self._game, self._objective, self._plan, self._threads, self._wanted)
+        return DenseJob, (self._folder, self._exchange, *asked)
 
     def do(self, piece: Piece) -> Any:
         """Do a piece of any step: what the step finds, and the work."""
@@ -134,7 +130,7 @@ class DenseJob:
         work, steps = DenseWork(), {"encode": self._encode, "discount": self._discount, "check": self._check}
         if piece.step in steps:
             return steps[piece.step](piece, self._tables, work), work
-        with self._tables.backend() as backend:
+        with self._tables.backends.one() as backend:
             batches = self._batches(piece, backend, self._tables, work)
             cut, batch = self._tables.cut(piece.total), Range(piece.begin, piece.end)
             for one in cut.of_top(batch) if piece.step == "fold" else cut.of_left(batch):
@@ -157,13 +153,13 @@ class DenseJob:
         """The summaries of some afterstates; their chunks are written."""
         files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
         values, objective = files.afters.read_ranks(piece.begin, piece.end), self._objective
-        if self._files:
+        if self._wanted.files:
             with ParcelWriter(self._exchange / piece.writes) as file:
                 for at in range(0, len(values), CHUNK_KEYS):
                     chunk = encoded(objective, piece.begin + at, values[at : at + CHUNK_KEYS])
                     file.add(chunk.frame)
             work.written += file.nbytes
-        return summarise(objective, values, CHUNK_KEYS) if self._summaries else []
+        return summarise(objective, values, CHUNK_KEYS) if self._wanted.summaries else []
 
     def _discount(self, piece: Piece, here: _Tables, work: DenseWork) -> None:
         """Write states times the discount."""
@@ -181,12 +177,6 @@ class DenseJob:
         return zlib.crc32(values.data), values.nbytes
 
 
-def _dense_job(
-    folder: Path, exchange: Path, game: Game, objective: Objective, plan: Plan, threads: int, options: Any
-) -> DenseJob:
-    return DenseJob(folder, exchange, game, objective, plan, threads, **options)
-
-
 def _silent(_: float) -> None:
     """A worker tells nothing while it does a piece."""
 
@@ -200,23 +190,15 @@ class _Tables:
 
     def __init__(self, game: Game, objective: Objective, plan: Plan, threads: int) -> None:
         self.index, self.backup, self._plan = PerfectIndex(game), make_backup(game, objective), plan
-        pool = ThreadPoolExecutor(threads)
+        pool = Pool(threads)
         rules = DenseRules(self.index, pool, merge=objective.merge)
-        self._free: SimpleQueue[Threads] = SimpleQueue()
-        for _ in range(plan.at_once):
-            self._free.put(Threads(rules, self.backup, pool, threads // plan.at_once, largest=None))
+        self.backends = Spares(
+            Threads(rules, self.backup, pool, threads // plan.at_once, largest=None)
+            for _ in range(plan.at_once)
+        )
         self._map = lru_cache(4)(self.index.layer)
         self._cut = lru_cache(1)(self._make_cut)
         self._lock = threading.Lock()
-
-    @contextmanager
-    def backend(self) -> Iterator[Threads]:
-        """Threads and memory for one batch, as soon as there are any."""
-        found = self._free.get()
-        try:
-            yield found
-        finally:
-            self._free.put(found)
 
     def store(self, path: Path, total: int, work: DenseWork) -> DiskStore:
         """A layer of this sum in a file."""
@@ -353,17 +335,16 @@ class Workers:
         folder: Path,
         index: PerfectIndex,
         objective: Objective,
+        wanted: Wanted,
         *,
         lowest: int,
-        summaries: bool,
-        files: bool,
     ) -> None:
-        self._executor, self.files = executor, files
-        self._plan = worker_plan(index, objective, executor.memory, executor.threads_each, lowest=lowest)
+        self._executor, self.files = executor, wanted.files
+        allowed = Allowance(memory=executor.memory, threads=executor.threads_each)
+        self._plan = worker_plan(index, objective, allowed, lowest=lowest)
         self._job = DenseJob(
-            folder.resolve(), self.exchange, index.game, objective, self._plan, executor.threads_each,
-            summaries=summaries, files=files,
-        )  # fmt: skip
+            folder.resolve(), self.exchange, index.game, objective, self._plan, allowed.threads, wanted
+        )
 
     @property
     def exchange(self) -> Path:
@@ -398,20 +379,16 @@ def cut_for(plan: Plan, index: PerfectIndex, total: int, at_once: int) -> Cut:
     return replace(plan, parts=parts).cut(index, total)
 
 
-def worker_plan(
-    index: PerfectIndex, objective: Objective, memory: int, threads: int, *, lowest: int = 0
-) -> Plan:
+def worker_plan(index: PerfectIndex, objective: Objective, allowed: Allowance, *, lowest: int = 0) -> Plan:
     """The plan of a worker process: as many batches at the same time as fit.  Raises `ResourceError`."""
-    at_once = threads
+    at_once = allowed.threads
     with suppress(ResourceError):  # the tables do not fit
         while at_once:
-            plan = Plan.outline(
-                index, objective, memory, threads, lowest=lowest, bits=False, files=True, at_once=at_once
-            )
-            if plan.can_be_cut(index, memory, lowest):
+            plan = Plan.outline(index, objective, allowed, lowest=lowest, bits=False, at_once=at_once)
+            if plan.can_be_cut(index, allowed.memory, lowest):
                 return plan
             at_once //= 2
     raise ResourceError(
-        f"all boards of {index.game} need more than {byte_text(memory)} of memory in each worker process, "
-        "even in batches: start fewer workers on a machine, or choose a smaller type of value"
+        f"all boards of {index.game} need more than {byte_text(allowed.memory)} of memory in each worker "
+        "process, even in batches: start fewer workers on a machine, or choose a smaller type of value"
     )

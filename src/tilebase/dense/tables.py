@@ -6,7 +6,6 @@ Sums are counted in units of 2, as all tiles are even.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ from tilebase.objectives.backup import Backup
 from tilebase.objectives.encoding import FIRST, summarise
 from tilebase.objectives.objective import Objective, merge_worth
 from tilebase.objectives.results import ChunkSummary
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 
@@ -203,7 +203,7 @@ class DenseRules:
         What afterstates are folded with below the horizon, and from there on, where nothing is spawned.
     """
 
-    def __init__(self, index: PerfectIndex, pool: ThreadPoolExecutor, *, merge: str) -> None:
+    def __init__(self, index: PerfectIndex, pool: Pool, *, merge: str) -> None:
         game = index.game
         self.game, self.index = game, index
         check_index(index)
@@ -223,8 +223,8 @@ class DenseRules:
             tables(0, 2, along_columns),
             tables(1, 3, along_columns),
         )
-        for job in [pool.submit(job) for half in halves for job in half.jobs()]:
-            job.result()
+        for _ in pool.map(lambda job: job(), [job for half in halves for job in half.jobs()]):
+            pass
         top, bottom, left, right = (half.arrays for half in halves)
         self.rows, self.columns = Side(top, bottom), Side(left, right)
         self.folding = Folding(self.parts, {e: _all_spawns(index, e) for e in game.spawn_exponents})
@@ -457,7 +457,7 @@ def layers_above(
     return tuple(kernels.Above(*layer.arrays, spawns[e]) for e, layer in zip(exponents, layers, strict=True))
 
 
-def summaries(objective: Objective, values: Array, pool: ThreadPoolExecutor) -> list[ChunkSummary]:
+def summaries(objective: Objective, values: Array, pool: Pool) -> list[ChunkSummary]:
     """What is to be known of some values, in pieces of `CHUNK_KEYS`."""
     found: list[ChunkSummary] = []
     parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +27,16 @@ from tilebase.files.run import sound_checksum
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
-from tilebase.runtime.threads import in_order, map_in_threads
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
+
+
+class Wanted(NamedTuple):
+    """What is kept of the afterstates: a summary of each layer, files of their values."""
+
+    summaries: bool = True
+    files: bool = False
 
 
 def encoded(objective: Objective, at: int, values: Array) -> Chunk:
@@ -48,9 +54,9 @@ class KeptValues:
         Of the pass; `sizes` are the boards of each sum.
     dtype:
         Of the values in memory.
-    summaries, files:
-        Whether summaries and value files are wanted.
-    pool, threads, work:
+    wanted:
+        What is kept.
+    pool, work:
         Who sums up and compresses, and what it cost.
     checksums:
         Of the value files that are finished, by sum.
@@ -61,10 +67,8 @@ class KeptValues:
     objective: Objective
     sizes: Mapping[int, int]
     dtype: np.dtype[Any]
-    summaries: bool
-    files: bool
-    pool: ThreadPoolExecutor
-    threads: int
+    wanted: Wanted
+    pool: Pool
     work: DenseWork
     checksums: dict[int, str] = field(default_factory=dict)
 
@@ -82,9 +86,9 @@ class KeptValues:
 
         The checksums of these files are kept, and written to the lines.
         """
-        if self.summaries and any(line.get("summary") is None for line in lines.values()):
+        if self.wanted.summaries and any(line.get("summary") is None for line in lines.values()):
             return False
-        if not self.files:
+        if not self.wanted.files:
             return True
 
         def check(line: dict[str, Any]) -> str | None:
@@ -92,7 +96,7 @@ class KeptValues:
             size = self.sizes.get(total, 0)
             return sound_checksum(self.path(total), ValueFile, self.meta(total), size, line.get("file"))
 
-        found = map_in_threads(check, lines.values(), self.threads)
+        found = list(self.pool.map(check, lines.values()))
         for (total, line), checksum in zip(lines.items(), found, strict=True):
             if checksum is not None:
                 line["file"] = self.checksums[total] = checksum
@@ -111,12 +115,12 @@ class LayerValues:
         self._pieces: list[ChunkSummary] = []
         self._rest = np.empty(0, dtype=kept.dtype)
         self._at = 0
-        self._writer = LayerWriter(kept.path(total), VALUE_HEADER) if kept.files else None
+        self._writer = LayerWriter(kept.path(total), VALUE_HEADER) if kept.wanted.files else None
 
     @property
     def wanted(self) -> bool:
         """Whether the afterstates are summed up or written."""
-        return self._kept.summaries or self._kept.files
+        return any(self._kept.wanted)
 
     def __enter__(self) -> Self:
         return self
@@ -155,7 +159,7 @@ class LayerValues:
 
     def _take(self, values: Array) -> None:
         """Sum up and write whole chunks, or the last piece: batches change neither sums nor files."""
-        if self._kept.summaries:
+        if self._kept.wanted.summaries:
             self._pieces += summaries(self._kept.objective, values, self._kept.pool)
         if self._writer is not None:
             self._write(values, self._writer)
@@ -167,8 +171,7 @@ class LayerValues:
         def encode(at: int) -> Chunk:
             return encoded(objective, self._at + at, values[at : at + CHUNK_KEYS])
 
-        jobs = (self._kept.pool.submit(encode, at) for at in range(0, len(values), CHUNK_KEYS))
-        for chunk in in_order(jobs, ahead=16):
+        for chunk in self._kept.pool.map(encode, range(0, len(values), CHUNK_KEYS), ahead=16):
             writer.add(chunk)
         self._at += len(values)
         self._kept.work.add("disk", since)
@@ -179,6 +182,6 @@ class LayerValues:
         if self._writer is not None:
             self._writer.finish(self._kept.meta(self._total), durable=self._size > 1 << 17)
             self._kept.checksums[self._total] = self._writer.checksum
-        if not self._kept.summaries:
+        if not self._kept.wanted.summaries:
             return None
         return LayerSummary.of(self._total, self._size, self._pieces)

@@ -73,9 +73,6 @@ class Workspace(Protocol):
     def bytes_of(self, value_bytes: float) -> int:
         """Bytes of the states that there are, if they are kept in files."""
 
-    def close(self) -> None:
-        """Stop after the jobs now running."""
-
 
 def do_steps(steps: Iterable[BlockStep], do: Callable[[BlockStep, Tell], None], tell: Tell) -> None:
     """Do the steps of a layer one after the other; `tell` gets the share of the layer that is done."""
@@ -136,10 +133,6 @@ class _States(Generic[L, S]):
     def bytes_of(self, value_bytes: float) -> int:
         """Bytes of the states that there are."""
         return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
-
-    def close(self) -> None:
-        """Stop after the jobs now running."""
-        self._backend.close()
 
 
 class InMemory(_States[L, L]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ from tilebase._kernels import codec
 from tilebase.errors import CorruptError
 from tilebase.files.format import CHUNK_KEYS, Chunk, LayerFile, Varying, compress, write_layer
 from tilebase.game.game import Game
-from tilebase.runtime.threads import in_order
+from tilebase.runtime.threads import Pool
 
 Keys = npt.NDArray[np.uint64]
 T = TypeVar("T")
@@ -125,7 +125,7 @@ def write_keys(
     path: Path,
     parts: Iterable[Keys],
     meta: dict[str, Any],
-    pool: Executor | None,
+    pool: Pool | None,
     *,
     varying: Varying | None = None,
     durable: bool,
@@ -139,9 +139,7 @@ def write_keys(
         chunks: Iterable[Chunk] = encode(joined(list(parts)), varying)
     else:
         pieces = _pieces(parts, JOB_CHUNKS * CHUNK_KEYS)
-        chunks = chain.from_iterable(
-            in_order((pool.submit(encode, piece, varying) for piece in pieces), ahead=8)
-        )
+        chunks = chain.from_iterable(pool.map(partial(encode, varying=varying), pieces, ahead=8))
     return write_layer(path, chunks, meta, varying=varying, durable=durable)
 
 

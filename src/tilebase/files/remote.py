@@ -19,12 +19,14 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import wait
 from typing import Any, Protocol, TypeVar
 
 from tilebase._version import version
 from tilebase.errors import CorruptError, MissingExtraError, MissingLayerError, StorageError, UsageError
 from tilebase.files.recent import Recent
 from tilebase.runtime.documents import shown
+from tilebase.runtime.threads import in_background
 
 T = TypeVar("T")
 
@@ -63,27 +65,16 @@ def limited(name: str, call: Callable[[], T]) -> T:
     send single bytes forever, and the called library may have no time limit at all.
     """
     seconds = time_limit()
-    found: list[T] = []
-    raised: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            found.append(call())
-        except BaseException as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if raised:
-        if isinstance(raised[0], MissingLayerError | StorageError | CorruptError):
-            raise raised[0]
-        raise StorageError(f"cannot read {name}: {_in_words(raised[0])}") from raised[0]
-    if not found:
+    answer = in_background(call)
+    wait([answer], seconds)
+    if not answer.done():
         raise StorageError(
             f"cannot read {name}: no answer within {seconds:g} seconds (TILEBASE_TIMEOUT sets how many)"
         )
-    return found[0]
+    error = answer.exception()
+    if error is not None and not isinstance(error, MissingLayerError | StorageError | CorruptError):
+        raise StorageError(f"cannot read {name}: {_in_words(error)}") from error
+    return answer.result()
 
 
 def _in_words(error: BaseException) -> str:

@@ -24,6 +24,7 @@ Checkerboards:
 
 Any board, and short games:
 
+* `effort`: what a search may use, until when, and its seed.
 * `backward`: searches from positions back to the empty board.
 * `reach`: whether a given board can be reached, and by which moves.
 * `onward`: a forward search for a game that fills a board.

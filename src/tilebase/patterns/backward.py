@@ -11,9 +11,8 @@ position before a goal has a tile above those of the goals.
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,8 +22,9 @@ from tilebase._kernels import unslide
 from tilebase._kernels.arguments import Words
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of, tile_text
+from tilebase.patterns.effort import ANY, Effort
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, drops_made
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
 
 MOST_CODES = 1 << 24
 """Most contents of a line: its tables have 21 bytes for each."""
@@ -83,13 +83,10 @@ class Backward:
 def search_back(
     rules: Rules,
     goals: Iterable[Position],
+    effort: Effort = ANY,
     *,
     width: int | None = None,
     leaves: int = 16,
-    seed: int = 1,
-    memory: int = 4 << 30,
-    seconds: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
 ) -> Backward:
     """Decide whether one of some positions can be reached, and find a game that ends with it.
 
@@ -99,18 +96,12 @@ def search_back(
         The game; drops may be on any empty cell.
     goals:
         Positions with the player to move.
+    effort:
+        The memory for the layers, the time after which the search stops, and the seed of a narrow search.
     width:
         The most positions that are kept of a layer.  None: all of them.
     leaves:
         In a narrow search, how many positions are looked for before each position.
-    seed:
-        Of the random choices of a narrow search.
-    memory:
-        Bytes for the layers.
-    seconds:
-        Time after which the search stops.
-    progress:
-        Called with a `Progress` about ten times a second.
 
     Raises
     ------
@@ -129,32 +120,24 @@ def search_back(
     """
     ends = tuple(goals)
     boards = make_boards(rules, check_goals(rules, ends))
-    search = _Search(rules, ends, boards, width, leaves, seed, memory)
-    return search.run(time.perf_counter() + seconds, Pace(progress, "positions"))
+    search = _Search(rules, ends, boards, width, leaves, effort)
+    return search.run(effort.deadline, effort.pace("positions"))
 
 
-def decide_back(
-    rules: Rules,
-    goals: Iterable[Position],
-    *,
-    seed: int = 1,
-    memory: int = 4 << 30,
-    seconds: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
-) -> Backward:
+def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -> Backward:
     """As `search_back`, with narrow searches first, which find most games, and then an exhaustive one.
 
     The result is that of the last search that was made.
     """
     began, ends, found = time.perf_counter(), tuple(goals), None
     base = check_goals(rules, ends)
-    deadline, boards = began + seconds, None
+    boards = None
     for width in (*WIDTHS, None):
-        if time.perf_counter() > deadline:
+        if effort.left < 0:
             break
         boards = boards or make_boards(rules, base)
-        search = _Search(rules, ends, boards, width, LEAVES, seed, memory)
-        found = search.run(deadline, Pace(progress, "positions"))
+        search = _Search(rules, ends, boards, width, LEAVES, effort)
+        found = search.run(effort.deadline, effort.pace("positions"))
         if found.reachable is not None:
             break
     spent = time.perf_counter() - began
@@ -173,14 +156,13 @@ class _Search:
         boards: unslide.Boards,
         width: int | None,
         leaves: int,
-        seed: int,
-        memory: int,
+        effort: Effort,
     ) -> None:
         self.rules, self.goals, self.width, self.leaves = rules, goals, width, leaves
-        self.memory, self.boards, self.base = memory, boards, boards.base
-        self.scratch = make_scratch(rules, self.boards, seed)
+        self.memory, self.boards, self.base = effort.memory, boards, boards.base
+        self.scratch = make_scratch(rules, self.boards, effort.seed)
         self.words = words_of(rules, self.boards.bits)
-        self.random = np.random.default_rng(seed)
+        self.random = np.random.default_rng(effort.seed)
         self.kept: dict[int, Words] = {}  # the layers that are done, by half their sum
         self.tables: dict[int, Table] = {}
 

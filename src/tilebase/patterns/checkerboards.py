@@ -26,14 +26,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
+from typing import Unpack
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
 from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
 from tilebase.patterns.constructions import construct, mirror
+from tilebase.patterns.effort import Effort
 from tilebase.patterns.moves import moves_text
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
-from tilebase.runtime.resources import Allowance
+from tilebase.runtime.resources import Use
 
 COLOURINGS = (2, 4)
 MOST_CELLS = 2_000
@@ -100,7 +102,7 @@ def checkerboard(
     convention: str | None = None,
     search: bool = False,
     seconds: float | None = None,
-    memory: int | str | None = None,
+    **use: Unpack[Use],
 ) -> Checkerboard:
     """Decide whether play from the empty board can end in a checkerboard of 2s and 4s without making an 8.
 
@@ -119,9 +121,10 @@ def checkerboard(
         ``columns`` if it is the leftmost, then topmost one.  None: rows.
     search:
         Decide by searches alone, without theorems and constructions: an independent check of them.
-    seconds, memory:
-        After this time, or when it needs more bytes, a search stops, undecided.  None: 60 seconds for a
-        search back, no bound for others; and 3/4 of the available memory.
+    seconds:
+        After this time a search stops, undecided.  None: 60 seconds for a search back, no bound for others.
+    use:
+        The keywords of `Use`; a search that needs more memory stops, undecided, and one thread does the work.
 
     Returns
     -------
@@ -147,7 +150,7 @@ def checkerboard(
         colouring,
         search=search,
         seconds=seconds,
-        memory=memory,
+        **use,
     )
 
 
@@ -160,8 +163,8 @@ def decide(
     *,
     search: bool = False,
     seconds: float | None = None,
-    memory: int | str | None = None,
     most: int = MOST_POSITIONS,
+    **use: Unpack[Use],
 ) -> Checkerboard:
     """Return whether a checkerboard is reachable: by theorem, by construction, or by search.
 
@@ -176,8 +179,8 @@ def decide(
         raise UsageError(f"a board of {rules} has more than {MOST_CELLS:,} cells: choose a smaller one")
     rules = replace(rules, most=2)
     if search and rules.convention is None:
-        most_bytes = Allowance.of(memory=memory).memory
-        return _decide_back(rules, colouring, BACK_SECONDS if seconds is None else seconds, most_bytes)
+        effort = Effort.within(BACK_SECONDS if seconds is None else seconds, **use)
+        return _decide_back(rules, colouring, effort)
     reason = "" if search else theorem(rules, colouring)
     if reason:
         return Checkerboard(rules, colouring, False, reason)
@@ -192,12 +195,12 @@ def decide(
     return Checkerboard(rules, colouring, bool(moves), reason, moves or ())
 
 
-def _decide_back(rules: Rules, colouring: int, seconds: float, memory: int) -> Checkerboard:
+def _decide_back(rules: Rules, colouring: int, effort: Effort) -> Checkerboard:
     """Return the verdict of searches from the checkerboard back to the empty board, narrow ones first."""
     from tilebase.patterns.backward import decide_back  # loads Numba
 
     end = checkerboard_position(rules, colouring)
-    found = decide_back(rules, [end], memory=memory, seconds=seconds)
+    found = decide_back(rules, [end], effort)
     if found.reachable is None:
         return Checkerboard(rules, colouring, None, found.reason)
     what = "these moves" if found.reachable else "none"

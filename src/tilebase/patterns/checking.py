@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.patterns.exploration import (
@@ -19,7 +19,8 @@ from tilebase.patterns.exploration import (
 from tilebase.patterns.lemmas import AXES, LEMMAS, About, Lemma, alternating_line_sources
 from tilebase.patterns.moves import moves_text
 from tilebase.patterns.rules import Rules, parse_rules
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 
 MOST_AFTERSTATES = 10_000_000
 """The largest bound on the positions after a slide for which a check begins."""
@@ -79,7 +80,7 @@ def check_lemmas(
     *,
     drops: str = "2",
     most_sum: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> tuple[LemmaCheck, ...]:
     """Check the lemmas of Edixhoven's thesis on all positions that a small board can reach.
 
@@ -91,8 +92,8 @@ def check_lemmas(
         Which tiles are dropped: ``2`` or ``2,4``.
     most_sum:
         The largest sum of tiles after a drop.  Left out, the game is that in which no 8 is made.
-    progress:
-        Called with the progress about ten times a second.
+    use:
+        The keywords of `Use`; one thread does the work.
 
     Returns
     -------
@@ -111,19 +112,17 @@ def check_lemmas(
     ['10', '11a', '11b', '12', '13']
     """
     rules = parse_rules(size, drops=drops, most=2 if most_sum is None else None)
-    return check_rules(rules, most_sum=most_sum, progress=progress)
+    return check_rules(rules, most_sum=most_sum, **use)
 
 
-def check_rules(
-    rules: Rules, *, most_sum: int | None = None, progress: Callable[[Progress], None] | None = None
-) -> tuple[LemmaCheck, ...]:
-    """Return the same rules without a convention, since the lemmas are about drops on any empty cell."""
-    bound = _check_request(rules, most_sum)
+def check_rules(rules: Rules, *, most_sum: int | None = None, **use: Unpack[Use]) -> tuple[LemmaCheck, ...]:
+    """Check the same of any rules without a convention: the lemmas are about drops on any empty cell."""
+    allowed, bound = Allowance.of(**use), _check_request(rules, most_sum)
     tallies = {lemma.number: _Tally(rules, lemma) for lemma in LEMMAS if lemma.is_about(rules)}
     by_about: dict[About, list[_Tally]] = {}
     for tally in tallies.values():
         by_about.setdefault(tally.lemma.about, []).append(tally)
-    for about, arguments in _occasions(rules, most_sum, bound, Pace(progress, "positions")):
+    for about, arguments in _occasions(rules, most_sum, bound, Pace(allowed.progress, "positions")):
         for tally in by_about.get(about, ()):
             tally.see(arguments)
     return tuple(

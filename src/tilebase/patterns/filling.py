@@ -14,19 +14,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase.errors import ResourceError, UsageError
 from tilebase.game.notation import count_of
 from tilebase.patterns.backward import check_seed
 from tilebase.patterns.constructions import mirror
+from tilebase.patterns.effort import Effort
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, Onward, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, drops_made, parse_rules, push
-from tilebase.runtime.progress import Progress
+from tilebase.runtime.resources import Use
 
 WIDTHS = (2000, 10_000, 40_000, 160_000)
 """How many positions of each layer the searches keep, one search after the other."""
@@ -98,12 +99,13 @@ def fill_board(
     *,
     seed: int = 1,
     seconds: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Filled:
     """Find a game that fills a board with 2s and 4s: drops of 2s, and no 8 is ever made.
 
-    `size` is rows x columns, as ``6x6``.  A game with the same seed is the same game.  Raises `UsageError` if
-    the size cannot be read, or `ResourceError` if a side is above 12.
+    `size` is rows x columns, as ``6x6``.  A game with the same seed is the same game.  `use` are the keywords
+    of `Use`; one thread does the work.  Raises `UsageError` if the size cannot be read, or `ResourceError` if
+    a side is above 12.
 
     >>> fill_board("1x5").possible
     False
@@ -111,8 +113,12 @@ def fill_board(
     >>> found.possible, 0 in found.board
     (True, False)
     """
-    rules = parse_rules(size, most=2)
     check_seed(seed)
+    return fill(parse_rules(size, most=2), Effort.within(seconds, seed, **use))
+
+
+def fill(rules: Rules, effort: Effort) -> Filled:
+    """`fill_board` of a board of these rules."""
     rows, columns = rules.rows, rules.columns
     if max(rows, columns) > MOST_SIDE and min(rows, columns) > 1:
         raise ResourceError(
@@ -126,7 +132,7 @@ def fill_board(
         return Filled(rules, False, None, reason, 0, time.perf_counter() - began)
     kept, stopped = 0, False
     for width in WIDTHS:
-        found, moves = _attempt(rows, columns, width, seed, began + seconds, progress)
+        found, moves = _attempt(rows, columns, width, effort)
         kept += found.positions
         stopped = found.stopped
         if moves is not None:
@@ -142,15 +148,13 @@ def _attempt(
     rows: int,
     columns: int,
     width: int,
-    seed: int,
-    deadline: float,
-    progress: Callable[[Progress], None] | None,
+    effort: Effort,
 ) -> tuple[Onward, tuple[Move, ...] | None]:
     """Return one search for a game."""
     flipped = should_flip(rows, columns)
     height, length = (columns, rows) if flipped else (rows, columns)
     free = min(max(length // 2, 2), height) if length % 2 == 0 else height
-    found, moves = finish(height, length, free, 2, None, width, seed, deadline, progress)
+    found, moves = finish(height, length, free, 2, None, width, effort)
     if moves is not None and flipped:
         moves = mirror(Rules(height, length), moves)
     return found, moves
@@ -192,9 +196,7 @@ def finish(
     largest: int,
     drops: int | None,
     width: int,
-    seed: int,
-    deadline: float,
-    progress: Callable[[Progress], None] | None,
+    effort: Effort,
     most: int = 1 << 20,
 ) -> tuple[Onward, tuple[Move, ...] | None]:
     """Build complete rows but for the highest `free` ones, and search for the rest of the game.
@@ -207,7 +209,7 @@ def finish(
     start, deeper = below[: small.cells], drops_made(below[small.cells :])
     kept = frozenset(range(free * columns, small.cells))
     aim = Aim(start, kept, largest, most, None if drops is None else drops - deeper)
-    found = search_on(small, aim, width=width, seed=seed, deadline=deadline, progress=progress)
+    found = search_on(small, aim, effort, width=width)
     return found, None if found.moves is None else (*built, *found.moves)
 
 

@@ -6,9 +6,7 @@ is.  A search whose lowest row is kept finds games on a board with any number of
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,9 +14,10 @@ import numpy as np
 from tilebase._kernels import onward
 from tilebase._kernels.arguments import Words
 from tilebase.patterns.backward import Table, make_boards, make_scratch, pack, words_of
+from tilebase.patterns.effort import ANY, Effort
 from tilebase.patterns.moves import replay
 from tilebase.patterns.rules import Move, Position, Rules, drops_made
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
 
 CHUNK = 2048
 """Positions between two looks at the clock."""
@@ -75,14 +74,12 @@ class Onward:
 def search_on(
     rules: Rules,
     aim: Aim,
+    effort: Effort = ANY,
     *,
     width: int,
-    seed: int = 1,
-    deadline: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
 ) -> Onward:
     """Look for a game from a position to an aim, keeping at most `width` positions of each layer."""
-    return _Search(rules, aim, width, seed).run(deadline, Pace(progress, "positions"))
+    return _Search(rules, aim, width, effort.seed).run(effort.deadline, effort.pace("positions"))
 
 
 class _Search:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase.errors import BoardError, ResourceError
 from tilebase.game.notation import count_of, exponent_of, tile_text
 from tilebase.patterns.backward import Backward, check_goals, decide_back
+from tilebase.patterns.effort import Effort
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.rules import DIRECTIONS, Move, Position, Rules, parse_drops, push
-from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import Allowance
+from tilebase.runtime.resources import Use
 
 MOST_BEFORE = 200_000
 """Most positions before an afterstate, and most lines before a line, that are listed."""
@@ -92,9 +92,8 @@ def reach(
     drops: str = "2,4",
     afterstate: bool = False,
     seconds: float = math.inf,
-    memory: int | str | None = None,
     seed: int = 1,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Reach:
     """Decide whether a board can be reached from the empty board, and find a game that ends with it.
 
@@ -108,13 +107,12 @@ def reach(
         Which tiles are dropped: ``2`` or ``2,4``.
     afterstate:
         Whether a drop follows; otherwise the player is to move.
-    seconds, memory:
-        After this time, or when it needs more bytes, the search stops, undecided.  None: 3/4 of the available
-        memory.
+    seconds:
+        After this time the search stops, undecided.
     seed:
         Of the random choices of the narrow searches.
-    progress:
-        Called with a `Progress` about ten times a second.
+    use:
+        The keywords of `Use`; a search that needs more memory stops, undecided, and one thread does the work.
 
     Raises
     ------
@@ -127,7 +125,7 @@ def reach(
     (True, False)
     """
     rules, position = parse_position(board, parse_drops(drops))
-    allowed = Allowance.of(memory=memory)
+    effort = Effort.within(seconds, seed, **use)
     began = time.perf_counter()
     reason = crowded(rules, position)
     if reason:
@@ -139,10 +137,7 @@ def reach(
     goals = list(before_slides(rules, position)) if afterstate else [position]
     found = None
     if goals:
-        found = decide_back(
-            rules, goals, seed=seed, memory=allowed.memory, seconds=seconds - (time.perf_counter() - began),
-            progress=progress,
-        )  # fmt: skip
+        found = decide_back(rules, goals, effort)
     return _result(rules, position, afterstate, found, time.perf_counter() - began)
 
 

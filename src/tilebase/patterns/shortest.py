@@ -16,22 +16,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase.errors import ResourceError
 from tilebase.game.notation import count_of
 from tilebase.patterns.backward import check_seed, search_back
 from tilebase.patterns.checkerboards import COLOURINGS, checkerboard
 from tilebase.patterns.constructions import mirror
-from tilebase.patterns.filling import fill_board, finish, should_flip
+from tilebase.patterns.effort import ANY, Effort
+from tilebase.patterns.filling import fill, finish, should_flip
 from tilebase.patterns.moves import moves_text, replay
 from tilebase.patterns.onward import Aim, search_on
 from tilebase.patterns.rules import Drop, Move, Position, Rules, parse_rules
-from tilebase.runtime.progress import Progress
-from tilebase.runtime.resources import Allowance
+from tilebase.runtime.resources import Use
 
 MOST_ENDS = 200_000
 """Most end positions of one sum that are listed."""
@@ -133,9 +133,8 @@ def shortest_game(
     size: str,
     *,
     seed: int = 1,
-    memory: int | str | None = None,
     seconds: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Shortest:
     """Find the fewest drops of 2s after which no slide is left.
 
@@ -145,12 +144,11 @@ def shortest_game(
         Rows x columns, as ``4x4``.
     seed:
         Of the searches for a game.
-    memory:
-        Bytes for the layers of one exhaustive search; None: 3/4 of the available memory.
     seconds:
         Time for all.  What is known then is returned.
-    progress:
-        Called with a `Progress` about ten times a second.
+    use:
+        The keywords of `Use`: the memory is for the layers of one exhaustive search, and one thread does the
+        work.
 
     Raises
     ------
@@ -163,14 +161,13 @@ def shortest_game(
     """
     rules = parse_rules(size)
     check_seed(seed)
-    allowed = Allowance.of(memory=memory)
+    effort = Effort.within(seconds, seed, **use)
     if max(rules.rows, rules.columns) > MOST_SIDE:
         raise ResourceError(
             f"a board of {rules} has a side above {MOST_SIDE}: the search needs a smaller one"
         )
     began = time.perf_counter()
-    deadline = began + seconds
-    moves = built_game(rules, seed, deadline, progress)
+    moves = built_game(rules, effort)
     lower, reason = 1, ""
     excluded: dict[int, tuple[int, int]] = {}
     while moves is None or lower < drops_of(moves):
@@ -179,9 +176,8 @@ def shortest_game(
             reason = f"more than {MOST_ENDS:,} end positions have the sum of {lower} drops"
             break
         if ends:
-            left = deadline - time.perf_counter()
             try:
-                found = search_back(rules, ends, memory=allowed.memory, seconds=left, progress=progress)
+                found = search_back(rules, ends, effort)
             except ResourceError as error:
                 reason = str(error)
                 break
@@ -194,7 +190,7 @@ def shortest_game(
             excluded[lower] = (len(ends), found.positions)
         lower += 1
     if reason:
-        moves = _narrowed(rules, lower, moves, seed, seconds, progress)
+        moves = _narrowed(rules, lower, moves, effort.for_seconds(seconds))
     proved = moves is not None and drops_of(moves) == lower
     if moves is not None:
         replay(rules, moves)
@@ -256,12 +252,7 @@ def _least(rules: Rules, cell: int) -> int:
 # -- games --------------------------------------------------------------------------------------------
 
 
-def built_game(
-    rules: Rules,
-    seed: int = 1,
-    deadline: float = math.inf,
-    progress: Callable[[Progress], None] | None = None,
-) -> tuple[Move, ...] | None:
+def built_game(rules: Rules, effort: Effort = ANY) -> tuple[Move, ...] | None:
     """A short game to a checkerboard, or on complete rows if a side has an even length: an upper bound."""
     rows, columns = rules.rows, rules.columns
     if rules.cells == 1:
@@ -274,44 +265,37 @@ def built_game(
         return None
     flipped = should_flip(rows, columns)
     height, length = (columns, rows) if flipped else (rows, columns)
-    moves = _low_ends(height, length, seed, deadline, progress)
+    moves = _low_ends(height, length, effort)
     if moves is None:
-        moves = _from_full(height, length, seed, deadline, progress)
+        moves = _from_full(Rules(height, length), effort)
     return mirror(Rules(height, length), moves) if moves is not None and flipped else moves
 
 
-def _low_ends(
-    rows: int, columns: int, seed: int, deadline: float, progress: Callable[[Progress], None] | None
-) -> tuple[Move, ...] | None:
+def _low_ends(rows: int, columns: int, effort: Effort) -> tuple[Move, ...] | None:
     """Complete rows but for two, and the shortest end that a search finds there."""
     if columns > 6:
         return None  # such an end is longer than one from a full board
     for extra in range(MOST_EXTRA):
         _, moves = finish(
-            rows, columns, min(2, rows), 3, 3 * rows * columns // 2 + extra, WIDTH, seed, deadline, progress,
-            most=extra // 2,
+            rows, columns, min(2, rows), 3, 3 * rows * columns // 2 + extra, WIDTH, effort, most=extra // 2,
         )  # fmt: skip
-        if moves is not None or time.perf_counter() > deadline:
+        if moves is not None or effort.left < 0:
             return moves
     return None
 
 
-def _from_full(
-    rows: int, columns: int, seed: int, deadline: float, progress: Callable[[Progress], None] | None
-) -> tuple[Move, ...] | None:
+def _from_full(rules: Rules, effort: Effort) -> tuple[Move, ...] | None:
     """A board filled with 2s and 4s, and the shortest end after its last slides."""
-    left = deadline - time.perf_counter()
-    filled = fill_board(f"{rows}x{columns}", seed=seed, seconds=left, progress=progress)
+    filled = fill(replace(rules, most=2), effort)
     if filled.moves is None:
         return None
-    positions = replay(filled.rules, filled.moves)
-    rules = Rules(rows, columns)
+    positions, columns = replay(filled.rules, filled.moves), rules.columns
     for extra in range(MOST_EXTRA):
         for back in (2, 6, 10):
             start = positions[-back]
             kept = frozenset(range((columns // 2 + 1) * columns, rules.cells))
             aim = Aim(start, kept, 3, extra // 2, 3 * rules.cells // 2 + extra)
-            found = search_on(rules, aim, width=WIDTH, seed=seed, deadline=deadline, progress=progress)
+            found = search_on(rules, aim, effort, width=WIDTH)
             if found.moves is not None:
                 return (*filled.moves[: len(filled.moves) - back + 1], *found.moves)
     return None
@@ -321,20 +305,16 @@ def _narrowed(
     rules: Rules,
     lower: int,
     moves: tuple[Move, ...] | None,
-    seed: int,
-    seconds: float,
-    progress: Callable[[Progress], None] | None,
+    effort: Effort,
 ) -> tuple[Move, ...] | None:
-    """A shorter game, if narrow searches back find one in as much time again."""
-    deadline = time.perf_counter() + seconds
+    """A shorter game, if narrow searches back find one."""
     most = 2 * rules.cells + MOST_EXTRA if moves is None else drops_of(moves)
     for drops in range(lower, most):
-        left = deadline - time.perf_counter()
-        ends = list_ends(rules, drops, NARROW) if left > 0 else None
+        ends = list_ends(rules, drops, NARROW) if effort.left > 0 else None
         if ends is None:
             break
         if ends:
-            found = search_back(rules, ends, width=NARROW, seed=seed, seconds=left / 2, progress=progress)
+            found = search_back(rules, ends, effort.for_seconds(effort.left / 2), width=NARROW)
             if found.moves is not None:
                 return found.moves
     return moves

@@ -21,13 +21,14 @@ Source: Edixhoven (2019), section 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 from tilebase.errors import ResourceError
 from tilebase.patterns.bit_rows import BitRows, Rows, mirrored
 from tilebase.patterns.rules import Rules, parse_rules
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 
 Ways = dict[Rows, int]
 
@@ -76,7 +77,7 @@ def count_sequences(
     deterministic: bool = False,
     convention: str | None = None,
     seconds: float | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Tally:
     """Return how many sequences of moves lead from the empty board to the checkerboards of 2s and 4s.
 
@@ -96,8 +97,8 @@ def count_sequences(
         ``columns`` if it is the leftmost, then topmost one.  None: rows.
     seconds:
         Give up after this time.
-    progress:
-        Called with the progress about ten times a second.
+    use:
+        The keywords of `Use`; one thread does the work.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def count_sequences(
     (610734, 386610, 997344)
     """
     rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
-    return tally(rules, seconds=seconds, progress=progress)
+    return tally(rules, seconds=seconds, **use)
 
 
 def tally(
@@ -126,7 +127,7 @@ def tally(
     *,
     seconds: float | None = None,
     most: int = MOST_POSITIONS,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Tally:
     """Count the sequences that lead to a checkerboard, by colouring.
 
@@ -137,19 +138,17 @@ def tally(
     197
     """
     if rules.rows > rules.columns:
-        return replace(tally(mirrored(rules), seconds=seconds, most=most, progress=progress), rules=rules)
-    return _Count(rules, seconds, most, progress).run()
+        return replace(tally(mirrored(rules), seconds=seconds, most=most, **use), rules=rules)
+    return _Count(rules, seconds, most, Allowance.of(**use)).run()
 
 
 class _Count:
     """One count, sum by sum."""
 
-    def __init__(
-        self, rules: Rules, seconds: float | None, most: int, progress: Callable[[Progress], None] | None
-    ) -> None:
+    def __init__(self, rules: Rules, seconds: float | None, most: int, allowed: Allowance) -> None:
         self._rules, self._seconds, self._most = rules, seconds, most
         self._board = BitRows(rules)
-        self._pace = Pace(progress, "states")
+        self._pace = Pace(allowed.progress, "states")
         self._positions = self._largest = 0
 
     def run(self) -> Tally:

@@ -96,7 +96,4 @@ def count(
             RunFolder(run.folder, Query(game, lookahead, keep)) as opened,
             attached(run.cluster, run.folder),
         ):
-            return count_in(
-                opened, memory=run.memory, threads=run.threads, up_to=up_to, executor=run.cluster,
-                progress=run.progress, work=work,
-            )  # fmt: skip
+            return count_in(opened, run, up_to=up_to, work=work)

@@ -271,10 +271,7 @@ def searching(game: Game, folder: Path | str | None, allowed: Allowance, deadlin
     """A `Search` in its folder, if it has one; if an error ends it, decided afterstates are saved."""
     path = None if folder is None else Path(folder)
     with nullcontext() if path is None else RunFolder(path, Query(game)):
-        search = Search(
-            game, memory=allowed.memory, threads=allowed.threads, folder=path, deadline=deadline,
-            progress=allowed.progress,
-        )  # fmt: skip
+        search = Search(game, allowed, folder=path, deadline=deadline)
         try:
             yield search
         except BaseException:

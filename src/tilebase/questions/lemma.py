@@ -30,7 +30,7 @@ from tilebase.cluster.runs import Run, run_in
 from tilebase.costs.boards import passing
 from tilebase.costs.estimate import check
 from tilebase.dense.index import PerfectIndex
-from tilebase.dense.passes import DensePass
+from tilebase.dense.passes import DensePass, Sums
 from tilebase.dense.tables import DenseLayer, free_cells, kernel_part, masks, tasks
 from tilebase.errors import UsageError
 from tilebase.files import places
@@ -146,11 +146,13 @@ def _check(game: Game, fillings: str | Sequence[int] | None, within: int | None,
             allowed=run, down_to=search.lowest, value_bytes=VALUE.itemsize, highest=search.highest,
         )  # fmt: skip
         check(search.game, expected, run, run.folder)
-    with RunFolder(run.folder, Query(game)), DensePass(
-        values, search.game, Objective("survival"), memory=run.memory,
-        threads=run.threads, summaries=False, progress=run.progress, index=search.index, backup=search.backup,
-        lowest=search.lowest, highest=search.highest, callback=search.least_of,
-    ) as dense:  # fmt: skip
+    with (
+        RunFolder(run.folder, Query(game)),
+        DensePass(
+            run.within(places.values_folder(search.label)), search.index, Objective("survival"),
+            sums=Sums(search.lowest, search.highest), backup=search.backup, callback=search.least_of,
+        ) as dense,
+    ):  # fmt: skip
         solved = dense.run()
     with understood(f"the journal in {run.folder}"):  # a continued pass reads it from there
         seen = [(least, total, rank) for total, (held, least, rank) in dense.seen.items() if held]

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Unpack
 
+from tilebase.cluster.runs import Run
+from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import GameError, ResourceError, UsageError
 from tilebase.game.game import Game
@@ -245,10 +247,11 @@ class _Bench:
         return self.found[key]
 
     def _value(self, limits: Limits) -> float:
-        with temporary_folder() as folder, DensePass(
-            folder, with_limits(self.game, limits), Objective("win", "float32"),
-            memory=self._allowed.memory, threads=self._allowed.threads, summaries=False,
-        ) as one:  # fmt: skip
+        index, win = PerfectIndex(with_limits(self.game, limits)), Objective("win", "float32")
+        with (
+            temporary_folder() as folder,
+            DensePass(Run(**vars(self._allowed), folder=folder), index, win) as one,
+        ):
             one.run()
             return float(one.start())
 

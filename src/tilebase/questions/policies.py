@@ -28,7 +28,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
-from tilebase.costs.estimate import duration, number_in_words
+from tilebase.cluster.runs import Run
+from tilebase.costs.estimate import Estimate, admit, duration, number_in_words
+from tilebase.costs.tables import calling, evaluating
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import ResourceError, UsageError
 from tilebase.files.reachable import Reachable
@@ -154,7 +156,7 @@ def evaluate(
     games, seed:
         For a callable: play so many random games and return their mean and its standard error.  None: exact.
     use:
-        Memory, threads and the like: the keywords of `Use`.  Nothing is estimated: `anyway` allows no more.
+        Memory, threads and the like: the keywords of `Use`.
 
     Raises
     ------
@@ -167,9 +169,10 @@ def evaluate(
     if states < 1 or (games is not None and games < 2):
         raise UsageError("give at least 1 state, and at least 2 games for a mean and its error")
     allowed = Allowance.of(**use)
-    opened, found = open_table(table), _find_policy(policy)
+    opened, found = open_table(table), find_policy(policy)
     chosen = _objective(opened, objective)
     optimum = float(opened.start[chosen.label])
+    admit(expected_cost(opened, found, allowed, states, games), allowed, lambda _: INSTEAD)
     if callable(found):
         name = policy if isinstance(policy, str) else getattr(found, "__name__", "callable")
         if games is not None:
@@ -185,6 +188,16 @@ def evaluate(
     guide = _guide(opened, exact, found)
     value = _evaluate_guide(opened, exact, guide, allowed)
     return Evaluation(guide.name, chosen, value, optimum, rounding=_rounding(opened, chosen, value, optimum))
+
+
+def expected_cost(table: Table, found: Any, allowed: Allowance, states: int, games: int | None) -> Estimate:
+    """Estimate what evaluating a policy takes; of a function, if it reaches as many states as it may."""
+    if not callable(found):
+        return evaluating(table.game, afterstate_counts(table), allowed)
+    if games is None:
+        return calling(table.game, states, STATE_BYTES)
+    longest = max(boards_by_sum(table.game)) / 2 ** table.game.spawn_exponents[0]
+    return calling(table.game, games * longest, 0)
 
 
 def _rounding(table: Table, objective: Objective, value: float, optimum: float) -> float:
@@ -206,7 +219,7 @@ def _objective(table: Table, label: str | None) -> Objective:
     )
 
 
-def _find_policy(policy: Any) -> Any:
+def find_policy(policy: Any) -> Any:
     """Return a callable, a table, or one of `BUILT_IN`.  Raises `UsageError`."""
     if callable(policy) or policy in BUILT_IN:
         return policy
@@ -311,11 +324,10 @@ def _guide(table: Table, objective: Objective, policy: Table | str) -> _Guide:
 def _evaluate_guide(table: Table, objective: Objective, guide: _Guide, allowed: Allowance) -> float:
     """Compute the value of the start under a policy, by a backward pass over a table's boards."""
     path, game = local_folder(table), table.game
+    run = Run(**vars(allowed), folder=path)
     with temporary_folder() as values:
-        backward_pass = BackwardPass(
-            path, game, [StoredValues(values / objective.label, game, objective)], folds=[guide.fold],
-            release=True, memory=allowed.memory, threads=allowed.threads, progress=allowed.progress,
-        )  # fmt: skip
+        stored = StoredValues(values / objective.label, game, objective)
+        backward_pass = BackwardPass(run, game, [stored], folds=[guide.fold], release=True)
         with closing(backward_pass):
             backward_pass.run(Reachable(path, afterstate_counts(table), game))
         with closing(Prober(_Split(path, values), game, [objective])) as prober:

@@ -24,6 +24,7 @@ from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import attached
 from tilebase.cluster.runs import Run, run_in
 from tilebase.dense.backends.protocol import DenseWork
+from tilebase.dense.index import PerfectIndex
 from tilebase.dense.passes import DensePass
 from tilebase.errors import UsageError
 from tilebase.files import places
@@ -276,9 +277,13 @@ def _prove_all(ask: Ask, run: Run, backend: str) -> _Proof:
     (objective,) = ask.objectives
     if backend == "threads":  # the rate of a GPU is not known
         check_solving(ask, run)
-    with RunFolder(run.folder, Query(ask.game)), attached(run.cluster, run.folder), DensePass(
-        run.folder / places.values_folder(objective.label), ask.game, objective, memory=run.memory,
-        threads=run.threads, summaries=False, backend=backend, cluster=run.cluster, progress=run.progress,
-    ) as dense:  # fmt: skip
+    with (
+        RunFolder(run.folder, Query(ask.game)),
+        attached(run.cluster, run.folder),
+        DensePass(
+            run.within(places.values_folder(objective.label)), PerfectIndex(ask.game), objective,
+            backend=backend,
+        ) as dense,
+    ):  # fmt: skip
         dense.run()
     return _Proof(Fraction(dense.start()), sum(dense.sizes.values()), dense.work)

@@ -21,10 +21,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy.typing as npt
 
+from tilebase.costs.estimate import admit
+from tilebase.costs.tables import thinning
 from tilebase.errors import MissingLayerError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.format import LayerFile, ValueFile
@@ -39,9 +41,10 @@ from tilebase.objectives.encoding import as_floats
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import LayerSummary, Solution, StartValues
 from tilebase.questions.policies import afterstate_counts, local_folder
-from tilebase.questions.thinning import unfinished
+from tilebase.questions.thinning import instead, unfinished
 from tilebase.runtime.documents import to_json, understood, whole
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import (
     make_folder,
     part_path,
@@ -111,7 +114,7 @@ def prune(
     *,
     above: float,
     objective: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Pruned:
     """Write the boards of a table that are worth at least a bound, with all their values.
 
@@ -127,6 +130,8 @@ def prune(
     objective:
         The objective of this value, one whose values are from 0 to 1; None for the first.  The values of all
         objectives are kept.
+    use:
+        The keywords of `Use`; one thread does the work.
 
     Raises
     ------
@@ -135,7 +140,7 @@ def prune(
     WrongGameError, StorageError
         If the output holds files or cannot be written.
     """
-    opened = open_table(table)
+    allowed, opened = Allowance.of(**use), open_table(table)
     chosen = opened.objective(objective)
     bound = check_bound(chosen, above)
     source, sizes, old = local_folder(opened), afterstate_counts(opened), opened.manifest
@@ -144,9 +149,10 @@ def prune(
     done = _finished(target, query)
     if done is not None:
         return done
+    admit(thinning(opened.game, sizes, opened.objectives, visits=False), allowed, instead, target)
     with unfinished(target, to_json(query), old.labels):
         checks: dict[int, dict[str, str]] = {}
-        kept, pace, most = 0, Pace(progress, "afterstates"), sum(sizes.values())
+        kept, pace, most = 0, Pace(allowed.progress, "afterstates"), sum(sizes.values())
         seen = 0
         for total in sorted(sizes):
             count, files = write_subset(source, target, total, old.labels, _at_least(chosen, bound))

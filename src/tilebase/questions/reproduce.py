@@ -45,7 +45,7 @@ from tilebase.questions.force import Forced, force, largest_forced
 from tilebase.questions.prove import prove
 from tilebase.questions.published import Fact, Record, agrees, read_facts, read_records
 from tilebase.questions.solve import solve
-from tilebase.questions.symbolic import Symbolic, symbolic
+from tilebase.questions.symbolic import Symbolic, expected_cost, symbolic
 from tilebase.runtime.resources import Allowance
 from tilebase.small import oracle
 from tilebase.tables.slides import Slider
@@ -285,22 +285,8 @@ def _claim_bounds(fact: Fact, _: _Counts) -> Claim | None:
     return Claim(lambda: Fraction(float(solve(game, f"win:{dtype}", space="all").value)), seconds, game=game)
 
 
-SYMBOLIC_SECONDS = {
-    ("3", "9", "sum", False): 120.0,
-    ("3", "9", "sum", True): 400.0,
-    ("3", "9", "sweep", False): 3600.0,
-    ("3", "9", "sweep", True): 3600.0,
-    ("3", "9", "accumulative", False): 7200.0,
-    ("4", "4", "sweep", False): 30.0,
-    ("4", "4", "accumulative", False): 60.0,
-    ("4", "5", "sum", False): 20.0,
-    ("4", "5", "sweep", False): 7200.0,
-    ("4", "11", "(10,7)", False): 20.0,
-    ("4", "11", "(10,7)", True): 400.0,
-    ("4", "11", "(10,6)", False): 7200.0,
-    ("4", "11", "(10,6)", True): 14400.0,
-}
-"""Rough seconds on two cores by side, exponent, strategy or last line, and whether corollary 7 holds."""
+SMALL_DIAGRAMS = 2.0
+"""Rough seconds of the lines that were not measured, all of them of small boards."""
 
 
 def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
@@ -330,7 +316,9 @@ def _claim_symbolic(fact: Fact, counts: _Counts) -> Claim | None:
         return found + (won_boards(game) if measure == "cumulative_states" else 0)
 
     cost = what not in ("forced", "states")
-    return Claim(compute, SYMBOLIC_SECONDS.get(key, 2.0), cost=cost, game=game)
+    known = expected_cost(game, how, until, corollary7=corollary7)
+    seconds = known.seconds if known.measured else SMALL_DIAGRAMS
+    return Claim(compute, seconds, cost=cost, game=game)
 
 
 def won_boards(game: Game) -> int:

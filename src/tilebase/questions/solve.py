@@ -176,10 +176,8 @@ def _solve_reachable(ask: Ask, run: Run, keep: Keep, *, lean: bool | None) -> So
         before = read_before(path, game, "reachable")
         stored = _stored(path, game, ask.objectives) if pruning is None else pruning.stored()
         written: dict[int, str] = {}
-        counts = count_in(
-            folder, memory=run.memory, threads=run.threads, executor=run.cluster, progress=run.progress,
-            written=written, recorded=slides if _records_slides(ask, run) else None,
-        )  # fmt: skip
+        recorded = slides if _records_slides(ask, run) else None
+        counts = count_in(folder, run, written=written, recorded=recorded)
         sizes = {
             int(s): int(n) for s, n in zip(counts.sums, counts.afterstates.sum(axis=1), strict=True) if n
         }
@@ -215,9 +213,8 @@ def _solve_missing(
     if run.cluster is not None:
         sharing = SharedLayers(run.cluster, run.folder, ask.game, objectives, here.sizes, release=release)
     backward_pass = BackwardPass(
-        run.folder, ask.game, missing, memory=run.memory, threads=run.threads, lean=lean, release=release,
-        sharing=sharing, recorded=slides, progress=run.progress,
-    )  # fmt: skip
+        run, ask.game, missing, lean=lean, release=release, sharing=sharing, recorded=slides
+    )
     try:
         backward_pass.run(here, ask.down_to)
     finally:
@@ -276,13 +273,14 @@ def check_solving(ask: Ask, run: Run, keep: Keep = NOTHING, *, lean: bool | None
     takes = expected(ask.space, ask.objectives, most, down_to=ask.down_to, keep=keep.whole)
     estimate.check(ask.game, takes, most, run.folder)
     if ask.space != "all" and not run.anyway:
-        check_memory(ask.game, ask.objectives, most.memory, lean if run.cluster is None else False)
+        check_memory(ask.game, ask.objectives, most, lean if run.cluster is None else False)
 
 
 def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
     """Solve all boards within the limits, one objective after the other."""
     from tilebase.dense.index import PerfectIndex  # the other engine is loaded if it is asked
-    from tilebase.dense.passes import DensePass
+    from tilebase.dense.passes import DensePass, Sums
+    from tilebase.dense.values import Wanted
 
     game, path = ask.game, run.folder
     if keep.whole:
@@ -297,11 +295,9 @@ def _solve_all(ask: Ask, run: Run, keep: Keep) -> Solution:
         # A new objective gets the layers that the table has.
         lowest = min(before.layers, default=0) if before is not None else 0
         for one in ask.objectives:
-            with DensePass(
-                path / places.values_folder(one.label), game, one, memory=run.memory, threads=run.threads,
-                keep=keep.whole, progress=run.progress, index=index, down_to=ask.down_to,
-                lowest=lowest if keep.whole else None, cluster=run.cluster,
-            ) as dense:  # fmt: skip
+            sums = Sums(lowest if keep.whole else None, down_to=ask.down_to)
+            wanted, here = Wanted(files=keep.whole), run.within(places.values_folder(one.label))
+            with DensePass(here, index, one, wanted=wanted, sums=sums) as dense:
                 found = dense.run()
             layers.append(tuple(layer for s, layer in sorted(found.items()) if layer and s >= ask.least))
             for total, checksum in dense.checksums.items():

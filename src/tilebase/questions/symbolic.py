@@ -20,7 +20,8 @@ from tilebase.bdd.library import KINDS, NODE_BYTES, capacity_for, require_oxidd
 from tilebase.bdd.process import Task, run_task
 from tilebase.bdd.sets import check_lines
 from tilebase.bdd.strategies import PLAYERS, STRATEGIES, VARIANTS, Line, Rules
-from tilebase.costs.estimate import refuse_endless
+from tilebase.costs.cases import Span, span_of
+from tilebase.costs.estimate import WEEK, refuse_endless
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.errors import GameError, UsageError
 from tilebase.files.run import Query, RunFolder
@@ -261,7 +262,8 @@ def symbolic(
     boards = sum(boards_by_sum(game).values())
     nodes = min(capacity_for(allowed.memory), max(FEWEST_NODES, NODES_A_BOARD * boards))
     task = replace(task, nodes=nodes, export=str(export or ""), certificate=str(certificate or ""))
-    if boards > MANY_BOARDS and seconds == math.inf and not until and not allowed.anyway:
+    known = expected_cost(game, strategy, until, corollary7=corollary7).seconds <= WEEK
+    if boards > MANY_BOARDS and seconds == math.inf and not (until or known or allowed.anyway):
         refuse_endless(f"the symbolic solution of {game}, of {boards:.1g} boards,")
     pace, lines, done, share = Pace(allowed.progress, "states"), list[Line](), 0, 0.0
     began = time.perf_counter()
@@ -291,6 +293,16 @@ def symbolic(
         game, outcome.wins, rules, strategy, encoding, order, kind, tuple(lines), spent,
         outcome.reason, outcome.out_of_memory, outcome.listed, outcome.exported,
     )  # fmt: skip
+
+
+def expected_cost(game: Game, strategy: str, until: str = "", *, corollary7: bool = False) -> Span:
+    """What diagrams of a game take, between games on whole boards that were measured."""
+    plain = Game(game.shape, game.goal, spawn=game.spawn, start=game.start)
+    if game != plain or game.goal is None:
+        return Span(None, None)
+    spawns = ",".join(str(2**exponent) for exponent in game.spawn_exponents)
+    words = ["symbolic", spawns, strategy, until, "corollary7" if corollary7 else ""]
+    return span_of(" ".join(filter(None, words)), game.shape, game.goal)
 
 
 def check_task(task: Task) -> None:

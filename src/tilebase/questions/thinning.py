@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
+from tilebase.costs.estimate import admit
+from tilebase.costs.tables import thinning
 from tilebase.errors import StorageError, UsageError, WrongGameError
 from tilebase.files import places
 from tilebase.files.manifest import file_name
@@ -28,7 +30,8 @@ from tilebase.objectives.encoding import FIRST, NONE, WON
 from tilebase.objectives.objective import Objective
 from tilebase.questions.policies import afterstate_counts, local_folder
 from tilebase.runtime.documents import to_json, understood
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.runtime.storage import FileLock, make_folder, storage_errors, sync_files, write_whole
 from tilebase.sparse.choosing import best_slides, ratings
 from tilebase.sparse.flow import Visits
@@ -84,7 +87,7 @@ def thin(
     *,
     above: float,
     objective: str | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **use: Unpack[Use],
 ) -> Thinning:
     """Write the part of a table that optimal play visits.
 
@@ -100,6 +103,8 @@ def thin(
         states that optimal play can visit.
     objective:
         The objective of optimal play; None for the first.  The values of all objectives are kept.
+    use:
+        The keywords of `Use`; one thread does the work.
 
     Raises
     ------
@@ -108,6 +113,7 @@ def thin(
     WrongGameError, StorageError
         If the output holds files or cannot be written.
     """
+    allowed = Allowance.of(**use)
     if not 0 <= above <= 1:
         raise UsageError(f"the probability must be 0 to 1, as 1e-7, not {above}")
     opened = open_table(table)
@@ -119,12 +125,18 @@ def thin(
     found = _finished(target, query)
     if found is not None:
         return found
+    admit(thinning(opened.game, sizes, opened.objectives, visits=True), allowed, instead, target)
     with unfinished(target, to_json(query), old.labels):
-        thinning, checks = _run(opened, reader, chosen, target, query, sizes, progress)
+        found, checks = _run(opened, reader, chosen, target, query, sizes, allowed)
         sync_files(target / file_name(label, total) for total, names in checks.items() for label in names)
-        manifest = dataclasses.replace(old, layers=checks, thinned=thinning.as_dict())
+        manifest = dataclasses.replace(old, layers=checks, thinned=found.as_dict())
         write_whole(target / places.TABLE, manifest.text)
-    return thinning
+    return found
+
+
+def instead(_: object) -> str:
+    """What to do if a table is too large for this machine."""
+    return "name another disk or a smaller table"
 
 
 def _finished(target: Path, query: Mapping[str, Any]) -> Thinning | None:
@@ -193,7 +205,7 @@ def _run(
     target: Path,
     query: Mapping[str, Any],
     sizes: dict[int, int],
-    progress: Callable[[Progress], None] | None,
+    allowed: Allowance,
 ) -> tuple[Thinning, dict[int, dict[str, str]]]:
     """Write the layers; return a summary of their contents, and the checksums of their files."""
     # Probabilities to visit a state in any way, and only through kept states.
@@ -201,7 +213,7 @@ def _run(
     checks: dict[int, dict[str, str]] = {}
     states = visited = kept = 0
     left_out = 0.0
-    pace, slack = Pace(progress, "states"), table.slack(objective)
+    pace, slack = Pace(allowed.progress, "states"), table.slack(objective)
     while flow:
         total, (keys, visit, inside) = flow.pop()
         layer = reader.layer(total)
@@ -209,8 +221,8 @@ def _run(
         stays = visit >= least
         states, visited = states + int(stays.sum()), visited + len(keys)
         left_out += float(inside[~stays].sum())
-        allowed = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
-        wanted = _distinct(links.slots[:, stays][allowed])
+        slides = (links.slots[:, stays] != NONE) & (links.slots[:, stays] != WON)
+        wanted = _distinct(links.slots[:, stays][slides])
         if len(wanted):
             checks[total] = _write(table, target, total, wanted)
             kept += len(wanted)

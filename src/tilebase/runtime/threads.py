@@ -1,28 +1,145 @@
-"""Work shared out to threads, with the results in order."""
+"""The threads of a run: a pool that does jobs in order, buffers that threads borrow, and threads that wait.
+
+All threads of this program are made here.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import IO, Generic, Self, TypeVar
 
+B = TypeVar("B")
 S = TypeVar("S")
 T = TypeVar("T")
+TELL_SECONDS = 0.25
+"""How often `Pool.together` tells how far it is."""
 
 
-def in_order(jobs: Iterable[Future[T]], ahead: int) -> Iterator[T]:
-    """Results of jobs in order; `jobs` submits them lazily, at most `ahead` before the one awaited."""
-    waiting: deque[Future[T]] = deque()
-    for job in jobs:
-        waiting.append(job)
-        if len(waiting) > ahead:
+class Pool:
+    """So many threads that do jobs, until `close`, or the end of a ``with`` block.
+
+    An error of a job is raised where its result is waited for.  Jobs that were not begun at the end are left.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._threads = ThreadPoolExecutor(threads)
+
+    def map(self, work: Callable[[S], T], items: Iterable[S], ahead: int | None = None) -> Iterator[T]:
+        """``work(item)`` for each item, in order.
+
+        Items are taken when they are begun: all at once, or at most `ahead` before the result that is waited
+        for.
+        """
+        waiting: deque[Future[T]] = deque()
+        for item in items:
+            waiting.append(self._threads.submit(work, item))
+            if ahead is not None and len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
             yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+
+    def together(
+        self,
+        work: Callable[[B, Event], T],
+        buffers: Sequence[B],
+        tell: Callable[[], object] = lambda: None,
+    ) -> list[T]:
+        """``work(buffer, stop)`` for all buffers at the same time, each by a thread; the results in order.
+
+        `work` begins nothing more when `stop` is set.  That is so after an error of one of them, of `tell`,
+        which is called several times a second, and after Ctrl-C; it is raised when all have ended.
+        """
+        stop = Event()
+        running = [self._threads.submit(work, buffer, stop) for buffer in buffers]
+        pending = set(running)
+        try:
+            while pending:
+                ended, pending = wait(pending, TELL_SECONDS, FIRST_EXCEPTION)
+                for one in ended:
+                    one.result()
+                tell()
+        except BaseException:
+            stop.set()
+            wait(running)
+            raise
+        return [one.result() for one in running]
+
+    def close(self) -> None:
+        """Stop after the jobs now being done."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 def map_in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """``work(item)`` for each item, in order, by threads of their own; an error of one is raised."""
-    with ThreadPoolExecutor(threads) as pool:
+    with Pool(threads) as pool:
         return list(pool.map(work, items))
+
+
+class Spares(Generic[B]):
+    """Buffers that threads borrow, each for one thread at a time.
+
+    If all are in use, `make` makes another one; without it, a thread waits until one is given back.
+    """
+
+    def __init__(self, buffers: Iterable[B] = (), make: Callable[[], B] | None = None) -> None:
+        self._make = make
+        self._free: SimpleQueue[B] = SimpleQueue()
+        for one in buffers:
+            self._free.put(one)
+
+    @contextmanager
+    def one(self) -> Iterator[B]:
+        """A buffer, which nobody else uses within the block."""
+        buffer = self._free.get() if self._make is None else self._free_or_new(self._make)
+        try:
+            yield buffer
+        finally:
+            self._free.put(buffer)
+
+    def _free_or_new(self, make: Callable[[], B]) -> B:
+        with suppress(Empty):
+            return self._free.get_nowait()
+        return make()
+
+
+def in_background(work: Callable[[], T]) -> Future[T]:
+    """The result of a call that a thread of its own makes; the end of the process does not wait for it."""
+    found: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:
+            found.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return found
+
+
+def lines_of(stream: IO[bytes]) -> SimpleQueue[bytes]:
+    """The lines of a stream as they come, then an empty one.
+
+    A thread reads them, since no call waits for a pipe and a time on all systems.
+    """
+    lines: SimpleQueue[bytes] = SimpleQueue()
+
+    def read() -> None:
+        with suppress(ValueError):  # closed, since nobody waits for more
+            for line in stream:
+                lines.put(line)
+            lines.put(b"")
+
+    in_background(read)
+    return lines

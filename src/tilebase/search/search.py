@@ -15,8 +15,8 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from threading import Event
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -30,9 +30,10 @@ from tilebase.files.places import DECIDED
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.documents import digest_of
-from tilebase.runtime.progress import Pace, Progress
-from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import OVERHEAD, Allowance
 from tilebase.runtime.storage import atomic_file
+from tilebase.runtime.threads import Pool
 
 LOG = logging.getLogger(__name__)
 Array = npt.NDArray[Any]
@@ -159,10 +160,10 @@ class Facts:
     Keys are canonical packed boards (uint64).
     """
 
-    def __init__(self, memory: int, game: int = 0) -> None:
+    def __init__(self, nbytes: int, game: int = 0) -> None:
         self.game = game  # a number that stands for the game, to recognise files of other games
         # Doubling needs the old and the new table in memory: 1.5 times the new one.
-        self._most_bits = max(int(memory / 1.5) >> 6, 16).bit_length() - 1
+        self._most_bits = max(int(nbytes / 1.5) >> 6, 16).bit_length() - 1
         self.bits = min(LEAST_BITS, self._most_bits)
         self.table = _empty_table(self.bits)
         self.entered = 0
@@ -268,6 +269,7 @@ class _Seeker:
         self.scratch = packed(ForceScratch.of(kernels.WIDTH))
         self.counts = np.zeros(6, dtype=np.int64)
         self.depth = 0
+        self.found = 0  # the depth after the last slice, or `kernels.FULL`
 
     def begin(self, key: int) -> None:
         """Start the path at an afterstate."""
@@ -308,34 +310,33 @@ class Search:
     def __init__(
         self,
         game: Game,
+        allowed: Allowance,
         *,
-        memory: int,
-        threads: int,
         folder: Path | None = None,
         deadline: float = float("inf"),
-        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.game, self.compiled = game, CompiledGame(game)
+        memory = allowed.memory
         if memory < OVERHEAD // 4:
             raise ResourceError(f"a search needs {OVERHEAD >> 22} MiB of memory at least")
         self.facts = Facts(max(memory - OVERHEAD, memory // 4), int(digest_of(game.identity), 16))
         self._neighbours = _neighbours(game)
-        self._seekers = [_Seeker(number) for number in range(threads)]
-        self._pool = ThreadPoolExecutor(threads)
+        self._seekers = [_Seeker(number) for number in range(allowed.threads)]
+        self._pool = Pool(allowed.threads)
         self._file = None if folder is None else folder / DECIDED
-        self.deadline, self._pace = deadline, Pace(progress, "afterstates")
+        self.deadline, self._pace = deadline, Pace(allowed.progress, "afterstates")
         self._saved = time.perf_counter()
         self._slice = FIRST_SLICE
         if self._file is not None:
             self.facts.load(self._file)
         LOG.debug(
             "searching %s with %d threads: %d afterstates are decided already",
-            game, threads, self.facts.entered,
+            game, allowed.threads, self.facts.entered,
         )  # fmt: skip
 
     def close(self) -> None:
         """Stop the threads."""
-        self._pool.shutdown(wait=True)
+        self._pool.close()
 
     @property
     def opened(self) -> int:
@@ -368,30 +369,25 @@ class Search:
         before = self.opened
         facts.grow(len(self._seekers) * self._slice)
 
-        def work(seeker: _Seeker) -> int:
-            found: int = kernels.search(
+        def work(seeker: _Seeker, _: Event) -> None:
+            seeker.found = kernels.search(
                 seeker.depth, self._slice, self.compiled.rules, self._neighbours, seeker.seed, facts.decided,
                 seeker.path, seeker.scratch, seeker.counts,
             )  # fmt: skip
-            return found
 
-        jobs = [self._pool.submit(work, seeker) for seeker in self._seekers]
         try:
-            wait(jobs)
-        except KeyboardInterrupt:
-            wait(jobs)  # less than 0.1 s; then all paths can be continued
-            self._settle(jobs, before)
-            raise
-        self._settle(jobs, before)
+            self._pool.together(work, self._seekers)
+        finally:  # also after Ctrl-C, which waits for less than 0.1 s: then all paths can be continued
+            self._settle(before)
         self._slice = min(2 * self._slice, SLICE)
         self._tell()
 
-    def _settle(self, jobs: Any, before: int) -> None:
-        for seeker, job in zip(self._seekers, jobs, strict=True):
-            if job.result() == kernels.FULL:
+    def _settle(self, before: int) -> None:
+        for seeker in self._seekers:
+            if seeker.found == kernels.FULL:
                 seeker.widen()
             else:
-                seeker.depth = max(job.result(), 0)
+                seeker.depth = max(seeker.found, 0)
         self.facts.entered += self.opened - before
 
     def save(self) -> None:

@@ -20,10 +20,8 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +31,7 @@ from tilebase._kernels import backward
 from tilebase._kernels.arguments import Directory, Links, Scratch
 from tilebase._kernels.packed import packed
 from tilebase.cluster.executors import Executor
+from tilebase.cluster.runs import Run
 from tilebase.errors import CorruptError, ResourceError
 from tilebase.files.format import (
     CHUNK_KEYS,
@@ -53,9 +52,9 @@ from tilebase.game.game import Game
 from tilebase.objectives.encoding import FIRST, end_values, summarise
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary, LayerSummary
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
-from tilebase.runtime.threads import in_order
+from tilebase.runtime.threads import Pool, Spares
 from tilebase.sparse.directory import Edge, directory_of, enter, join, new_directory
 from tilebase.sparse.folds import Fold, Spawned, make_fold
 from tilebase.sparse.forward import DURABLE_BYTES
@@ -152,22 +151,19 @@ class BackwardPass:
 
     def __init__(
         self,
-        path: Path,
+        run: Run,
         game: Game,
         stored: Sequence[StoredValues],
         *,
-        memory: int,
-        threads: int,
         lean: bool | None = None,
         release: bool = False,
         folds: Sequence[Fold] | None = None,
         sharing: Sharing | None = None,
         recorded: RecordedSlides | None = None,
-        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self.sharing, self.recorded = sharing, recorded
-        self.path, self.game, self.stored = path, game, tuple(stored)
-        self.memory, self.threads, self.lean, self.release = memory, threads, lean, release
+        self.path, self.game, self.stored = run.folder, game, tuple(stored)
+        self.memory, self.threads, self.lean, self.release = run.memory, run.threads, lean, release
         self.folds = list(folds) if folds else [make_fold(game, values.objective) for values in stored]
         self._compiled = CompiledGame(game)
         self._game_index = GameIndex(game)
@@ -175,10 +171,10 @@ class BackwardPass:
         self._merges = sorted({merge for fold in self.folds for merge in fold.merges})
         self._potentials = word_potentials(game, self._merges)
         self._ending = next((fold.objective for fold in self.folds if fold.objective.counts_end), None)
-        self._workers = [_Worker(len(game.shape), self._merges) for _ in range(threads)]
-        self._idle = list(self._workers)
-        self._pool = ThreadPoolExecutor(threads)
-        self._pace = Pace(progress, "afterstates")
+        self._alone_worker = self.new_worker()
+        self._workers = Spares([self._alone_worker], self.new_worker)
+        self._pool = Pool(run.threads)
+        self._pace = Pace(run.progress, "afterstates")
         self._done = self._most = 0  # afterstates solved in this run, and to be solved
         self._starts = {game.sum(board) for board, _ in game.starts()}
         self._on_disk: set[int] = set()  # sums whose values are on disk
@@ -187,7 +183,7 @@ class BackwardPass:
 
     def close(self) -> None:
         """Stop the threads and release memory."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool.close()
         for stored in self.stored:
             stored.close()
         self._solved.clear()
@@ -383,17 +379,14 @@ class BackwardPass:
         This thread does a single span, and all of them if the run has no other: to hand them over takes time.
         """
         if min(len(spans), self.threads) <= 1:
-            yield from (work(self._workers[0], span) for span in spans)
+            yield from (work(self._alone_worker, span) for span in spans)
             return
 
         def run(span: range) -> Any:
-            worker = self._idle.pop()
-            try:
+            with self._workers.one() as worker:
                 return work(worker, span)
-            finally:
-                self._idle.append(worker)
 
-        yield from in_order((self._pool.submit(run, span) for span in spans), ahead=2 * self.threads)
+        yield from self._pool.map(run, spans, ahead=2 * self.threads)
 
     def _parts(self, total: int, file: StoredBoards, sizes: dict[int, int], here: _Solved) -> Iterator[Part]:
         """Solve a layer with both layers above in memory."""

@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from tilebase._kernels import forward
 from tilebase._kernels.arguments import Slides
-from tilebase.cluster.executors import Executor
+from tilebase.cluster.runs import Run
 from tilebase.counting.combinatorics import boards_by_sum
 from tilebase.counting.counts import STORED, CountResult
 from tilebase.errors import CorruptError, ResourceError
@@ -45,10 +45,10 @@ from tilebase.files.run import (
     sound_checksum,
 )  # fmt: skip
 from tilebase.game.compiled import CompiledGame
-from tilebase.runtime.progress import Pace, Progress
+from tilebase.runtime.progress import Pace
 from tilebase.runtime.resources import OVERHEAD
 from tilebase.runtime.storage import sync_files
-from tilebase.runtime.threads import in_order, map_in_threads
+from tilebase.runtime.threads import map_in_threads
 from tilebase.sparse import maps, sizes
 from tilebase.sparse.bitset import PAGE_BYTES, BitSet, block_bits_for
 from tilebase.sparse.index import Index, LayerIndex
@@ -89,28 +89,19 @@ class Work:
 class ForwardPass:
     """One run of the forward pass in a folder; `count` is the public function."""
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        *,
-        memory: int,
-        threads: int,
-        executor: Executor | None = None,
-        recorded: RecordedSlides | None = None,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> None:
+    def __init__(self, folder: RunFolder, run: Run, *, recorded: RecordedSlides | None = None) -> None:
         self.folder = folder
         self.game = folder.query.game
         self.lookahead = folder.query.lookahead
         self.keep = folder.query.keep
-        self.memory = memory
-        self.threads = threads
+        self.memory = run.memory
+        self.threads = run.threads
         self.work = Work()
-        self._pace = Pace(progress, "states")
+        self._pace = Pace(run.progress, "states")
         self._compiled = CompiledGame(self.game)
         self._game_index = GameIndex(self.game)
         self._varying = varying_bits(self.game)
-        self._team = Team(threads)
+        self._team = Team(run.threads)
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
         self._sources: dict[int, StoredLayer] = {}
         self._files: dict[str, str] = {}  # checksums of the files of the present layer
@@ -125,9 +116,9 @@ class ForwardPass:
         self._run_states = 0
         self._checked: Index | None = None
         self._sharing: SharedCount | None = None
-        if executor is not None:
+        if run.cluster is not None:
             self._sharing = SharedCount(
-                executor, folder.path, self.game, self._starts, lookahead=self.lookahead, keep=self.keep
+                run.cluster, folder.path, self.game, self._starts, lookahead=self.lookahead, keep=self.keep
             )
 
     # -- the whole pass ----------------------------------------------------------------------
@@ -548,8 +539,7 @@ class ForwardPass:
                 yield keys
             else:
                 ranges = boards.ranges(PARTS * self.threads)
-                jobs = (self._team.pool.submit(listed, span) for span in ranges)
-                yield from in_order(jobs, ahead=4 * self.threads)
+                yield from self._team.pool.map(listed, ranges, ahead=4 * self.threads)
 
     # -- progress ----------------------------------------------------------------------------
 
@@ -595,25 +585,20 @@ def _result(query: Query, lines: list[dict[str, Any]], *, complete: bool) -> Cou
 
 
 def count_in(
-    run: RunFolder,
+    folder: RunFolder,
+    run: Run,
     *,
-    memory: int,
-    threads: int,
     up_to: int | None = None,
-    executor: Executor | None = None,
-    progress: Callable[[Progress], None] | None = None,
     work: Callable[[Work], None] | None = None,
     written: dict[int, str] | None = None,
     recorded: RecordedSlides | None = None,
 ) -> CountResult:
-    """`count` in the folder of a run that this process holds; `executor` does the large layers.
+    """`count` in the folder of a run, which this process holds.
 
     `written` gets the checksums of the files of afterstates that this call writes, by sum, and `recorded` the
     slides of all states of small layers.
     """
-    forward_pass = ForwardPass(
-        run, memory=memory, threads=threads, executor=executor, recorded=recorded, progress=progress
-    )
+    forward_pass = ForwardPass(folder, run, recorded=recorded)
     try:
         result = forward_pass.run(up_to)
     finally:

@@ -7,11 +7,10 @@ ranks need no arenas: one thread sets their bits directly, in cache.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +22,7 @@ from tilebase._kernels.packed import packed
 from tilebase.files.keys import StoredLayer
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
+from tilebase.runtime.threads import Pool
 from tilebase.sparse import sizes
 from tilebase.sparse.bitset import PAGE_BYTES, Arena, BitSet
 from tilebase.sparse.halves import Halves
@@ -232,20 +232,13 @@ class Team:
 
     def __init__(self, threads: int) -> None:
         self.workers = [Worker() for _ in range(threads)]
-        self.pool = ThreadPoolExecutor(threads)
+        self.pool = Pool(threads)
         self.flushes = 0
         self.flush_seconds = 0.0
-        self._stop = threading.Event()
-
-    @property
-    def threads(self) -> int:
-        """The number of threads."""
-        return len(self.workers)
 
     def close(self) -> None:
-        """Wait for the running kernels, stop the threads and release the arenas."""
-        self._stop.set()
-        self.pool.shutdown(wait=True)
+        """Stop the threads and release the arenas."""
+        self.pool.close()
         for worker in self.workers:
             worker.arena = Arena(0)
 
@@ -263,31 +256,17 @@ class Team:
         for worker in workers:
             worker.forget(target.size)
         if is_small(target):
-            self._drain(workers[0], tasks)
+            _drain(workers[0], tasks, Event())
             return
         for worker in workers:
             worker.arena.reset(target.blocks)
         count = max(len(tasks), 1)
         while tasks:
-            running = [self.pool.submit(self._drain, worker, tasks) for worker in workers]
-            while running:
-                finished, rest = wait(running, timeout=0.25)
-                for future in finished:
-                    future.result()
-                running = list(rest)
-                report(1 - len(tasks) / count)
+            self.pool.together(
+                lambda worker, stop: _drain(worker, tasks, stop), workers,
+                tell=lambda: report(1 - len(tasks) / count),
+            )  # fmt: skip
             self._flush(target)
-
-    def _drain(self, worker: Worker, tasks: deque[Task]) -> None:
-        """Do tasks until none is left or this worker's arena is full."""
-        while not self._stop.is_set():
-            try:
-                task = tasks.popleft()
-            except IndexError:
-                return
-            if not task.run(worker):
-                tasks.appendleft(task)
-                return
 
     def _flush(self, target: BitSet) -> None:
         """Move all offsets from the arenas into the set."""
@@ -305,11 +284,23 @@ class Team:
                     length, target.bits,
                 )  # fmt: skip
 
-        step = max(1, (target.last_block - target.first_block) // (16 * self.threads))
+        step = max(1, (target.last_block - target.first_block) // (16 * self.pool.threads))
         blocks = range(target.first_block, target.last_block, step)
-        for job in [self.pool.submit(part, b, min(b + step, target.last_block)) for b in blocks]:
-            job.result()
+        for _ in self.pool.map(lambda first: part(first, min(first + step, target.last_block)), blocks):
+            pass
         for arena in arenas:
             arena.reset(target.blocks)
         self.flushes += 1
         self.flush_seconds += time.perf_counter() - since
+
+
+def _drain(worker: Worker, tasks: deque[Task], stop: Event) -> None:
+    """Do tasks until none is left, this worker's arena is full, or it is told to stop."""
+    while not stop.is_set():
+        try:
+            task = tasks.popleft()
+        except IndexError:
+            return
+        if not task.run(worker):
+            tasks.appendleft(task)
+            return

@@ -16,6 +16,7 @@ from typing import Any
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.pieces import Piece
+from tilebase.cluster.runs import Run
 from tilebase.files import places
 from tilebase.files.format import Chunk
 from tilebase.files.parcels import ParcelFile, ParcelWriter
@@ -24,6 +25,7 @@ from tilebase.files.solved import StoredValues
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.results import ChunkSummary
+from tilebase.runtime.threads import Spares
 from tilebase.sparse import backward
 
 SHARED_KEYS = 1 << 19
@@ -48,35 +50,24 @@ class SolveJob:
     """Solves spans of chunks in a worker process: a `cluster.pieces.Job`."""
 
     def __init__(
-        self,
-        folder: Path,
-        game: Game,
-        objectives: Sequence[Objective],
-        sizes: Mapping[int, int],
-        *,
-        release: bool,
-        memory: int,
-        threads: int,
+        self, run: Run, game: Game, objectives: Sequence[Objective], sizes: Mapping[int, int], release: bool
     ) -> None:
-        self._parameters = (folder, game, tuple(objectives), dict(sizes), release, memory, threads)
+        self._parameters = (run, game, tuple(objectives), dict(sizes), release)
         self._lock = threading.Lock()
         self._pass: backward.BackwardPass | None = None
         self._boards: dict[int, StoredBoards] = {}
-        self._idle: list[Any] = []
+        self._workers = Spares(make=lambda: self._engine().new_worker())
 
     def __reduce__(self) -> Any:
-        folder, game, objectives, sizes, release, memory, threads = self._parameters
-        options = {"release": release, "memory": memory, "threads": threads}
-        return _solve_job, (folder, game, objectives, sizes, options)
+        return SolveJob, self._parameters
 
     def do(self, piece: Piece) -> Summaries:
         """Solve the chunks [begin, end) of a layer, write their values, and return their summaries."""
         with self._lock:  # one thread loads the layers above, and the others wait for it
             engine = self._engine()
             keys, above = self._layers(engine, piece.total)
-            worker = self._idle.pop() if self._idle else engine.new_worker()
-        part = engine.solve_span(worker, piece.total, keys, range(piece.begin, piece.end), above, None)
-        self._idle.append(worker)
+        with self._workers.one() as worker:
+            part = engine.solve_span(worker, piece.total, keys, range(piece.begin, piece.end), above, None)
         with ParcelWriter(engine.path / piece.writes) as file:
             for chunks in part.chunks:
                 for chunk in chunks:
@@ -85,12 +76,10 @@ class SolveJob:
 
     def _engine(self) -> backward.BackwardPass:
         if self._pass is None:
-            folder, game, objectives, sizes, release, memory, threads = self._parameters
-            stored = [_ReadValues(folder / places.values_folder(one.label), one) for one in objectives]
-            self._pass = backward.BackwardPass(
-                folder, game, stored, memory=memory, threads=threads, lean=False, release=release
-            )
-            self._pass.begin(Reachable(folder, sizes, game))
+            run, game, objectives, sizes, release = self._parameters
+            stored = [_ReadValues(run.folder / places.values_folder(one.label), one) for one in objectives]
+            self._pass = backward.BackwardPass(run, game, stored, lean=False, release=release)
+            self._pass.begin(Reachable(run.folder, sizes, game))
         return self._pass
 
     def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[StoredBoards, backward.Above]:
@@ -100,12 +89,6 @@ class SolveJob:
                 boards.close()
             self._boards = {total: engine.space.boards(total)}
         return self._boards[total], engine.layers_above(total)
-
-
-def _solve_job(
-    folder: Path, game: Game, objectives: Sequence[Objective], sizes: Mapping[int, int], options: Any
-) -> SolveJob:
-    return SolveJob(folder, game, objectives, sizes, **options)
 
 
 class SharedLayers:
@@ -123,10 +106,8 @@ class SharedLayers:
     ) -> None:
         self.executor, self.folder = executor, folder
         self.objectives = tuple(objectives)
-        self._job = SolveJob(
-            folder.resolve(), game, objectives, sizes, release=release, memory=executor.memory,
-            threads=executor.threads_each,
-        )  # fmt: skip
+        there = Run(folder=folder.resolve(), memory=executor.memory, threads=executor.threads_each)
+        self._job = SolveJob(there, game, objectives, sizes, release)
 
     def wants(self, n: int) -> bool:
         """Whether a layer of n afterstates is large enough to be shared out."""

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
+from functools import partial
 from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from tilebase.files.parcels import ParcelFile, ParcelWriter
 from tilebase.game.compiled import CompiledGame
 from tilebase.game.game import Game
 from tilebase.runtime.resources import OVERHEAD
+from tilebase.runtime.threads import Spares
 from tilebase.sparse.bitset import PAGE_BYTES, PIECE_WORDS, block_bits_for
 from tilebase.sparse.maps import NO_SLIDES, GameIndex, IndexedLayer, Worker, undecided
 
@@ -189,22 +191,23 @@ class CountJob:
     ) -> None:
         """`starts`: the canonical start boards by sum; `arena`: bytes of the arena of each thread."""
         self._folder, self._game, self._starts = folder, game, starts
-        self._options = {"lookahead": lookahead, "keep_states": keep_states, "arena": arena}
+        self._options: dict[str, Any] = {"lookahead": lookahead, "keep_states": keep_states, "arena": arena}
         self._lookahead, self._keep_states, self._arena = lookahead, keep_states, arena
         if lookahead:
             forward.collapse.want()
         self._lock = threading.Lock()
         self._compiled: CompiledGame | None = None
         self._indexed: IndexedLayer | None = None
-        self._idle: list[_Buffers] = []
+        self._buffers = Spares(make=_Buffers)
 
     def __reduce__(self) -> Any:
-        return _count_job, (self._folder, self._game, self._starts, self._options)
+        make: Any = partial(CountJob, **self._options)
+        return make, (self._folder, self._game, self._starts)
 
     def do(self, piece: Piece) -> Any:
         """Do a piece of any step; the methods say what it returns."""
         steps = {"spawn": self._spawn, "slide": self._slide, "unite": self._unite}
-        with self._buffers() as buffers, ParcelWriter(self._folder / piece.writes) as file:
+        with self._buffers.one() as buffers, ParcelWriter(self._folder / piece.writes) as file:
             if piece.step in steps:
                 return steps[piece.step](piece, self._at(piece.total), buffers, file)
             return self._encode(piece, file)
@@ -219,17 +222,6 @@ class CountJob:
                 self._indexed = None  # release the old memory first
                 self._indexed = self._game_index.at(total)
             return self._indexed
-
-    @contextmanager
-    def _buffers(self) -> Iterator[_Buffers]:
-        try:
-            found = self._idle.pop()
-        except IndexError:
-            found = _Buffers()
-        try:
-            yield found
-        finally:
-            self._idle.append(found)
 
     @property
     def _rules(self) -> Any:
@@ -319,10 +311,6 @@ class CountJob:
             file.add(chunk.frame)
         file.add(np.array([(chunk.first, chunk.keys) for chunk in chunks], dtype=ROW))
         return file.nbytes
-
-
-def _count_job(folder: Path, game: Game, starts: dict[int, Array], options: Any) -> CountJob:
-    return CountJob(folder, game, starts, **options)
 
 
 class SharedLayer:

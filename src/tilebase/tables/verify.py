@@ -10,16 +10,18 @@ from __future__ import annotations
 import itertools
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from tilebase.cluster.executors import Executor
 from tilebase.cluster.opening import open_cluster
 from tilebase.cluster.pieces import Piece
+from tilebase.costs.estimate import Estimate, admit
+from tilebase.costs.tables import verifying
 from tilebase.errors import MissingBoardError, UsageError
 from tilebase.files import places
 from tilebase.files.findings import Findings, StopCheckError
@@ -29,6 +31,8 @@ from tilebase.game.game import Cells
 from tilebase.objectives.objective import Objective
 from tilebase.objectives.rounding import Rounding
 from tilebase.objectives.values import Exact, Interval, Lower, Number, Rounded, Upper, Value
+from tilebase.runtime.progress import Pace
+from tilebase.runtime.resources import Allowance, Use
 from tilebase.tables.evaluator import Evaluator
 from tilebase.tables.probe import Table, open_table
 
@@ -62,37 +66,56 @@ def verify_table(
     sample: int | None = 1000,
     seed: int = 0,
     cluster: str | Executor | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    **use: Unpack[Use],
 ) -> Verification:
     """Check a table: all bytes, and `sample` random values of each objective, or all (None).
 
-    `cluster` names workers that compute all values again, as in `solve`; bytes are compared here.
-    `progress` is called with the number of finished layers and of all layers.  Raises
-    `MissingLayerError` if there is no manifest, `CorruptError` if it is damaged.
+    `cluster` names workers that compute all values again, as in `solve`; bytes are compared here.  `use` are
+    the keywords of `Use`; one thread does what workers do not.  Raises `MissingLayerError` if there is no
+    manifest, `CorruptError` if it is damaged, `ResourceError` if all values would take more than a week.
     """
+    allowed = Allowance.of(**use)
     with open_cluster(cluster) as executor, open_table(location) as table:
         found = Findings()
         values = skipped = 0
         with suppress(StopCheckError):
-            _check_files(table, found, progress)
+            _check_files(table, found, Pace(allowed.progress, "layers"))
             if found.sound:
+                expected = expected_cost(table, sample, executor)
+                admit(expected, allowed, lambda _: "verify a sample, without --all (sample=1000)")
                 with found.checking():
-                    values, skipped = _check_values(table, found, sample, seed, executor)
+                    positions = _positions(table, sample, seed)
+                    found.wrong += _check_starts(table)
+                    values, skipped = _check_values(table, found, positions, executor)
         layers = len(table.manifest.layers)
         return Verification(layers, values, skipped, tuple(found.wrong), tuple(found.unread))
 
 
+def expected_cost(table: Table, sample: int | None, executor: Executor | None = None) -> Estimate:
+    """Estimate what verifying a table takes."""
+    threads = 1 if executor is None else executor.threads
+    return verifying(table.game, _size(table), table.objectives, sample, threads)
+
+
+def _size(table: Table) -> int:
+    """The boards of all layers."""
+    return sum(table.prober.count(total) for total in table.manifest.layers)
+
+
+def _positions(table: Table, sample: int | None, seed: int) -> Sequence[int]:
+    """The positions whose values are derived again: all, or some at random."""
+    size = _size(table)
+    if sample is None or sample >= size:
+        return range(size)
+    return sorted(random.Random(seed).sample(range(size), sample))
+
+
 def _check_values(
-    table: Table, found: Findings, sample: int | None, seed: int, executor: Executor | None
+    table: Table, found: Findings, positions: Sequence[int], executor: Executor | None
 ) -> tuple[int, int]:
     """Compute values again; return how many, and how many could not be checked."""
-    found.wrong += _check_starts(table)
-    size = sum(table.prober.count(total) for total in table.manifest.layers)
-    if executor is not None and sample is None:
-        return _check_shared(table, found, size, executor)
-    positions: Sequence[int] = range(size)
-    if sample is not None and sample < size:
-        positions = sorted(random.Random(seed).sample(positions, sample))
+    if executor is not None and isinstance(positions, range):
+        return _check_shared(table, found, len(positions), executor)
     wrong, values, skipped = _check_positions(table, positions)
     found.wrong += wrong
     return values, skipped
@@ -147,15 +170,15 @@ def _check_shared(table: Table, found: Findings, size: int, executor: Executor) 
     return values, skipped
 
 
-def _check_files(table: Table, found: Findings, progress: Callable[[int, int], None] | None) -> None:
+def _check_files(table: Table, found: Findings, pace: Pace) -> None:
     """Add each file that is damaged, or is not the one that the manifest names, to `found`."""
+    layers = len(table.manifest.layers)
     for done, (total, checks) in enumerate(sorted(table.manifest.layers.items())):
         check = _check_dense if table.dense else _check_layer
         with found.checking():
             for sentence in check(table, total, checks):
                 found.wrong.append(sentence)
-        if progress is not None:
-            progress(done + 1, len(table.manifest.layers))
+        pace.report(total, "check", done + 1, (done + 1) / layers)
 
 
 def _check_layer(table: Table, total: int, checks: Any) -> Iterator[str]:

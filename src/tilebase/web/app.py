@@ -34,6 +34,7 @@ from tilebase.errors import (
     UsageError,
 )
 from tilebase.files.work_folders import table_folder
+from tilebase.game.formations import formation_of
 from tilebase.game.game import Game
 from tilebase.objectives.objective import Objective, parse_objectives
 from tilebase.runtime.documents import to_json
@@ -332,7 +333,6 @@ def serve(
     *,
     game: Game | None = None,
     objective: str | Objective | Sequence[Objective] = "win",
-    name: str | None = None,
     folder: Path | str | None = None,
     host: str = "127.0.0.1",
     port: int = PORT,
@@ -349,8 +349,8 @@ def serve(
         tables in subfolders.
     game, objective:
         A game that is solved first, in the background, while the page shows how far it is.
-    name, folder:
-        How the page names this game, and where its table is kept; None: it is deleted at the end.
+    folder:
+        Where the table of this game is kept; None: it is deleted at the end.
     host, port:
         Where to listen; port 0 takes a free one.
     rate:
@@ -386,7 +386,9 @@ def serve(
         chosen = (objectives,) if isinstance(objectives, Objective) else tuple(objectives)
         with table_folder(None if folder is None else Path(folder), game, chosen) as work:
             solver = partial(_solve, game, chosen, work.path, use)
-            entry = collection.solve(name or f"{game.shape_text}-{game.goal or 'play'}", game, solver)
+            named = formation_of(game)
+            name = f"{named.name if named else game.shape_text}-{game.goal or 'play'}"
+            entry = collection.solve(name, game, solver)
             try:
                 run()
             finally:

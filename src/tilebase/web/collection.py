@@ -7,8 +7,10 @@ again if it is another.  A table that comes into a folder of tables is served fr
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,10 +24,12 @@ from tilebase.files.source import local_path
 from tilebase.game.game import Game
 from tilebase.runtime.documents import to_json
 from tilebase.runtime.progress import Progress
+from tilebase.runtime.threads import in_background
 from tilebase.tables.folders import holds_tables, table_folders
 from tilebase.tables.opening import open_solved
 from tilebase.tables.solved import Solved
 
+LOG = logging.getLogger(__name__)
 MOST_OPEN = 8
 """Most tables that are kept open.  Each keeps up to 256 MiB of decoded boards and values."""
 MOST_SERVED = 1000
@@ -92,7 +96,7 @@ class Collection:
         self._open = Recent(MOST_OPEN)
         self._lock = threading.Lock()
         self._closing = threading.Event()
-        self._solver: threading.Thread | None = None
+        self._solver: Future[None] | None = None
         for location in locations:
             path = local_path(location)
             if path is not None and holds_tables(path):
@@ -195,8 +199,7 @@ class Collection:
         """
         entry = Entry(_free(name, self.entries), "", "solving", game=game)
         self.entries = {**self.entries, entry.name: entry}
-        self._solver = threading.Thread(target=self._solve, args=(entry, run), daemon=True)
-        self._solver.start()
+        self._solver = in_background(partial(self._solve, entry, run))
         return entry
 
     def _solve(self, entry: Entry, run: Callable[[Callable[[Progress], None]], Path]) -> None:
@@ -212,7 +215,7 @@ class Collection:
             entry.problem = "there is not enough memory to solve this game: give a smaller --memory"
         except Exception as error:
             entry.state, entry.problem = "failed", f"solving failed: {type(error).__name__}: {error}"
-            raise
+            LOG.exception("solving %s failed", entry.name)
 
     def _tell(self, entry: Entry, progress: Progress) -> None:
         if self._closing.is_set():
@@ -222,13 +225,13 @@ class Collection:
     @property
     def solving(self) -> bool:
         """Whether a game is being solved."""
-        return self._solver is not None and self._solver.is_alive()
+        return self._solver is not None and not self._solver.done()
 
     def close(self) -> None:
         """Stop solving after the present step, and release all tables."""
         self._closing.set()
         if self._solver is not None:
-            self._solver.join()
+            wait([self._solver])
         self._open.clear()
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
+from tilebase.cli.options import FormatOption, OutputOption, PlanHereOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
 from tilebase.cli.pattern.options import (
     DEFAULT_SEARCH,
@@ -16,6 +16,7 @@ from tilebase.cli.pattern.options import (
     DropsOption,
     SearchOptions,
     SizeArgument,
+    print_plan,
     rules_text,
 )
 from tilebase.cli.progress import counting_progress
@@ -43,6 +44,7 @@ def checkerboard(
     search: Annotated[
         bool, Parameter(negative=(), help="Decide by searches alone, without theorems and constructions.")
     ] = False,
+    plan: PlanHereOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     run: SearchOptions = DEFAULT_SEARCH,
@@ -63,6 +65,10 @@ def checkerboard(
     tilebase pattern checkerboard 2x20 --deterministic --count
     """
     chosen = choose_format(form, output)
+    if plan:
+        named = ("search", search), ("count", count), ("deterministic", deterministic)
+        words = ["checkerboard", *(name for name, asked in named if asked)]
+        return print_plan(" ".join(words), size, chosen, output)
     rules = parse_rules(size, drops=drops, most=2, deterministic=deterministic, convention=convention)
     seconds = parse_seconds(run.budget)
     if search and not deterministic:

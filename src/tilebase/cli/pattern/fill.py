@@ -7,9 +7,16 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, QuietOption, TimeOption, parse_budget
+from tilebase.cli.options import (
+    FormatOption,
+    OutputOption,
+    PlanHereOption,
+    QuietOption,
+    TimeOption,
+    parse_budget,
+)
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import SizeArgument
+from tilebase.cli.pattern.options import SizeArgument, print_plan
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 
@@ -19,6 +26,7 @@ def fill(
     *,
     seed: Annotated[int, Parameter(help="Of the random choices: the same seed gives the same game.")] = 1,
     budget: TimeOption = None,
+    plan: PlanHereOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     quiet: QuietOption = False,
@@ -32,6 +40,8 @@ def fill(
     tilebase pattern fill 10x10 --seed 2
     """
     chosen = choose_format(form, output)
+    if plan:
+        return print_plan("fill", size, chosen, output)
     prepare_kernels()
     from tilebase.patterns.filling import fill_board
 

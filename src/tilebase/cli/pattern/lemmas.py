@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from tilebase.cli.options import FormatOption, OutputOption, QuietOption
+from tilebase.cli.options import FormatOption, OutputOption, PlanHereOption, QuietOption
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DropsOption, SizeArgument
+from tilebase.cli.pattern.options import DropsOption, SizeArgument, print_plan
 from tilebase.cli.progress import counting_progress
 from tilebase.patterns.rules import parse_drops
 
@@ -23,6 +23,7 @@ def lemmas(
         ),
     ] = None,
     drops: DropsOption = "2",
+    plan: PlanHereOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     quiet: QuietOption = False,
@@ -41,6 +42,8 @@ def lemmas(
     from tilebase.patterns.checking import check_lemmas
 
     chosen = choose_format(form, output)
+    if plan:
+        return print_plan("lemmas", size, chosen, output)
     with counting_progress(quiet=quiet) as progress:
         checks = check_lemmas(size, drops=drops, most_sum=most_sum, progress=progress)
     rows = [

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from tilebase.cli.options import QuietOption, TimeOption
-from tilebase.patterns.rules import Rules
+from tilebase.cli.output import write_rows
+from tilebase.patterns.rules import Rules, parse_rules
 
 SizeArgument = Annotated[str, Parameter(help="Rows x columns, as 4x4 or 10x10.")]
 DropsOption = Annotated[str, Parameter(help="Tiles that are dropped: 2 or 2,4.")]
@@ -35,6 +37,16 @@ class SearchOptions:
 
 
 DEFAULT_SEARCH = SearchOptions()
+
+
+def print_plan(question: str, size: str, form: str, output: Path | None) -> int:
+    """Print what a question takes, between sizes that were measured; nothing is begun."""
+    from tilebase.costs.cases import span_of
+
+    rules = parse_rules(size)
+    row = span_of(question, (rules.rows, rules.columns)).row(f"pattern {question} {rules}")
+    write_rows([row], row, form, output, game=size)
+    return 0
 
 
 def rules_text(rules: Rules) -> str:

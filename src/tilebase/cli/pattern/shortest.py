@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from tilebase.cli.options import FormatOption, OutputOption, parse_seconds
+from tilebase.cli.options import FormatOption, OutputOption, PlanHereOption, parse_seconds
 from tilebase.cli.output import choose_format, write_rows
-from tilebase.cli.pattern.options import DEFAULT_SEARCH, SearchOptions, SeedOption, SizeArgument
+from tilebase.cli.pattern.options import DEFAULT_SEARCH, SearchOptions, SeedOption, SizeArgument, print_plan
 from tilebase.cli.progress import counting_progress
 from tilebase.cli.startup import prepare_kernels
 from tilebase.game.notation import count_of
@@ -18,6 +18,7 @@ def shortest(
     size: SizeArgument,
     *,
     seed: SeedOption = 1,
+    plan: PlanHereOption = False,
     form: FormatOption = None,
     output: OutputOption = None,
     search: SearchOptions = DEFAULT_SEARCH,
@@ -33,6 +34,8 @@ def shortest(
     tilebase pattern shortest 10x10 --budget 10min
     """
     chosen = choose_format(form, output)
+    if plan:
+        return print_plan("shortest", size, chosen, output)
     limit = parse_seconds(search.budget)
     prepare_kernels()
     from tilebase.patterns.shortest import shortest_game

@@ -7,7 +7,6 @@ values nobody keeps.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +21,7 @@ from tilebase.dense.steps import Blocks, BlockStep, Source, Step
 from tilebase.dense.tables import AllSpawns, DenseRules, Memory, half_counts
 from tilebase.game.symmetry import symmetries
 from tilebase.objectives.results import ChunkSummary
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 
@@ -196,19 +196,15 @@ class Bits:
     layout, dtype = "bits", WORD
     steps = (Step.FOLD, Step.COLUMNS, Step.ROWS)
 
-    def __init__(self, rules: DenseRules, pool: ThreadPoolExecutor, threads: int, words: Words) -> None:
+    def __init__(self, rules: DenseRules, pool: Pool, words: Words) -> None:
         self._rules = rules
         self._exponents = sorted(rules.game.spawn_exponents, reverse=True)
         self._counts = _counts(rules.index)
         self._alike = _are_alike(rules.index)
         self._memory = Memory(WORD, words.layer + 1)  # a run of bits may be read with the word behind it
-        self._runner = JobRunner(pool, [_scratch(words, rules.index) for _ in range(threads)])
+        self._runner = JobRunner(pool, [_scratch(words, rules.index) for _ in range(pool.threads)])
         for half in (*rules.rows, *rules.columns):
             kernels.number_targets(half)
-
-    def close(self) -> None:
-        """Stop after the jobs now running."""
-        self._runner.stop()
 
     def layer(self, source: Source) -> BitLayer:
         """Memory for a whole layer."""

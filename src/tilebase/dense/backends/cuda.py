@@ -118,9 +118,6 @@ class Cuda:
             return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
         return self._cuda.to_device(value)
 
-    def close(self) -> None:
-        """Nothing to stop: a kernel ends by itself."""
-
     def layer(self, source: Source) -> DeviceLayer:
         """Memory on the device for the values of some blocks of a layer.  Raises `ResourceError`."""
         index = self._rules.index

@@ -82,9 +82,6 @@ class Backend(Protocol[L]):
         other one with the same layers.
         """
 
-    def close(self) -> None:
-        """Stop after the jobs now running."""
-
 
 @dataclass
 class DenseWork:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from tilebase.dense.tables import (
 )
 from tilebase.objectives.backup import Backup
 from tilebase.objectives.encoding import FIRST
+from tilebase.runtime.threads import Pool
 
 Array = npt.NDArray[Any]
 S = TypeVar("S")
@@ -37,13 +37,8 @@ S = TypeVar("S")
 class JobRunner(Generic[S]):
     """Jobs shared out over threads: each has a scratch buffer, and takes the next job when it is done."""
 
-    def __init__(self, pool: ThreadPoolExecutor, scratch: Sequence[S]) -> None:
+    def __init__(self, pool: Pool, scratch: Sequence[S]) -> None:
         self._pool, self._scratch = pool, scratch
-        self._stop = threading.Event()
-
-    def stop(self) -> None:
-        """Begin no more jobs."""
-        self._stop.set()
 
     def run(
         self, step: str, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell
@@ -58,13 +53,13 @@ class JobRunner(Generic[S]):
 
     def _share(self, do: Callable[[Array, S], None], jobs: list[Array], work: DenseWork, tell: Tell) -> None:
         queue = iter(jobs)
-        lock = threading.Lock()
+        lock = Lock()
         done = 0
 
-        def drain(scratch: S) -> float:
+        def drain(scratch: S, stop: Event) -> float:
             nonlocal done
             since = time.perf_counter()
-            while not self._stop.is_set():
+            while not stop.is_set():
                 with lock:
                     job = next(queue, None)
                 if job is None:
@@ -73,12 +68,7 @@ class JobRunner(Generic[S]):
                 done += 1
             return time.perf_counter() - since
 
-        running = [self._pool.submit(drain, scratch) for scratch in self._scratch]
-        pending: Iterable[Future[float]] = running
-        while pending:
-            _, pending = wait(pending, timeout=0.25)
-            tell(done / len(jobs))
-        busy = [future.result() for future in running]
+        busy = self._pool.together(drain, self._scratch, tell=lambda: tell(done / len(jobs)))
         work.busy += sum(busy) / len(busy)
         work.span += max(busy)
 
@@ -97,7 +87,7 @@ class Threads:
         self,
         rules: DenseRules,
         backup: Backup,
-        pool: ThreadPoolExecutor,
+        pool: Pool,
         threads: int,
         *,
         largest: int | None,
@@ -110,10 +100,6 @@ class Threads:
         self._runner = JobRunner(pool, [_scratch(rules, backup) for _ in range(threads)])
         self._memory = None if largest is None else Memory(backup.dtype, FIRST + largest)
         self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all steps of a layer
-
-    def close(self) -> None:
-        """Stop after the jobs now running."""
-        self._runner.stop()
 
     def layer(self, source: Source) -> DenseLayer:
         """Memory for the values of some blocks of a layer."""

@@ -1,0 +1,92 @@
+"""What commands on a finished table take: evaluating a policy, thinning, and verifying.
+
+The sizes of its layers are known exactly.  With the rates of `costs.rates` the CPU seconds are
+
+    evaluating   layer + afterstates × (after + spawns × followed × slides)     for each layer
+    thinning     layer + afterstates × read × objectives + states that are visited × visit
+    verifying    bytes × checked + values × spawns × derived (+ sampled)
+    a function   states that it reaches × called
+
+as in `costs.reachable`.  How many states optimal play visits is known only afterwards; `VISITED` of the
+afterstates is the share that was measured.  All but evaluating is done by one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tilebase.costs.estimate import Estimate
+from tilebase.costs.rates import rates
+from tilebase.costs.reachable import (
+    KEY_BYTES,
+    VALUE_SHARE,
+    Work,
+    layers_of,
+    slides_of,
+    spawns_after,
+    stored_bytes,
+)
+from tilebase.counting.combinatorics import boards_by_sum
+from tilebase.files.format import CHUNK_KEYS
+from tilebase.game.game import Game
+from tilebase.objectives.objective import Objective
+from tilebase.runtime.resources import OVERHEAD, Allowance
+from tilebase.sparse.sizes import directory_bytes
+
+VISITED, VISITED_SPREAD = 0.5, 2.0
+"""The states that optimal play visits, as a share of the afterstates of a table, and the factor by which that
+may be wrong."""
+FOLLOWED_BYTES = 16
+"""Bytes of memory of an afterstate: the value that a policy follows, and its own."""
+
+
+def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Estimate:
+    """The estimate for evaluating a policy that is no function."""
+    rate, counts = rates("sparse"), np.array(list(sizes.values()), dtype=np.float64)
+    each = rate.after + spawns_after(game) * rate.followed * slides_of(game)
+    work = Work.of(rate.layer + counts * each, counts >= 2 * CHUNK_KEYS)
+    largest = int(counts.max(initial=0))
+    ranks = int(layers_of(game).ranks.max(initial=0))
+    return Estimate(
+        "evaluating a policy of", game, sum(sizes.values()), counts.sum(), "afterstates",
+        work.seconds(allowed.threads), allowed.threads,
+        OVERHEAD + directory_bytes(ranks) + FOLLOWED_BYTES * largest, 3 * 8 * VALUE_SHARE * largest,
+    )  # fmt: skip
+
+
+def thinning(
+    game: Game, sizes: Mapping[int, int], objectives: Sequence[Objective], *, visits: bool
+) -> Estimate:
+    """The estimate for thinning a table by visits, or by values."""
+    rate, afters = rates("sparse"), sum(sizes.values())
+    seconds = len(sizes) * rate.layer + afters * rate.read * (len(objectives) + 1)
+    seconds += VISITED * afters * rate.visit if visits else 0.0
+    largest = max(sizes.values(), default=0)
+    width = sum(max(one.value_bytes, 1) for one in objectives)
+    return Estimate(
+        "thinning a table of", game, afters, afters, "afterstates", seconds, 1,
+        OVERHEAD + int(width * largest), stored_bytes(objectives) * afters,
+        VISITED_SPREAD if visits else 1.0,
+    )  # fmt: skip
+
+
+def verifying(
+    game: Game, boards: int, objectives: Sequence[Objective], sample: int | None, threads: int = 1
+) -> Estimate:
+    """The estimate for comparing all bytes, and deriving a sample of values, or all, with so many threads."""
+    rate, values = rates("sparse"), (boards if sample is None else min(sample, boards)) * len(objectives)
+    derived = values * (spawns_after(game) * rate.derived + (0.0 if sample is None else rate.sampled))
+    seconds = (KEY_BYTES + stored_bytes(objectives)) * boards * rate.checked + derived / threads
+    return Estimate("verifying a table of", game, boards, boards, "boards", seconds, threads, OVERHEAD, 0.0)
+
+
+def calling(game: Game, states: float, state_bytes: int) -> Estimate:
+    """The estimate for evaluating a function that reaches at most so many states."""
+    boards = sum(boards_by_sum(game).values())
+    reached = min(states, boards)
+    return Estimate(
+        "evaluating a function in", game, boards, reached, "states at most", reached * rates("sparse").called,
+        1, OVERHEAD + int(state_bytes * reached), 0.0, 1.0,
+    )  # fmt: skip
