@@ -176,13 +176,13 @@ class GameArrays:
         return keys
 
     def unpack(self, keys: npt.ArrayLike, *, encoding: Literal["exponents", "tiles"] = "exponents") -> Any:
-        """The boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
+        """Return the boards of keys: ``uint8[n, *shape]`` of exponents, or ``int64[n, *shape]`` of tiles."""
         cells = self._cells(np.asarray(keys, dtype=np.uint64).ravel())
         shaped = cells.reshape(len(cells), *self.game.shape)
         return np.where(shaped, np.int64(1) << shaped.astype(np.int64), 0) if encoding == "tiles" else shaped
 
     def canonical(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.uint8]]:
-        """The canonical boards ``uint64[n]``, and for each the symmetry ``uint8[n]`` that makes it.
+        """Return the canonical boards ``uint64[n]``, and for each the symmetry ``uint8[n]`` that makes it.
 
         Symmetry g is ``symmetries(game)[g]``, and ``action_maps[g]`` turns actions.
         """
@@ -221,7 +221,7 @@ class GameArrays:
         return found
 
     def spawns(self, keys: Keys) -> tuple[Keys, npt.NDArray[np.int64], Floats]:
-        """All states that spawns make of boards after a slide: their keys, the boards, the probabilities.
+        """Spawn on boards after a slide: return all states by their keys, the boards, the probabilities.
 
         State i follows from board ``boards[i]``.  The states are not turned.  None follows where the game has
         ended by its horizon.
@@ -281,7 +281,7 @@ class GameArrays:
         return table
 
     def _potential(self, keys: Keys) -> npt.NDArray[np.int64]:
-        """What all merges that made the tiles of boards have earned."""
+        """Return what all merges that made the tiles of boards have earned."""
         total = np.zeros(len(keys), dtype=np.int64)
         width = 16 // self.game.bits * self.game.bits
         for begin in range(0, self.game.bits * self.game.cells, width):
@@ -290,7 +290,7 @@ class GameArrays:
         return total
 
     def _cells(self, keys: Keys) -> npt.NDArray[np.uint8]:
-        """The exponents of keys, ``[n, cells]``."""
+        """Return the exponents of keys, ``[n, cells]``."""
         cells, code = np.empty((len(keys), self.game.cells), dtype=np.uint8), np.uint64(self.game.x)
         for cell in range(self.game.cells):
             cells[:, cell] = keys >> np.uint64(self.game.bits * (self.game.cells - 1 - cell)) & code
@@ -311,7 +311,7 @@ class GameArrays:
         raise UsageError(f"boards must be whole numbers, not an array of {given.dtype}")
 
     def _in_rows(self, given: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Boards as ``[n, cells]``."""
+        """Return boards as ``[n, cells]``."""
         shape, cells = self.game.shape, self.game.cells
         if given.ndim > 1 and given.shape[1:] in (shape, (cells,)):
             return given.reshape(len(given), cells)
@@ -319,7 +319,7 @@ class GameArrays:
         raise UsageError(f"boards of {self.game} must be an array {wanted}, not {list(given.shape)}")
 
     def _exponents(self, tiles: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The exponents of tiles; -1 for a number that is no tile."""
+        """Return the exponents of tiles; -1 for a number that is no tile."""
         given = tiles.astype(np.int64)
         found = np.where(given > 0, np.log2(np.maximum(given, 1)).round(), 0).astype(np.int64)
         return np.where(np.where(given, np.int64(1) << np.clip(found, 0, 62), 0) == given, found, -1)
@@ -375,7 +375,7 @@ class TableArrays:
         return f"<TableArrays of {self.table.location.name}: {self.objective.label}>"
 
     def __len__(self) -> int:
-        """How many afterstates have values.  Opens every layer."""
+        """Return how many afterstates have values.  Opens every layer."""
         return sum(self._sizes.values())
 
     @property
@@ -390,7 +390,7 @@ class TableArrays:
         encoding: Encoding = "exponents",
         missing: Literal["nan", "raise"] = "nan",
     ) -> Probed:
-        """The values of states and of their slides, in the orientation given.  See `Probed`.
+        """Return the values of states and of their slides, in the orientation given.  See `Probed`.
 
         Parameters
         ----------
@@ -435,7 +435,7 @@ class TableArrays:
         return found
 
     def iter_layers(self, kind: Literal["afterstates", "states"] = "afterstates") -> Iterator[LayerArrays]:
-        """The boards of each sum with their values, the smallest sum first.
+        """Yield the boards of each sum with their values, the smallest sum first.
 
         States are those that play from the start reaches and that are not won: starts, and spawns on the
         afterstates of the table.
@@ -456,7 +456,7 @@ class TableArrays:
                     yield LayerArrays(total, keys, found.value, found.q, found.allowed, found.best)
 
     def to_arrays(self, kind: Literal["afterstates", "states"] = "afterstates") -> dict[str, Any]:
-        """All boards of the table at once: ``sum`` and the columns of `LayerArrays` by their names.
+        """Return all boards of the table at once: ``sum`` and the columns of `LayerArrays` by their names.
 
         Raises `ResourceError` if they do not fit into 3/4 of the available memory; `iter_layers` needs less.
         """
@@ -496,7 +496,7 @@ class TableArrays:
         return found
 
     def _probe_layer(self, total: int, states: Keys) -> Probed:
-        """The states of one sum."""
+        """Return the states of one sum."""
         n, actions = len(states), len(self.boards.actions)
         if self.game.reached(total):  # by the goal sum: won as they are
             won = sentinels(self.game, self.objective)[1]
@@ -518,13 +518,13 @@ class TableArrays:
         return Probed(value, q.T, allowed.T, best.T & known[:, None], known)
 
     def _state_sums(self) -> list[int]:
-        """The sums that states of the table may have."""
+        """Return the sums that states of the table may have."""
         spawned = {s + (1 << e) for s in self.sums for e in self.game.spawn_exponents}
         starts = {self.game.sum(board) for board, _ in self.game.starts()}
         return sorted(s for s in spawned | starts if not self.game.reached(s))
 
     def _states(self, total: int) -> Keys:
-        """The canonical states of one sum."""
+        """Return the canonical states of one sum."""
         made = [np.zeros(0, dtype=np.uint64)]
         for board, _ in self.game.starts():
             if self.game.sum(board) == total:
@@ -544,7 +544,7 @@ class _TableReader(LayerReader):
         self._table = table
 
     def keys(self, total: int) -> Keys:
-        """The afterstates of one sum, ascending."""
+        """Return the afterstates of one sum, ascending."""
         if total not in self._table.manifest.layers:
             return np.zeros(0, dtype=np.uint64)
         file = self._table.prober.layer(total).keys
@@ -554,7 +554,7 @@ class _TableReader(LayerReader):
         return keys
 
     def values(self, objective: Objective, total: int) -> Floats:
-        """The values of one layer as floats, sentinels first."""
+        """Return the values of one layer as floats, sentinels first."""
         found = [np.zeros(FIRST)]
         found[0][:2] = sentinels(self.game, objective)
         if total in self._table.manifest.layers:
@@ -569,7 +569,7 @@ def _layer_bytes(layer: ReadLayer) -> int:
 
 
 def _sums(game: Game, keys: Keys) -> npt.NDArray[np.int64]:
-    """The sum of the tiles of each board."""
+    """Return the sum of the tiles of each board."""
     sums = np.zeros(len(keys), dtype=np.int64)
     code = np.uint64(game.x)
     for cell in range(game.cells):
@@ -580,7 +580,7 @@ def _sums(game: Game, keys: Keys) -> npt.NDArray[np.int64]:
 
 
 def _by_sum(game: Game, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-    """The sums of boards, and for each the numbers of the boards that have it."""
+    """Yield the sums of boards, and for each the numbers of the boards that have it."""
     sums = _sums(game, keys)
     order = np.argsort(sums, kind="stable")
     changes = np.flatnonzero(np.diff(sums[order])) + 1

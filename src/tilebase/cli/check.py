@@ -94,5 +94,5 @@ def _wins(header: dict[str, Any]) -> str:
 
 
 def _tile(sign: str) -> str:
-    """A sign of a certificate as a tile."""
+    """Write a sign of a certificate as a tile."""
     return sign if sign in "0x*" else str(2 ** int(sign, 36))

@@ -30,14 +30,14 @@ def choose_colors(environment: Mapping[str, str] = os.environ) -> Colors:
 
 
 def paint(text: str, ink: str, fill: str, colors: Colors) -> str:
-    """A text in a colour on a colour; as it is without colours."""
+    """Paint a text in a colour on a colour; leave it as it is without colours."""
     if colors == "none":
         return text
     return f"\x1b[38;{_code(ink, colors)};48;{_code(fill, colors)}m{text}{RESET}"
 
 
 def style(text: str, code: str, colors: Colors) -> str:
-    """A text in bold or dim; as it is without colours."""
+    """Make a text bold or dim; leave it as it is without colours."""
     return text if colors == "none" else f"{code}{text}{RESET}"
 
 
@@ -68,7 +68,7 @@ def visible_length(text: str) -> int:
 
 
 def cut_line(text: str, columns: int) -> str:
-    """A line cut to so many columns, with all its colours."""
+    """Cut a line to so many columns, with all its colours."""
     if visible_length(text) <= columns:
         return text
     parts: list[str] = []
@@ -79,7 +79,10 @@ def cut_line(text: str, columns: int) -> str:
 
 
 def board_lines(board: AnyBoard, colors: Colors, *, tall: bool) -> list[str]:
-    """A board as lines: coloured tiles, three lines each if `tall`, else one; a picture without colours."""
+    """Draw a board as lines: coloured tiles, three lines each if `tall`, else one.
+
+    Without colours it is a picture of characters.
+    """
     if colors == "none":
         return board.unicode().splitlines()
     game = board.game

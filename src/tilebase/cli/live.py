@@ -115,7 +115,7 @@ class Live:
         return lines
 
     def _text(self, value: Found) -> str:
-        """A value with the digits that the player wants."""
+        """Write a value with the digits that the player wants."""
         return str(value) if self.digits else short_text(value, self.seat.unit)
 
     def _news(self, columns: int) -> list[str]:

@@ -169,7 +169,7 @@ class Varying:
 
 
 def compress(first: int, count: int, data: bytes, level: int = LEVEL) -> Chunk:
-    """A chunk from its deltas or values; safe to call from several threads."""
+    """Compress the deltas or values of a chunk; safe to call from several threads."""
     return Chunk(first, count, _compressor(level).compress(data))
 
 

@@ -122,7 +122,7 @@ class ParcelFile:
         return self._index[:, 1]
 
     def read(self, number: int, buffer: Array | None = None) -> Array:
-        """A parcel as bytes (uint8), in memory that may be written.  Raises `CorruptError`.
+        """Return a parcel as bytes (uint8), in memory that may be written.  Raises `CorruptError`.
 
         It is read into `buffer` if this is large enough: fresh memory takes as long as reading.
         """

@@ -300,7 +300,7 @@ class StoredSet:
         return found
 
     def _parts(self, boards: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """A number for each board, the same for boards of one layer."""
+        """Return a number for each board, the same for boards of one layer."""
         game, strategy = self.manifest.game, self.manifest.strategy
         tiles = np.where(boards == game.x, 0, boards) if game.unmergeable else boards
         if strategy == "accumulative":

@@ -79,7 +79,7 @@ def table_folder(
 
 
 def _take(base: Path, name: str) -> tuple[Path, FileLock]:
-    """A free folder for a query, and its lock: one that a killed run left, or else a new one."""
+    """Return a free folder for a query, and its lock: one that a killed run left, or else a new one."""
     base.mkdir(parents=True, exist_ok=True)
     pattern = re.compile(rf"{re.escape(name)}(-[2-9]|-[1-9]\d+)?")
     left = sorted(

@@ -151,12 +151,12 @@ class Board:
         return np.array(values, dtype=np.int64).reshape(self.game.shape)
 
     def unicode(self) -> str:
-        """A picture in box-drawing characters; the planes of a box are drawn one below the other."""
+        """Draw the board in box-drawing characters; the planes of a box are drawn one below the other."""
         words = [self._label(cell) for cell in range(self.game.cells)]
         return draw(self.game, words)
 
     def svg(self, size: float = 240) -> str:
-        """A standalone SVG picture whose longer side has `size` pixels; planes are side by side.
+        """Draw a standalone SVG picture whose longer side has `size` pixels; planes are side by side.
 
         Raises `UsageError` if `size` is not positive.
         """
@@ -270,13 +270,16 @@ def _from_json(game: Game, text: str) -> npt.NDArray[Any]:
 
 
 def draw(game: Game, words: Sequence[str]) -> str:
-    """A word on each cell in box-drawing characters; the planes of a box are drawn one below the other."""
+    """Draw a word on each cell in box-drawing characters.
+
+    The planes of a box are drawn one below the other.
+    """
     width = max(3, *map(len, words))
     return "\n".join(_drawn(plane, game.shape[-1], width) for plane in game.grid.planes(words))
 
 
 def _drawn(words: Sequence[str], columns: int, width: int) -> str:
-    """A plane of words."""
+    """Draw a plane of words."""
     rows = [words[i : i + columns] for i in range(0, len(words), columns)]
     lines = ["│" + "│".join(f" {word:>{width}} " for word in row) + "│" for row in rows]
     bar = ["─" * (width + 2)] * columns

@@ -171,7 +171,7 @@ class Boards:
         return "|".join(map(self.mask_text, self.masks))
 
     def mask_text(self, mask: Sequence[int]) -> str:
-        """A mask as a picture: ``..x/.xx``."""
+        """Draw a mask as a picture: ``..x/.xx``."""
         return self.grid.rows(["x" if cell in mask else "." for cell in range(self.cells)], "")
 
     # -- tiles -----------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ class Boards:
     # -- boards as text and keys -----------------------------------------------------------------
 
     def parse(self, text: str) -> Cells:
-        """A board from text: tiles by rows, or a packed key as ``0x...``.
+        """Read a board from text: tiles by rows, or a packed key as ``0x...``.
 
         Tiles are numbers, ``.``, ``-``, ``_`` or 0 for an empty cell, ``x`` for an
         unmergeable tile, ``#`` for a wall; blanks, commas, slashes and semicolons separate.
@@ -302,13 +302,16 @@ class Boards:
         return read_tile(tile, self._x_code)
 
     def format(self, cells: Sequence[int]) -> str:
-        """A board as text that `parse` reads: ``2,4/0,8``; a slash also separates the planes of a box."""
+        """Write a board as text that `parse` reads: ``2,4/0,8``.
+
+        A slash also separates the planes of a box.
+        """
         return self.grid.rows(
             ["#" if cell in self.walls else self.word(exponent) for cell, exponent in enumerate(cells)]
         )
 
     def word(self, exponent: int) -> str:
-        """A tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
+        """Write a tile as text: its number, ``x`` if it is unmergeable, 0 for an empty cell."""
         if self.is_x(exponent):
             return "x"
         # A merge that would make the code of x makes the next exponent instead (`merge_line`).

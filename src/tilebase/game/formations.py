@@ -418,12 +418,12 @@ def _number(value: Any, what: str) -> int:
 
 
 def _rows(text: str) -> str:
-    """A picture with its rows apart by ``/``; lines are rows."""
+    """Read a picture with its rows apart by ``/``; lines are rows."""
     return "/".join(word.lower() for word in re.split(r"[\s/]+", text.strip(" \t\r\n/")))
 
 
 def _board(text: str) -> str:
-    """A board with its rows apart by ``/`` and its cells by commas; lines are rows."""
+    """Read a board with its rows apart by ``/`` and its cells by commas; lines are rows."""
     rows = [row for row in re.split(r"[/\n]+", text.strip(" \t\r\n/")) if row.strip()]
     if not rows:
         raise GameError(f"the start board {shown(text, 20)!r} has no cells: write tiles by rows, as 2,0/0,x")

@@ -223,7 +223,7 @@ class Game(Boards):
             raise GameError(f"not the identity of a game: {error}") from error
 
     def changed(self, **values: Any) -> Game:
-        """A game with some parameters changed.  Raises `GameError` if it does not exist."""
+        """Return a game with some parameters changed.  Raises `GameError` if it does not exist."""
         named = {"four" if name == "spawn" else name: value for name, value in values.items()}
         return Game.from_identity(self.identity | named)
 

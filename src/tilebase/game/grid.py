@@ -103,7 +103,7 @@ class Grid:
         return tuple(dict.fromkeys(found))
 
     def rows(self, words: Sequence[str], between: str = ",") -> str:
-        """A word for each cell as text: rows apart by ``/``, which also separates the planes of a box."""
+        """Write a word for each cell: rows apart by ``/``, which also separates the planes of a box."""
         return by_rows(words, self.shape[-1], between)
 
     def planes(self, words: Sequence[str]) -> list[Sequence[str]]:

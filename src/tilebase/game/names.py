@@ -10,7 +10,7 @@ from tilebase.game.spawns import ORIGINAL
 
 
 def title_of(game: Game) -> str:
-    """A game in short, for people: its formation and what differs from it, or else all rules.
+    """Describe a game in short, for people: its formation and what differs from it, or else all rules.
 
     >>> from tilebase.game.formations import formation
     >>> title_of(formation("l3").game(64, spawn=0)), title_of(Game("3x3", 64))
@@ -33,7 +33,7 @@ def title_of(game: Game) -> str:
 
 
 def game_text(game: Game) -> str:
-    """A game as a command line names it: shape and goal or formation, and the options that differ.
+    """Write a game as a command line names it: shape and goal or formation, and the options that differ.
 
     `tilebase count`, `solve` and all commands for games with random spawns read it again.
 
@@ -114,7 +114,7 @@ def random_start_words(game: Game) -> str:
 
 
 def _start_board(game: Game, which: str) -> str:
-    """A start board in words, or several, with which of them."""
+    """Describe a start board in words, or several, with which of them."""
     if not game.start_afters:
         return f"the board {game.start}"
     texts = [game.format(after) for after in game.start_afters]

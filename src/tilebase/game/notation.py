@@ -30,7 +30,7 @@ def tile_text(exponent: int) -> str:
 
 
 def integer_of(value: Any, what: str) -> int:
-    """A whole number.  Raises `GameError` on anything else."""
+    """Read a whole number.  Raises `GameError` on anything else."""
     try:
         return index(value)
     except TypeError as error:

@@ -108,7 +108,7 @@ class Record:
 
 
 def record_text(game: Game, record: Record) -> str:
-    """A saved game as JSON text, which `parse_game` and `parse_record` read."""
+    """Write a saved game as JSON text, which `parse_game` and `parse_record` read."""
     return to_json(record.as_dict(game)) + "\n"
 
 
@@ -188,7 +188,7 @@ def _all_of(positions: Iterator[Position]) -> tuple[Position, ...]:
 
 
 def parse_record(game: Game, text: str) -> Record:
-    """A saved game of this game, as `record_text` writes it.
+    """Read a saved game of this game, as `record_text` writes it.
 
     Raises `BoardError` if it is not one, if it is of another game, or if a move is not allowed.
     """
@@ -204,7 +204,7 @@ def parse_record(game: Game, text: str) -> Record:
 
 
 def text_of(game: Game, tiles: Sequence[int]) -> str:
-    """A written board as text: ``2,x/0,8``."""
+    """Write a written board as text: ``2,x/0,8``."""
     return game.grid.rows([_word(game, cell, e) for cell, e in enumerate(tiles)])
 
 

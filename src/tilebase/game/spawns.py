@@ -119,7 +119,7 @@ def _tiles(four: Fraction) -> dict[int, Fraction]:
 
 
 def _probability(value: Any) -> Fraction:
-    """A probability, exact.  Raises `GameError` unless it lies in [0, 1]."""
+    """Read a probability, exact.  Raises `GameError` unless it lies in [0, 1]."""
     text = str(value)[:40]
     try:
         result = fraction_of(value)
@@ -141,7 +141,7 @@ SPAWNED = {"2,4": ORIGINAL, "2": SpawnLaw(Fraction(0)), "4": SpawnLaw(Fraction(1
 
 
 def law_of(spawns: str) -> SpawnLaw:
-    """A law that spawns exactly these tiles.  Raises `UsageError`."""
+    """Make a law that spawns exactly these tiles.  Raises `UsageError`."""
     word = ",".join(sorted(spawns.replace(" ", "").split(",")))
     if word not in SPAWNED:
         raise UsageError(f"the spawned tiles must be 2,4 or 2 or 4, not {spawns!r}")

@@ -117,7 +117,7 @@ def _bound_backup(game: Game, objective: Objective) -> Backup:
 
 
 def divide_bound(game: Game, objective: Objective, number: Any) -> kernels.DivideBound:
-    """How sums of a proved bound become a value; `number` is their type, float64 or uint64."""
+    """Return how sums of a proved bound become a value; `number` is their type, float64 or uint64."""
     return kernels.DivideBound(
         number(game.spawn.denominator), number(objective.rounds_up), number(objective.most)
     )
@@ -134,12 +134,12 @@ def _backup(
 
 
 def value_above(game: Game, objective: Objective, backup: Backup, total: int) -> Any:
-    """The value of the states of a sum that is not solved, without what slides add."""
+    """Return the value of the states of a sum that is not solved, without what slides add."""
     return backup.won if game.reached(total) and objective.is_win else backup.none
 
 
 def state_value(objective: Objective, backup: Backup, stored: Any) -> Number:
-    """The value of a state from what is stored of it: its best slide, without what slides add."""
+    """Return the value of a state from what is stored of it: its best slide, without what slides add."""
     if stored == backup.none and not objective.is_win:
         return objective.number(0)
     if objective.type.is_coded:
@@ -150,7 +150,7 @@ def state_value(objective: Objective, backup: Backup, stored: Any) -> Number:
 
 
 def discounts_states(game: Game, objective: Objective) -> bool:
-    """Whether values of states are to be discounted before they are read: others are in the fold."""
+    """Return whether values of states are to be discounted before they are read: others are in the fold."""
     return objective.discount != 1 and (objective.is_bound or game.goal_sum is not None)
 
 

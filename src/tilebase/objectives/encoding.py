@@ -18,7 +18,7 @@ NONE, WON, FIRST = backup.NONE, backup.WON, backup.FIRST
 
 
 def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
-    """The values of a slide that is not allowed and of one that wins: then the best is a plain maximum."""
+    """Value a slide that is not allowed and one that wins, such that the best is a plain maximum."""
     if objective.counts_end:
         return 0.0, float(1 << game.goal_exponent) if game.goal_exponent else 0.0
     if objective.is_win:
@@ -28,7 +28,7 @@ def sentinels(game: Game, objective: Objective) -> tuple[float, float]:
 
 
 def slide_gains(objective: Objective, merges: Mapping[str, Array]) -> Array | int:
-    """What slides add, if their merges add ``merges[merge]`` under each `Objective.merge`."""
+    """Return what slides add, if their merges add ``merges[merge]`` under each `Objective.merge`."""
     return merges[objective.merge] + objective.slide if objective.merge else objective.slide
 
 
@@ -40,7 +40,7 @@ def end_values(objective: Objective, tops: Array) -> Array:
 
 
 def stored_sentinels(game: Game, objective: Objective) -> tuple[Any, Any]:
-    """The same as they lie in front of a layer in memory: bounds in units, coded floats as their codes."""
+    """Return the same as they lie before a layer in memory: bounds in units, coded floats as their codes."""
     none, won = sentinels(game, objective)
     if objective.is_bound:
         return 0, objective.most
@@ -58,7 +58,7 @@ def decoded(codes: Array) -> Array:
 
 
 def encoded(numbers: Array, kept: Any) -> Array:
-    """Numbers of [0, 1] as codes, integers of the type `kept`."""
+    """Return numbers of [0, 1] as codes, integers of the type `kept`."""
     codes = np.empty(len(numbers), dtype=kept)
     coded.encode(numbers, codes)
     return codes
@@ -74,7 +74,10 @@ def as_floats(objective: Objective, stored: Array) -> Array:
 
 
 def summarise(objective: Objective, stored: Array, size: int) -> list[ChunkSummary]:
-    """The summaries of chunks of `size` stored values.  They do not depend on how the work was divided."""
+    """Return the summaries of chunks of `size` stored values.
+
+    They do not depend on how the work was divided.
+    """
     one = objective.one
     if objective.type.is_coded:
         stored, one = decoded(stored), 1

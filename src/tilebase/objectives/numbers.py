@@ -42,7 +42,7 @@ NEAR, DOWN, UP = ROUND_HALF_EVEN, ROUND_FLOOR, ROUND_CEILING
 
 
 def digits_text(number: float, digits: int = 12) -> str:
-    """A number with so many significant digits; with more if it would be shown as 1 without being 1.
+    """Return a number with so many significant digits; with more if it would be shown as 1 without being 1.
 
     >>> digits_text(2 / 3), digits_text(1 - 2**-50), digits_text(0.7367, 4)
     ('0.666666666667', '0.999999999999999', '0.7367')
@@ -55,7 +55,7 @@ def digits_text(number: float, digits: int = 12) -> str:
 
 
 def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
-    """A proved bound in decimals; a lower bound is rounded down, an upper bound up (`up`).
+    """Return a proved bound in decimals; a lower bound is rounded down, an upper bound up (`up`).
 
     >>> cut(Fraction(2, 3), up=False, digits=3), cut(Fraction(2, 3), up=True, digits=3)
     ('0.666', '0.667')
@@ -67,7 +67,7 @@ def cut(number: Fraction, *, up: bool, digits: int = 15) -> str:
 
 
 def byte_text(count: float) -> str:
-    """A number of bytes with three digits and a unit: ``1.65 GB``."""
+    """Return a number of bytes with three digits and a unit: ``1.65 GB``."""
     for unit in ("B", "kB", "MB", "GB", "TB", "PB"):
         if count < 1000:
             return f"{count:.3g} {unit}"
@@ -79,7 +79,7 @@ def byte_text(count: float) -> str:
 
 
 def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR) -> str:
-    """A number with about as many digits as people read, rounded to the nearest, `DOWN` or `UP`.
+    """Return a number with about as many digits as people read, rounded to the nearest, `DOWN` or `UP`.
 
     >>> [short_number(p, "probability") for p in (0.73677, 1 - 4.5e-6, 2.6e-4, 3.14e-9, 1 - 7e-12)]
     ['73.7 %', '99.99955 %', '0.026 %', '3.1e-7 %', '≈ 100 %']
@@ -103,7 +103,7 @@ def short_number(number: float | Fraction, unit: Unit, rounding: str = NEAR) -> 
 
 
 def loss_text(loss: float, unit: Unit, of: float) -> str:
-    """What was lost of a value `of`: ``0``, ``1.3 %``, ``12.5``; ``≈ 0`` if it is less than a millionth.
+    """Write what was lost of a value `of`: ``0``, ``1.3 %``, ``12.5``; ``≈ 0`` below a millionth of it.
 
     >>> [loss_text(loss, "probability", 0.9997) for loss in (0, 0.02, 8.6e-5, 1.8e-6, 6.6e-12)]
     ['0', '2.0 %', '0.0086 %', '0.00018 %', '≈ 0']
@@ -123,23 +123,26 @@ def loss_text(loss: float, unit: Unit, of: float) -> str:
 
 
 def less_text(loss: float, unit: Unit, of: float, minus: str = "-") -> str:
-    """A loss with a minus sign, for the side of a value; a negligible one has no sign, and 0 no text."""
+    """Return a loss with a minus sign, for the side of a value.
+
+    A negligible one has no sign, and 0 no text.
+    """
     text = loss_text(loss, unit, of)
     return {"0": "", "≈ 0": text}.get(text, minus + text)
 
 
 def is_mistake(loss: float, of: float) -> bool:
-    """Whether a slide that lost so much of a value `of` is a mistake: `MISTAKE_TEXT`."""
+    """Return whether a slide that lost so much of a value `of` is a mistake: `MISTAKE_TEXT`."""
     return loss > 0 and loss >= MISTAKE * of
 
 
 def share_text(part: float | None) -> str:
-    """A part of some slides or games: ``92.3 %``; ``–`` of no slides."""
+    """Return a part of some slides or games: ``92.3 %``; ``–`` of no slides."""
     return "–" if part is None else f"{100 * part:.1f} %"
 
 
 def estimate_text(mean: float, error: float | None) -> str:
-    """A mean of games and its standard error, both with two significant digits of the error.
+    """Return a mean of games and its standard error, both with two significant digits of the error.
 
     >>> estimate_text(0.736521, 0.00139), estimate_text(1234.5, 21.3), estimate_text(0.5, None)
     ('0.7365 ± 0.0014', '1234 ± 21', '0.5')
@@ -151,7 +154,7 @@ def estimate_text(mean: float, error: float | None) -> str:
 
 
 def ends_text(low: float, high: float) -> str:
-    """The ends of an interval with four significant digits, the lower one rounded down, the upper one up.
+    """Write the ends of an interval with four significant digits, the lower one rounded down, the upper up.
 
     >>> ends_text(1.23456e-7, 0.123456), ends_text(0, 1)
     ('1.234e-7 to 0.1235', '0 to 1')
@@ -173,7 +176,7 @@ def power(number: Fraction, rounding: str = NEAR) -> str:
 
 
 def _percent(number: Fraction, margin: Fraction, rounding: str) -> str:
-    """A number in percent: one decimal, or so many that a margin has two significant digits."""
+    """Return a number in percent: one decimal, or so many that a margin has two significant digits."""
     margin *= 100
     decimals = 1
     while 0 < margin < 1:
@@ -184,7 +187,7 @@ def _percent(number: Fraction, margin: Fraction, rounding: str) -> str:
 
 
 def _amount(number: Fraction, rounding: str) -> str:
-    """A score, or a number of slides: one decimal, two below 100; a whole number without decimals."""
+    """Return a score, or a number of slides: one decimal, two below 100; a whole number without decimals."""
     if number.denominator == 1:
         return f"{number.numerator:,}"
     if 0 < number < Fraction(1, 100):
@@ -194,7 +197,7 @@ def _amount(number: Fraction, rounding: str) -> str:
 
 
 def _fixed(number: Fraction, decimals: int, rounding: str) -> str:
-    """A number with so many decimals."""
+    """Return a number with so many decimals."""
     scaled = number * 10**decimals
     whole = {DOWN: scaled.__floor__, UP: scaled.__ceil__, NEAR: scaled.__round__}[rounding]()
     return f"{Decimal(whole).scaleb(-decimals, Context(prec=100)):f}"

@@ -110,7 +110,7 @@ MOST_DENOMINATOR = 10**12
 
 
 def merge_worth(merge: str, exponent: int) -> int:
-    """What a merge adds that makes the tile ``2**exponent``, as `Meaning.merge` says."""
+    """Return what a merge adds that makes the tile ``2**exponent``, as `Meaning.merge` says."""
     if merge == "tile":
         return 1 << exponent
     return int(merge == "one")
@@ -273,7 +273,7 @@ class Objective:
     # -- arithmetic on single values, as exact as the type --------------------------------------
 
     def number(self, worth: Any) -> Number:
-        """A number in the Python type of this objective: Fraction, bool, int or float."""
+        """Return a number in the Python type of this objective: Fraction, bool, int or float."""
         if self.is_bound:
             return Fraction(worth)
         if self.is_boolean:
@@ -281,20 +281,20 @@ class Objective:
         return float(worth) if self.is_float else int(worth)
 
     def read(self, stored: Any) -> Number:
-        """The number that a stored value, a NumPy scalar, stands for."""
+        """Return the number that a stored value, a NumPy scalar, stands for."""
         if not self.is_bound:
             return self.number(stored if self.one == 1 else stored / self.one)
         whole = int(stored)
         return Fraction(self.one if self.rounds_up and whole == self.most else whole, self.one)
 
     def end(self, game: Game, board: Cells, *, won: bool) -> Number:
-        """The value of a board on which the game ends, won or not: of a state or of an afterstate."""
+        """Return the value of a board on which the game ends, won or not: of a state or of an afterstate."""
         if self.meaning.end == "largest":
             return self.number(1 << exponent if (exponent := game.max_exponent(board)) else 0)
         return self.number(self.meaning.win if won else 0)
 
     def gain(self, game: Game, before: Cells, after: Cells) -> int:
-        """What a slide adds to the value of the board that it makes."""
+        """Return what a slide adds to the value of the board that it makes."""
         if not self.meaning.merge:
             return self.meaning.slide
         table, x = potentials(self.meaning.merge), game.x if game.unmergeable else -1
@@ -302,13 +302,13 @@ class Objective:
         return self.meaning.slide + earned
 
     def discounted(self, worth: Number) -> Number:
-        """The value of a state whose best slide has the value `worth`."""
+        """Return the value of a state whose best slide has the value `worth`."""
         if self.discount == 1:
             return worth
         return worth * (self.discount if self.is_bound else float(self.discount))
 
     def over_spawns(self, worths: Iterable[tuple[Number, Fraction]]) -> Number:
-        """The values combined over spawns or over starts: their mean, the least or the largest.
+        """Return the values combined over spawns or over starts: their mean, the least or the largest.
 
         Each item is a value and its probability.
         """
@@ -339,7 +339,7 @@ class Objective:
 
     @classmethod
     def from_identity(cls, identity: Any) -> Objective:
-        """The objective of an `identity`.  Raises `UsageError` if this is not one."""
+        """Return the objective of an `identity`.  Raises `UsageError` if this is not one."""
         try:
             return cls(identity["name"], identity["dtype"], identity["discount"])
         except (KeyError, TypeError, ValueError) as error:
@@ -370,7 +370,7 @@ class Objective:
 
 
 def find_objective(objectives: Iterable[Objective], word: str) -> Objective | None:
-    """The objective of a label, else the first with this name and type, else the first with this name.
+    """Return the objective of a label, else the first with this name and type, else the first with this name.
 
     >>> both = parse_objectives("win:float32,win")
     >>> find_objective(both, "win").label, find_objective(both, "win:float32").label
@@ -385,7 +385,7 @@ def find_objective(objectives: Iterable[Objective], word: str) -> Objective | No
 
 
 def parse_discount(value: Any) -> Fraction:
-    """A discount, exact.  Raises `UsageError` unless it lies in (0, 1]."""
+    """Return a discount, exact.  Raises `UsageError` unless it lies in (0, 1]."""
     text = str(value)[:40]
     try:
         discount = fraction_of(value)

@@ -47,7 +47,7 @@ class LayerSummary:
 
     @classmethod
     def of(cls, total: int, positions: int, pieces: Sequence[ChunkSummary]) -> LayerSummary:
-        """The summary of a layer from those of its pieces, whose sums are added exactly."""
+        """Return the summary of a layer from those of its pieces, whose sums are added exactly."""
         return cls(
             total,
             positions,
@@ -59,12 +59,12 @@ class LayerSummary:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return dict(self.__dict__)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> LayerSummary:
-        """The summary of which `as_dict` made these values.  Raises `CorruptError` or KeyError."""
+        """Return the summary of which `as_dict` made these values.  Raises `CorruptError` or KeyError."""
         for name in ("sum", "positions", "won", "lost"):
             whole(values[name], f"{name} of a layer")
         for name in ("least", "mean", "largest"):
@@ -93,7 +93,7 @@ class StartValues(Mapping[str, Value]):
         }
 
     def __getitem__(self, label: object) -> Value:
-        """The value under an objective.  Raises `MissingObjectiveError`, which is a KeyError."""
+        """Return the value under an objective.  Raises `MissingObjectiveError`, which is a KeyError."""
         found = find_objective(self._values, label) if isinstance(label, str) else None
         if found is None:
             raise MissingObjectiveError(
@@ -115,7 +115,7 @@ class StartValues(Mapping[str, Value]):
 
 
 def proves_certain(objective: Objective) -> bool:
-    """Whether the value is 1 if a win can be forced: of the probability to win, computed with floats."""
+    """Tell whether the value is 1 if a win can be forced: of the probability to win, computed with floats."""
     return objective.is_win and objective.is_float and objective.discount == 1
 
 
@@ -172,13 +172,13 @@ class Solution:
         return next(iter(self.start.values()))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dictionary per layer and objective, by ascending sum."""
+        """Yield one dictionary per layer and objective, by ascending sum."""
         for objective, layers in zip(self.objectives, self.layers, strict=True):
             for layer in layers:
                 yield {"objective": objective.label} | layer.as_dict()
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values."""
+        """Return everything as plain JSON values."""
         boards = {
             board: [value.as_dict() for value in values.values()]
             for board, values in self.starts_by_board.items()

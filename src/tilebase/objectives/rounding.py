@@ -52,7 +52,7 @@ class Rounding:
     # -- values ----------------------------------------------------------------------------------
 
     def value(self, number: Number, total: int) -> Value:
-        """The value of a board of this sum: exact, rounded, or a proved bound."""
+        """Return the value of a board of this sum: exact, rounded, or a proved bound."""
         objective = self.objective
         if objective.is_bound:
             return (Upper if objective.rounds_up else Lower)(Fraction(number))
@@ -62,7 +62,7 @@ class Rounding:
         return self._rounded(float(number), total, 0.0)
 
     def start(self, number: Number) -> Value:
-        """The value of the start, a mean over the start states."""
+        """Return the value of the start, a mean over the start states."""
         if not self.objective.is_float:
             return self.value(number, 0)
         starts = self.game.starts()
@@ -71,7 +71,7 @@ class Rounding:
         return self._rounded(float(number), max(total, 0), math.log(min(p for _, p in starts)))
 
     def _rounded(self, number: float, total: int, log_start: float) -> Value:
-        """The value under an objective in floats; `log_start` belongs to the choice of a start."""
+        """Return the value under an objective in floats; `log_start` belongs to the choice of a start."""
         error = self.error(number, total)
         if self.objective.is_win:
             # A slide may be made after the last spawn: so the discount is counted once more.
@@ -86,7 +86,7 @@ class Rounding:
     # -- errors ----------------------------------------------------------------------------------
 
     def error(self, number: float, total: int) -> float:
-        """How far the optimum can be from the value of a state or an afterstate of this sum; proved."""
+        """Prove how far the optimum can be from the value of a state or an afterstate of this sum."""
         size = abs(number)
         # The value of a state follows from that of an afterstate by `OTHER` roundings at most.
         relative = math.expm1(self._at(self._sums, total) + OTHER * DOUBLE)
@@ -96,7 +96,7 @@ class Rounding:
         return min(error, max(size, 1 - size)) if self.objective.unit == "probability" else error
 
     def step_error(self, number: float, total: int) -> float:
-        """How far the value of an afterstate can be from the exact mean of the stored values after it."""
+        """Bound the distance of an afterstate's value from the exact mean of the stored values after it."""
         relative = self._at(self._steps, total) + OTHER * DOUBLE
         return abs(number) * relative / (1 - relative) + 4 * self.objective.type.least
 

@@ -78,7 +78,7 @@ class Rounded:
         return self.value
 
     def __str__(self) -> str:
-        """The digits of its type; of a probability that may be 1 or 0, the nearest that is certain."""
+        """Return the digits of its type; of a probability that may be 1 or 0, the nearest that is certain."""
         digits = TYPES[self.dtype].digits
         text = digits_text(self.value, digits)
         if self.most is None:
@@ -93,7 +93,7 @@ class Rounded:
         return f"less than {power(Fraction(self.error), UP)}" if text == "0" else text
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {"kind": self.kind, "type": self.dtype, "value": self.value, "error": self.error}
 
 
@@ -114,7 +114,7 @@ class Lower:
         return f"at least {cut(self.bound, up=False)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {"kind": self.kind, "bound": str(self.bound), "float": float(self.bound)}
 
 
@@ -135,7 +135,7 @@ class Upper:
         return f"at most {cut(self.bound, up=True)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {"kind": self.kind, "bound": str(self.bound), "float": float(self.bound)}
 
 
@@ -162,7 +162,7 @@ class Interval:
         return f"from {cut(self.low, up=False)} to {cut(self.high, up=True)}"
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {
             "kind": self.kind,
             "low": str(self.low),
@@ -194,7 +194,7 @@ class Below:
         raise UsageError(f"a value {self} is not a number: ask for its bound, or for a table with this board")
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {"kind": self.kind, "bound": self.bound, "reached": self.reached}
 
 
@@ -214,7 +214,7 @@ class Unknown:
         return "unknown"
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
+        """Return plain JSON values."""
         return {"kind": self.kind}
 
 
@@ -223,12 +223,18 @@ Found: TypeAlias = Value | Below | Unknown
 
 
 def sort_key(found: Found) -> float:
-    """A number that sorts what probes find; what is below a bound, or unknown, comes before all values."""
+    """Return a number that sorts what probes find.
+
+    What is below a bound, or unknown, comes before all values.
+    """
     return float("-inf") if isinstance(found, Below | Unknown) else float(found)
 
 
 def value_from_dict(values: Any) -> Value:
-    """The exact value or bound of which `as_dict` made these.  Raises ValueError, KeyError or TypeError."""
+    """Return the exact value or bound of which `as_dict` made these.
+
+    Raises ValueError, KeyError or TypeError.
+    """
     kind = values["kind"]
     if kind == "exact":
         number = values["value"]
@@ -243,7 +249,7 @@ def value_from_dict(values: Any) -> Value:
 
 
 def join_bounds(low: Found, high: Found) -> Interval:
-    """The interval between two bounds."""
+    """Return the interval between two bounds."""
     assert isinstance(low, Lower)
     assert isinstance(high, Upper)
     return Interval(low.bound, high.bound)
@@ -253,7 +259,7 @@ def join_bounds(low: Found, high: Found) -> Interval:
 
 
 def short_text(value: Found, unit: Unit) -> str:
-    """A value with about as many digits as people read.
+    """Return a value with about as many digits as people read.
 
     A lower bound is rounded down and an upper bound up, so no bound is shown better than proved.  Of an
     interval whose ends read alike, only this one text is shown.  `str` of a value has all digits.
@@ -308,5 +314,5 @@ def _interval_text(value: Interval, unit: Unit) -> str:
 
 
 def _bound_text(bound: float, unit: Unit) -> str:
-    """The bound of a table that leaves out boards, with all its digits."""
+    """Return the bound of a table that leaves out boards, with all its digits."""
     return f"{digits_text(100 * bound)} %" if unit == "probability" else digits_text(bound)

@@ -156,7 +156,7 @@ def _state_lines(game: Game, state: Cells, value: Fraction, found: tuple[Action,
 
 
 def number(value: Fraction) -> str:
-    """A number with three significant digits, without zeros at the end; with more if it is almost 1.
+    """Write a number with three significant digits, without zeros at the end; with more if it is almost 1.
 
     >>> number(Fraction(1, 3)), number(Fraction(1)), number(Fraction(9, 20))
     ('0.333', '1', '0.45')

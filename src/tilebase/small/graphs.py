@@ -237,7 +237,7 @@ def _part_nodes(graph: StateGraph) -> list[_NamedNode]:
 
 
 def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
-    """A table with a frame: a heading, and the boards in rows, about twice as high as wide."""
+    """Draw a table with a frame: a heading, and the boards in rows, about twice as high as wide."""
     columns = max(1, round((len(states) / 2) ** 0.5))
     rows = [states[i : i + columns] for i in range(0, len(states), columns)]
     cells = ("".join(f"<TD>{board_label(game, state)}</TD>" for state in row) for row in rows)
@@ -250,7 +250,7 @@ def _part(game: Game, head: str, states: Sequence[Cells]) -> str:
 
 
 def board_label(game: Game, state: Cells) -> str:
-    """A board as a table of tiles; the planes of a box are side by side."""
+    """Draw a board as a table of tiles; the planes of a box are side by side."""
     words = ["#" if cell in game.walls else game.word(e) if e else "0" for cell, e in enumerate(state)]
     return words_label(game.shape, words)
 
