@@ -46,7 +46,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("costs",),
     ("tables",),
     ("arrays", "small", "patterns"),
-    ("questions",),
+    ("agents", "questions"),
     ("web",),
     ("tilebase",),  # the flat public API; it loads everything below lazily and is not checked itself
     ("cli",),

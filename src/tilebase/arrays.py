@@ -194,6 +194,19 @@ class GameArrays:
             least[better], found[better] = image[better], g
         return least, found
 
+    def turned(self, keys: Keys, symmetry: npt.NDArray[np.integer[Any]]) -> Keys:
+        """The boards that symmetries make: for each board the number of one, as in `canonical`."""
+        sources = np.array(symmetries(self.game))[symmetry]
+        return self._packed(np.take_along_axis(self._cells(keys), sources, axis=1))
+
+    def stabilisers(self, keys: Keys) -> npt.NDArray[np.int64]:
+        """``int64[n]``: how many symmetries leave each board as it is."""
+        cells = self._cells(keys)
+        found = np.zeros(len(keys), dtype=np.int64)
+        for permutation in symmetries(self.game):
+            found += self._packed(cells[:, list(permutation)]) == keys
+        return found
+
     @cached_property
     def action_maps(self) -> npt.NDArray[np.uint8]:
         """``maps[g, a]``: the action on the board that symmetry g makes, which corresponds to action a."""
@@ -411,7 +424,7 @@ class TableArrays:
         if missing not in ("nan", "raise"):
             raise UsageError(f"missing must be nan or raise, not {missing!r}")
         keys = self.boards.pack(boards, encoding=encoding)
-        found = self._probe(keys)
+        found = self.probe_keys(keys)
         if missing == "raise" and not found.known.all():
             first = int(keys[int((~found.known).argmax())])
             raise self.table.prober.missing(self.game.unpack(first))
@@ -425,7 +438,7 @@ class TableArrays:
         canonical, _ = self.boards.canonical(np.asarray(keys, dtype=np.uint64))
         found = np.full(len(canonical), -1, dtype=np.int64)
         firsts = dict(zip(self._sizes, np.cumsum([0, *self._sizes.values()]), strict=False))
-        for total, mine in _by_sum(self.game, canonical):
+        for total, mine in by_sum(self.game, canonical):
             if total in self._sizes:
                 layer, wanted = self._layer(total).keys, canonical[mine]
                 at = layer.searchsorted(wanted)
@@ -452,7 +465,7 @@ class TableArrays:
             else:
                 keys = self._states(total)
                 if len(keys):
-                    found = self._probe(keys)
+                    found = self.probe_keys(keys)
                     yield LayerArrays(total, keys, found.value, found.q, found.allowed, found.best)
 
     def to_arrays(self, kind: Literal["afterstates", "states"] = "afterstates") -> dict[str, Any]:
@@ -483,13 +496,14 @@ class TableArrays:
         found: ReadLayer = self._layers.get(total, self._reader.layer, total)
         return found
 
-    def _probe(self, keys: Keys) -> Probed:
+    def probe_keys(self, keys: Keys) -> Probed:
+        """`probe` of packed boards, which are not checked."""
         n, actions = len(keys), len(self.boards.actions)
         found = Probed(
             np.zeros(n), np.full((n, actions), np.nan), np.zeros((n, actions), dtype=np.bool_),
             np.zeros((n, actions), dtype=np.bool_), np.zeros(n, dtype=np.bool_),
         )  # fmt: skip
-        for total, mine in _by_sum(self.game, keys):
+        for total, mine in by_sum(self.game, keys):
             part = self._probe_layer(total, keys[mine])
             for column, values in zip(found, part, strict=True):
                 column[mine] = values
@@ -579,7 +593,7 @@ def _sums(game: Game, keys: Keys) -> npt.NDArray[np.int64]:
     return sums
 
 
-def _by_sum(game: Game, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+def by_sum(game: Game, keys: Keys) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
     """Yield the sums of boards, and for each the numbers of the boards that have it."""
     sums = _sums(game, keys)
     order = np.argsort(sums, kind="stable")
