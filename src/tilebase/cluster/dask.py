@@ -106,7 +106,7 @@ class DaskExecutor:
             ) from error
 
     def _facts(self, exchange: Exchange | None) -> list[WorkerFacts]:
-        """What the workers say; refuses them if one of them cannot work for the run."""
+        """Return what the workers say; refuses them if one of them cannot work for the run."""
         answers = self._client.run(WorkerFacts.here, exchange, on_error="return", nanny=False)
         for worker, answer in answers.items():
             if isinstance(answer, ImportError | AttributeError):
@@ -153,7 +153,7 @@ class DaskExecutor:
         return self._exchange
 
     def detach(self) -> None:
-        """The folder is no longer used: a piece that a worker still does fails before it writes a file."""
+        """End the use of the folder: a piece that a worker still does fails before it writes a file."""
         if self._exchange is not None:
             self._exchange.end()
             self._exchange = None
@@ -169,7 +169,7 @@ class DaskExecutor:
     # -- pieces ------------------------------------------------------------------------------
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
-        """The results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
+        """Yield the results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
         flight = _Flight(self._client, self.address, pickle.dumps(job), self._attached)
         source = iter(pieces)
         most = AHEAD * self.threads + 32
@@ -194,7 +194,7 @@ class DaskExecutor:
 
 
 def _connect(address: str, security: Any) -> Client:
-    """A client of the scheduler at an address.  Raises `ClusterError` if nothing answers."""
+    """Return a client of the scheduler at an address.  Raises `ClusterError` if nothing answers."""
     security = security or Security()
     if address.startswith("tls://") and security.get_connection_args("client")["ssl_context"] is None:
         raise ClusterError(
@@ -236,7 +236,7 @@ class _Flight:
         return found
 
     def finished(self) -> list[Any]:
-        """The results of the oldest pieces: of one at least, and of those behind it that are done, too."""
+        """Wait for the oldest piece; return its result, and those of the pieces behind it that are done."""
         while True:
             self._await_first()
             done = list(itertools.takewhile(lambda entry: entry[1].status == "finished", self.waiting))
@@ -256,7 +256,7 @@ class _Flight:
             return found
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
-        """The results of finished pieces.  Raises `TimeoutError` if they were lost and do not come again."""
+        """Return the results of finished pieces.  Raises `TimeoutError` if they were lost for good."""
         found: list[Any] = self._client.sync(
             lambda: self._client.gather(futures, asynchronous=True), callback_timeout=PATIENCE_SECONDS
         )
@@ -276,7 +276,7 @@ class _Flight:
                 raise self._nobody()
 
     def _is_served(self) -> bool:
-        """Whether there is a worker to wait for."""
+        """Return whether there is a worker to wait for."""
         return self._client.status == "running" and bool(self._client.scheduler_info(n_workers=1)["workers"])
 
     def _nobody(self) -> ClusterError:

@@ -46,10 +46,10 @@ class Executor(Protocol):
         """The folder within the attached one in which pieces write; its absolute path."""
 
     def detach(self) -> None:
-        """The folder is no longer used: a piece that a worker still does fails before it writes a file."""
+        """End the use of the folder: a piece that a worker still does fails before it writes a file."""
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
-        """The results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
+        """Return the results of all pieces, in order.  Raises what a piece raises, and `ClusterError`."""
 
     def close(self) -> None:
         """Wait for the pieces being done here, and let the workers go."""
@@ -77,13 +77,13 @@ class ThreadExecutor:
         return self._exchange.path
 
     def detach(self) -> None:
-        """The folder is no longer used; no piece outlives its `map`."""
+        """End the use of the folder; no piece outlives its `map`."""
         if self._exchange is not None:
             self._exchange.end()
             self._exchange = None
 
     def map(self, job: Job[R], pieces: Iterable[Piece]) -> Generator[R, None, None]:
-        """The results of all pieces, in order."""
+        """Yield the results of all pieces, in order."""
         yield from self._pool.map(job.do, pieces, ahead=2 * self.threads)
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ MOST_FILE = 1 << 24
 
 @contextmanager
 def open_cluster(cluster: str | Executor | None, memory: int | None = None) -> Iterator[Executor | None]:
-    """The executor that a text names, closed at the end of the block; None stays None.
+    """Give the executor that a text names, closed at the end of the block; None stays None.
 
     An executor that the caller made is not closed.  `memory` limits the bytes that a worker process may
     take, or all processes of ``local:N`` together.  Raises `UsageError`, `ClusterError`, `ResourceError`, or
@@ -59,7 +59,7 @@ def attached(executor: Executor | None, folder: Path) -> Iterator[None]:
 
 
 def executor_of(text: str, memory: int | None = None) -> Executor:
-    """The executor that a text names; the caller closes it.  Raises as `open_cluster` does."""
+    """Return the executor that a text names; the caller closes it.  Raises as `open_cluster` does."""
     try:
         from tilebase.cluster.dask import DaskExecutor
     except ImportError as error:
@@ -87,7 +87,7 @@ def _local(workers: int, memory: int | None) -> Executor:
 
 
 def _address_in(path: Path) -> str:
-    """The address in a scheduler file.  Raises `UsageError` or `ClusterError`."""
+    """Return the address in a scheduler file.  Raises `UsageError` or `ClusterError`."""
     if not path.is_file():
         raise UsageError(
             f"--cluster {path}: write local:4, an address as tcp://host:8786, or the file of a scheduler"

@@ -72,13 +72,13 @@ class IdleJob:
     """Does nothing: it shows what handing over a piece takes."""
 
     def do(self, piece: Piece) -> int:
-        """The beginning of the range."""
+        """Return the beginning of the range."""
         return piece.begin
 
 
 @contextmanager
 def written(path: Path) -> Iterator[Path]:
-    """The name under which a worker writes a file; it is renamed to `path` when the block ends.
+    """Give the name under which a worker writes a file; it is renamed to `path` when the block ends.
 
     Each attempt has a name of its own, since a worker that was given up may still be writing.  After an
     error, nothing is left.  Raises `StorageError`.

@@ -91,7 +91,7 @@ def _watch_input(ended: Event) -> None:
 
 
 def security_of(keys: dict[str, str]) -> Any:
-    """The same certificate and key for all: only who holds the key is trusted, and by all."""
+    """Return the same certificate and key for all: only who holds the key is trusted, and by all."""
     certificate, key = keys["certificate"], keys["key"]
     roles = ("client", "scheduler", "worker")
     return Security(

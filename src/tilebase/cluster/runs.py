@@ -37,7 +37,7 @@ class Run(Allowance):
         return replace(self, memory=self.cluster.memory, threads=max(self.threads, self.cluster.threads))
 
     def within(self, name: str) -> Self:
-        """The same in a subfolder."""
+        """Return the same in a subfolder."""
         return replace(self, folder=self.folder / name)
 
 
@@ -45,7 +45,7 @@ class Run(Allowance):
 def run_in(
     folder: Path | str | None, *, cluster: str | Executor | None = None, **use: Unpack[Use]
 ) -> Iterator[Run]:
-    """A run in a folder, or in a temporary one, with its workers, which are let go at the end.
+    """Give a run in a folder, or in a temporary one, with its workers, which are let go at the end.
 
     Raises as `Allowance.of` and `open_cluster` do.
     """

@@ -41,7 +41,7 @@ class Exchange:
 
     @classmethod
     def within(cls, folder: Path) -> Exchange:
-        """A new one in the folder of a run; `make` makes it."""
+        """Return a new one in the folder of a run; `make` makes it."""
         return cls(str(folder.resolve()), f".cluster-{uuid.uuid4().hex[:12]}.part", _version.version())
 
     @property
@@ -84,7 +84,7 @@ class WorkerFacts:
 
     @classmethod
     def here(cls, exchange: Exchange | None) -> WorkerFacts:
-        """The facts of this process."""
+        """Return the facts of this process."""
         trouble = ""
         try:
             if exchange is not None:
@@ -110,7 +110,7 @@ def _try_to_write(exchange: Exchange) -> None:
 
 
 def worker_memory(facts: list[WorkerFacts]) -> int:
-    """Bytes that each worker process may take: the least over machines.  Raises `ResourceError`.
+    """Return the bytes that each worker process may take: the least over machines.  Raises `ResourceError`.
 
     Several workers of one machine share its memory.
     """

@@ -73,7 +73,7 @@ class _Cuts:
 
     @classmethod
     def of(cls, cut: Cut, size: int) -> _Cuts:
-        """Of a layer of so many boards."""
+        """Make it of a layer of so many boards."""
         above = held = 0.0
         for top in cut.tops:
             batch = size * cut.share(Blocks(tops=top))
@@ -95,7 +95,7 @@ def passing(
     wanted: Wanted = NOTHING,
     machine: Allowance = MACHINE,
 ) -> Scale:
-    """What a pass takes on so many cores of machines with so much memory, or more if needed.
+    """Return what a pass takes on so many cores of machines with so much memory, or more if needed.
 
     Raises `ResourceError` if there are too many boards.
     """
@@ -139,7 +139,7 @@ def passing(
 
 
 def _alone(index: PerfectIndex, objective: Objective, machine: Allowance, wanted: Wanted) -> Scale:
-    """One process with a thread for each core: in memory, or through files where this is too little."""
+    """Return what one process takes with a thread for each core, in memory or through files."""
     cores, keep = machine.threads, wanted.files
     try:
         plan = Plan.outline(index, objective, machine, bits=not keep)
@@ -161,14 +161,14 @@ def _alone(index: PerfectIndex, objective: Objective, machine: Allowance, wanted
 
 
 def _fitting(index: PerfectIndex, plan: Plan) -> Plan:
-    """The plan with enough memory for batches."""
+    """Return the plan with enough memory for batches."""
     while not plan.can_be_cut(index, plan.memory, 0, largest=True):
         plan = replace(plan, memory=2 * plan.memory)
     return plan
 
 
 def _worker_plan(index: PerfectIndex, objective: Objective, machine: Allowance) -> Plan:
-    """The plan of a worker process in a machine with enough memory."""
+    """Return the plan of a worker process in a machine with enough memory."""
     while True:
         try:
             return shared.worker_plan(index, objective, machine)
@@ -177,7 +177,7 @@ def _worker_plan(index: PerfectIndex, objective: Objective, machine: Allowance) 
 
 
 def _again(game: Game, objective: Objective) -> int:
-    """How often the states are read and written once more, for the discount."""
+    """Return how often the states are read and written once more, for the discount."""
     return int(discounts_states(game, objective))
 
 
@@ -189,5 +189,5 @@ def _sample(totals: Sequence[int]) -> Iterator[int]:
 
 
 def _between(cuts: dict[int, _Cuts], total: int) -> _Cuts:
-    """What a layer takes that was cut, or the nearest one that was."""
+    """Return what a layer takes that was cut, or the nearest one that was."""
     return cuts[min(cuts, key=lambda other: abs(other - total))]

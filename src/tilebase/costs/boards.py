@@ -24,7 +24,7 @@ def passing(
     value_bytes: int = 0,
     highest: int | None = None,
 ) -> Estimate:
-    """The estimate for a pass over all boards within the limits, one objective after the other."""
+    """Return the estimate for a pass over all boards within the limits, one objective after the other."""
     sizes = {
         s: n
         for s, n in boards_by_sum(game).items()

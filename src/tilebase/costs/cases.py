@@ -77,14 +77,14 @@ class Span:
         return ", ".join(words) or "not known"
 
     def row(self, question: str) -> dict[str, str]:
-        """As a row of `--plan`."""
+        """Return it as a row of `--plan`."""
         known = None if self.most is None or not self.most.memory else byte_text(self.most.memory)
         return {"question": question, "time": self.time, "memory": known or "not known"}
 
 
 @cache
 def cases() -> dict[str, list[Case]]:
-    """The cases of each question."""
+    """Return the cases of each question."""
     found: dict[str, list[Case]] = {}
     for row in read_table("cases.tsv"):
         size, seconds = tuple(map(int, row["size"].split("x"))), float(row["seconds"].removeprefix("~"))
@@ -94,7 +94,7 @@ def cases() -> dict[str, list[Case]]:
 
 
 def span_of(question: str, size: Sequence[int], goal: int = 0) -> Span:
-    """What a question of a size takes, between those that were measured.
+    """Return what a question of a size takes, between those that were measured.
 
     >>> span_of("fill", (5, 7)).time
     'more than a second (5x5), less than 19 seconds (5x9)'
@@ -113,5 +113,5 @@ def span_of(question: str, size: Sequence[int], goal: int = 0) -> Span:
 
 
 def _fits(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether no side and no goal of one is larger than that of the other."""
+    """Return whether no side and no goal of one is larger than that of the other."""
     return len(one) == len(other) and all(a <= b for a, b in zip(one, other, strict=True))

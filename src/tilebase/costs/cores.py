@@ -76,7 +76,7 @@ class Scale:
     files: int
 
     def row(self) -> dict[str, Any]:
-        """As a row of a table."""
+        """Return it as a row of a table."""
         return {
             "cores": self.cores,
             "machines": self.machines,
@@ -89,7 +89,7 @@ class Scale:
 
 
 def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
-    """What counting the states of some layers takes."""
+    """Return what counting the states of some layers takes."""
     machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
     slides, wanted = slides_of(game), shared_forward.PIECES * cores
     seconds = read = written = 0.0
@@ -113,7 +113,7 @@ def counting(game: Game, cores: int, layers: Mapping[int, Layer]) -> Scale:
 
 
 def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Mapping[int, Layer]) -> Scale:
-    """What solving some layers takes, after they were counted."""
+    """Return what solving some layers takes, after they were counted."""
     machines, threads, rate = -(-cores // MACHINE_CORES), min(cores, MACHINE_CORES), rates("sparse")
     wanted = shared_forward.PIECES * cores
     stored, each = stored_bytes(objectives), solve_seconds(game, len(objectives))
@@ -138,7 +138,7 @@ def solving(game: Game, objectives: Sequence[Objective], cores: int, layers: Map
 
 
 def _solving_memory(layers: Mapping[int, Layer], objectives: Sequence[Objective], threads: int) -> float:
-    """Bytes of a worker process with the two layers above in memory."""
+    """Return the bytes of a worker process with the two layers above in memory."""
     width = sum(one.value_bytes for one in objectives)
 
     def held(total: int) -> float:

@@ -85,7 +85,7 @@ class Estimate:
         return f"about {duration(self.seconds)} with {threads} ({low} to {high})"
 
     def row(self) -> dict[str, str]:
-        """As a row of `--plan`."""
+        """Return it as a row of `--plan`."""
         most = f"at least {byte_text(self.memory)}"
         size = {"positions": self.size, "time": self.time, "memory": most, "disk": byte_text(int(self.disk))}
         return {"step": f"{self.task} {title_of(self.game)}"} | size
@@ -98,7 +98,7 @@ class Estimate:
 
 
 def duration(seconds: float, digits: int = 2) -> str:
-    """A time in words with so many digits: ``28 minutes``, ``3.1 days`` or ``540 years``."""
+    """Return a time in words with so many digits: ``28 minutes``, ``3.1 days`` or ``540 years``."""
     units = (("years", 365.25 * DAY), ("days", DAY), ("hours", 3600.0), ("minutes", 60.0))
     for unit, size in units:
         if seconds >= 2 * size:
@@ -115,7 +115,7 @@ def _rounded(number: float, digits: int = 2) -> str:
 
 
 def number_in_words(number: float) -> str:
-    """A number in words with two digits: ``570 trillion``."""
+    """Return a number in words with two digits: ``570 trillion``."""
     names = (("quadrillion", 1e15), ("trillion", 1e12), ("billion", 1e9), ("million", 1e6))
     for name, size in names:
         if number >= size:
@@ -156,7 +156,7 @@ def admit(
     ways: Callable[[Callable[[Estimate], str | None]], str],
     folder: Path | None = None,
 ) -> None:
-    """As `check`, of an estimate that is there.
+    """Refuse or log as `check` does, by an estimate that is there.
 
     `ways` says what to ask for instead; it is called with a function that says what is too much of another
     estimate.
@@ -184,7 +184,7 @@ def refuse_endless(question: str) -> NoReturn:
 
 
 def _too_much(estimate: Estimate, memory: int, folder: Path) -> str | None:
-    """Why a run is refused, in words; None if it is not."""
+    """Return why a run is refused, in words; None if it is not."""
     if estimate.seconds > WEEK:
         return "more than a week"
     if estimate.memory > memory:
@@ -197,7 +197,7 @@ def _too_much(estimate: Estimate, memory: int, folder: Path) -> str | None:
 
 
 def _free(folder: Path) -> int | None:
-    """Bytes to which a folder can grow, its own files included; None if the system does not say."""
+    """Return the bytes to which a folder can grow, with its own files; None if the system does not say."""
     try:
         there = next(path for path in [folder, *folder.absolute().parents] if path.exists())
         held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
@@ -207,7 +207,7 @@ def _free(folder: Path) -> int | None:
 
 
 def _smaller_goals(game: Game) -> Iterator[Game]:
-    """The games with smaller goals, in steps of a factor 2, as far as they exist."""
+    """Yield the games with smaller goals, in steps of a factor 2, as far as they exist."""
     goal = game.goal or 4 << max(game.tops)
     while goal > 16:
         goal //= 2

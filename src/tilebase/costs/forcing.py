@@ -29,7 +29,7 @@ FEWEST_BOARDS = 1 << 20
 
 
 def opened_afterstates(game: Game) -> int:
-    """How many afterstates a search probably opens, by the searches of docs/records.md.
+    """Return how many afterstates a search probably opens, by the searches of docs/records.md.
 
     Their share of the boards up to symmetry is 0.07 with 8 cells, 0.04 to 0.08 with 9, 0.02 to 0.04 with 10,
     0.016 to 0.032 with 12 and 0.005 with 14; 0.16 and 0.08 with 8 and 12 cells on three axes.
@@ -42,14 +42,14 @@ def opened_afterstates(game: Game) -> int:
 
 
 def search_seconds(game: Game, allowed: Allowance) -> float:
-    """A rough estimate of the seconds of a search; each afterstate takes longer if the table is large."""
+    """Estimate roughly the seconds of a search; each afterstate takes longer if the table is large."""
     opened = opened_afterstates(game)
     slower = 1 + min(max(math.log10(max(opened, 1) / LARGE_SEARCH), 0.0), 2.5) * 0.7
     return opened * slower * rates("sparse").opened / allowed.threads
 
 
 def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> float:
-    """Seconds of search before a dense pass is tried instead: 1/10 of the estimated time of the pass.
+    """Return the seconds of search before a dense pass is tried: 1/10 of the estimated time of the pass.
 
     Infinite if the layers or tables of the pass do not fit into memory, or it would take too long.
     """
@@ -66,7 +66,7 @@ def patience_for(game: Game, allowed: Allowance, seconds: float = math.inf) -> f
 
 
 def forcing_seconds(game: Game) -> float:
-    """A rough estimate of the seconds to decide whether a goal is forced: by search, or by a pass after it.
+    """Estimate roughly the seconds to decide whether a goal is forced: by search, or by a pass after it.
 
     A search that opens more afterstates than fit into memory forgets them, and takes longer than can be said.
     """

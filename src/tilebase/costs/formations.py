@@ -65,25 +65,25 @@ class TableSize:
         return f"{self.positions:,}" if self.measured else f"~{_two_digits(self.positions):,}"
 
     def seconds(self, threads: int) -> float:
-        """The expected time with so many threads."""
+        """Return the expected time with so many threads."""
         return self.work.seconds(threads)
 
     def time_text(self, threads: int) -> str:
-        """The expected time in words; the engine's refusal where it has no tables."""
+        """Return the expected time in words; the engine's refusal where it has no tables."""
         if not self.possible:
             return "refused"
         seconds = self.seconds(threads)
         return "over a year" if seconds > 366 * DAY else f"~{duration(max(seconds, 1.0))}"
 
     def fits(self, memory: float, disk: float, seconds: float, threads: int) -> bool:
-        """Whether the run needs no more than this."""
+        """Return whether the run needs no more than this."""
         return (
             self.possible and self.memory <= memory and self.disk <= disk and self.seconds(threads) <= seconds
         )
 
 
 def size_of_table(formation: Formation, goal: int) -> TableSize:
-    """What the table of a formation and a goal holds, and what solving it takes; nothing is solved.
+    """Return what the table of a formation and a goal holds, and what solving it takes; nothing is solved.
 
     Raises `GameError` if the formation cannot make the goal.
 
@@ -104,7 +104,7 @@ def size_of_table(formation: Formation, goal: int) -> TableSize:
 
 
 def tables_that_fit(memory: float, disk: float, seconds: float, threads: int) -> tuple[TableSize, ...]:
-    """For each formation that has one, the table to the largest goal that needs no more than this.
+    """Return for each formation that has one the table to the largest goal that needs no more than this.
 
     The estimates say so: see the module for their errors.
     """
@@ -116,7 +116,7 @@ def tables_that_fit(memory: float, disk: float, seconds: float, threads: int) ->
 
 
 def sizes_of(formation: Formation) -> Iterator[TableSize]:
-    """The tables of a formation by ascending goal, from 32 on, or only the largest goal if it is smaller.
+    """Yield the tables of a formation by ascending goal, from 32 on, or of its largest goal if that is less.
 
     Raises `GameError` if the formation can make no goal.
     """
@@ -128,14 +128,14 @@ def sizes_of(formation: Formation) -> Iterator[TableSize]:
 
 
 def _bytes(goal: int) -> float:
-    """Bytes on disk per position; for a larger goal fewer values are 1, and they take more bytes."""
+    """Return the bytes on disk per position; for a larger goal fewer values are 1 and they take more."""
     goals = {one.goal for one in _large()}
     largest = max((one for one in goals if one <= goal), default=min(goals))
     return float(median((one.disk or 0) / one.positions for one in _large() if one.goal == largest))
 
 
 def _large() -> list[Measured]:
-    """The solved tables that are large enough for rates."""
+    """Return the solved tables that are large enough for rates."""
     return [one for one in measured().values() if one.positions > 1e6 and one.cpu_seconds is not None]
 
 

@@ -52,7 +52,7 @@ class Machine:
 
 
 def machines(allowed: Allowance) -> tuple[Machine, ...]:
-    """This machine, and one H200; `costs.cores` is for several machines."""
+    """Return this machine, and one H200; `costs.cores` is for several machines."""
     device = Allowance(memory=130 << 30, threads=1)
     return (
         Machine(f"this machine, {allowed.threads} threads", allowed, None, rates("dense").disk, True),
@@ -61,18 +61,18 @@ def machines(allowed: Allowance) -> tuple[Machine, ...]:
 
 
 def rate_of(plan: Plan) -> float:
-    """Boards per second and thread of a pass on processors."""
+    """Return the boards per second and thread of a pass on processors."""
     return 1 / (rates("dense").boards if plan.words is None else rates("dense").bits)
 
 
 def seconds_on(plan: Plan, machine: Machine) -> float:
-    """About how long a pass takes: the work, or what its disks read and write, if this is longer."""
+    """Return about how long a pass takes: the work, or what its disks read and write, if this is longer."""
     work = plan.boards / (machine.rate or rate_of(plan) * machine.allowed.threads)
     return max(work, plan.moved_bytes / machine.disk_rate)
 
 
 def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dict[str, Any]:
-    """What a machine would need: a row of a table."""
+    """Return what a machine would need: a row of a table."""
     row: dict[str, Any] = {"machine": machine.name}
     try:
         plan = Plan.of(index, objective, machine.allowed, bits=machine.rate is None)
@@ -87,7 +87,7 @@ def estimate(index: PerfectIndex, objective: Objective, machine: Machine) -> dic
 
 
 def seconds_here(game: Game, objective: Objective) -> float:
-    """About how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
+    """Estimate how long a pass takes on this machine, as `rows` says; infinite if its tables do not fit."""
     machine = machines(Allowance.of())[0]
     try:
         plan = Plan.outline(PerfectIndex(game), objective, machine.allowed)
@@ -97,7 +97,7 @@ def seconds_here(game: Game, objective: Objective) -> float:
 
 
 def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
-    """For each objective, `Plan.layer_bytes`.
+    """Return `Plan.layer_bytes` for each objective.
 
     Where there are too many boards for a pass, it is what they would take: one bit for a Boolean value.
     """
@@ -110,7 +110,7 @@ def layers_in_memory(game: Game, *objectives: Objective) -> list[int]:
 
 
 def rows(game: Game, objective: Objective, allowed: Allowance) -> list[dict[str, Any]]:
-    """The plan for each machine; `allowed` is what may be used of this one.
+    """Return the plan for each machine; `allowed` is what may be used of this one.
 
     Where there are too many boards for a pass, the rows say what it would take by size, and the log says why.
     Where it does not fit, the log says which questions need none.

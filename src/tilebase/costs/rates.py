@@ -105,11 +105,11 @@ class Rates:
     step: float = 0.05
 
     def values(self, masks: int) -> float:
-        """Seconds per board of a pass over all boards of a game with so many masks, without bits."""
+        """Return the seconds per board of a pass over all boards of a game with so many masks."""
         return (self.boards, self.masked_boards, self.several_boards)[min(masks, 2)]
 
     def scaled(self, factor: float) -> Rates:
-        """The rates of a machine that takes so many times as long; its disks and schedulers are as fast."""
+        """Return the rates of a machine that takes so many times as long, with disks that are as fast."""
         same = ("disk", "piece", "step")
         slower = {one.name: factor * getattr(self, one.name) for one in fields(self) if one.name not in same}
         return replace(self, **slower)
@@ -122,7 +122,7 @@ FACTORS: dict[str, float] = {}
 
 
 def rates(engine: Engine) -> Rates:
-    """The rates of this machine for an engine."""
+    """Return the rates of this machine for an engine."""
     if engine not in FACTORS:
         FACTORS[engine] = _factor(engine)
     return _scaled(FACTORS[engine])
@@ -134,7 +134,7 @@ def _scaled(factor: float) -> Rates:
 
 
 def _factor(engine: Engine) -> float:
-    """The factor of an engine: kept, or measured now and kept, or 1."""
+    """Return the factor of an engine: kept, or measured now and kept, or 1."""
     folder = cache_folder()
     if folder is None:
         return 1.0
@@ -158,7 +158,7 @@ def _factor(engine: Engine) -> float:
 
 @cache
 def _machine() -> str:
-    """What the rates depend on, as a hash: the kernels, their compiler and its checks, and the processor."""
+    """Hash what the rates depend on: the kernels, their compiler and its checks, and the processor."""
     digest = hashlib.sha256(f"{version('numba')} {os.environ.get('TILEBASE_DEBUG')}".encode())
     for kernel in sorted(files("tilebase._kernels").iterdir(), key=lambda file: file.name):
         if kernel.name.endswith(".py"):

@@ -82,7 +82,7 @@ class Layers:
         self.states, self.afterstates = share.states * counts / order, share.afterstates * counts / order
 
     def by_sum(self, up_to: int | None = None) -> dict[int, Layer]:
-        """The layers one by one."""
+        """Return the layers one by one."""
         columns = (self.sums, self.ranks, self.states, self.afterstates)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return {total: Layer(*sizes) for total, *sizes in rows if up_to is None or total <= up_to}
@@ -90,7 +90,7 @@ class Layers:
 
 @lru_cache(maxsize=32)
 def layers_of(game: Game) -> Layers:
-    """The expected sizes of the layers of a game."""
+    """Return the expected sizes of the layers of a game."""
     return Layers(game)
 
 
@@ -103,19 +103,19 @@ class Work:
 
     @classmethod
     def of(cls, seconds: Array, shared: Array) -> Work:
-        """Of the seconds of each layer, and whether threads share it."""
+        """Make it of the seconds of each layer, and whether threads share it."""
         return cls(float(seconds[~shared].sum()), float(seconds[shared].sum()))
 
     def __add__(self, other: Work) -> Work:
         return Work(self.alone + other.alone, self.shared + other.shared)
 
     def seconds(self, threads: int) -> float:
-        """The time with so many threads."""
+        """Return the time with so many threads."""
         return self.alone + self.shared / threads
 
 
 def slides_of(game: Game) -> float:
-    """The work for the slides of a board of a game; 1 for two axes of short lines and symmetries."""
+    """Return the work for the slides of a board of a game; 1 for two axes of short lines and symmetries."""
     axes = [1.0 if length <= SHORT_LINE else LONG_LINES for length in game.shape if length > 1]
     return sum(axes) / 2 * (WITHOUT_SYMMETRY if len(symmetries(game)) == 1 else 1.0)
 
@@ -134,7 +134,7 @@ def solve_seconds(game: Game, objectives: int, *, recorded: bool = False) -> flo
 
 
 def spawns_after(game: Game) -> float:
-    """How many spawns follow an afterstate, on average."""
+    """Return how many spawns follow an afterstate, on average."""
     tops = [top for top in game.tops if top]
     empty = game.free_cells / max(len(tops), 1) * empty_cells(tops)
     # A slide leaves more cells empty than a board has on average.
@@ -142,14 +142,14 @@ def spawns_after(game: Game) -> float:
 
 
 def count_work(game: Game, up_to: int | None = None) -> Work:
-    """What counting the layers of sums to `up_to` takes."""
+    """Return what counting the layers of sums to `up_to` takes."""
     layers = layers_of(game)
     wanted = layers.sums <= (math.inf if up_to is None else up_to)
     return Work.of(count_seconds(layers, slides_of(game))[wanted], layers.ranks[wanted] > SMALL_BITS)
 
 
 def solve_work(game: Game, objectives: Sequence[Objective], down_to: int | None = None) -> Work:
-    """What solving the layers of sums from `down_to` takes."""
+    """Return what solving the layers of sums from `down_to` takes."""
     layers = layers_of(game)
     afters = layers.afterstates[layers.sums >= (down_to or 0)]
     recorded = recorded_bytes(game, objectives) > 0
@@ -158,7 +158,7 @@ def solve_work(game: Game, objectives: Sequence[Objective], down_to: int | None 
 
 
 def counting(game: Game, allowed: Allowance, *, up_to: int | None = None, keep: str = "counts") -> Estimate:
-    """The estimate for counting the reachable states."""
+    """Return the estimate for counting the reachable states."""
     layers = layers_of(game)
     wanted = layers.sums <= (math.inf if up_to is None else up_to)
     states, afters = float(layers.states[wanted].sum()), float(layers.afterstates[wanted].sum())
@@ -180,7 +180,7 @@ def solving(
     down_to: int | None = None,
     table: bool,
 ) -> Estimate:
-    """The estimate for counting and solving.
+    """Return the estimate for counting and solving.
 
     The largest layers need 4/3 bits of memory per rank.
     """
@@ -198,7 +198,7 @@ def solving(
 
 
 def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
-    """Bytes on disk of recorded slides, while the game is solved; 0 if slides are not recorded.
+    """Return the bytes on disk of recorded slides, while the game is solved; 0 if slides are not recorded.
 
     They are if there is one objective to which they add nothing, all layers are small, and the bytes are few.
     """
@@ -210,12 +210,12 @@ def recorded_bytes(game: Game, objectives: Sequence[Objective]) -> float:
 
 
 def stored_bytes(objectives: Sequence[Objective]) -> float:
-    """Bytes on disk of the compressed values of a board."""
+    """Return the bytes on disk of the compressed values of a board."""
     return VALUE_SHARE * sum(one.value_bytes for one in objectives)
 
 
 def least_memory(game: Game, objectives: Sequence[Objective]) -> int:
-    """The bytes with which solving begins, with one layer above in memory at a time."""
+    """Return the bytes with which solving begins, with one layer above in memory at a time."""
     layers = layers_of(game)
     each = sum(one.value_bytes for one in objectives) + lean_bytes(len(objectives))
     held = directory_bytes(int(layers.ranks.max())) + int(each * layers.afterstates.max())
@@ -224,7 +224,7 @@ def least_memory(game: Game, objectives: Sequence[Objective]) -> int:
 
 @lru_cache(maxsize=32)
 def half_boards(game: Game) -> int:
-    """How many fillings half a board has, which the engine tabulates."""
+    """Return how many fillings half a board has, which the engine tabulates."""
     return Halves(game).largest
 
 

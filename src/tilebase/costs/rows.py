@@ -17,7 +17,7 @@ from tilebase.objectives.objective import Objective
 def counting(
     game: Game, objectives: Sequence[Objective] = (), *, up_to: int | None = None
 ) -> list[dict[str, Any]]:
-    """Rows for counting, and with objectives for solving, too."""
+    """Return rows for counting, and with objectives for solving, too."""
     layers, rows = layers_of(game).by_sum(up_to), []
     for number in CORES:
         rows.append({"step": "count"} | cores.counting(game, number, layers).row())
@@ -29,7 +29,7 @@ def counting(
 def solving(
     game: Game, objectives: Sequence[Objective], space: str, *, keep: bool = False, summaries: bool = True
 ) -> list[dict[str, Any]]:
-    """Rows for counting and solving the reachable boards, or for a pass over all for each objective.
+    """Return rows for counting and solving the reachable boards, or for a pass over all for each objective.
 
     With ``"auto"`` the rows of both, unless a table is kept, which holds the reachable ones.
 

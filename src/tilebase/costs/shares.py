@@ -72,7 +72,7 @@ class Share:
 
 @lru_cache(maxsize=256)
 def share_of(game: Game) -> Share:
-    """The share of the boards of a game that play reaches."""
+    """Return the share of the boards of a game that play reaches."""
     named = formation_of(game)
     if named is not None or game.unmergeable:
         return _masked(game, named)
@@ -88,7 +88,7 @@ def share_of(game: Game) -> Share:
 
 
 def _masked(game: Game, named: Formation | None) -> Share:
-    """The share of a game of a formation, or of another one with tiles x."""
+    """Return the share of a game of a formation, or of another one with tiles x."""
     tiles = [e for pattern in game.patterns for e in pattern if e] or [max(game.tops) + 1]
     goal = game.goal or 1 << min(tiles)
     afters = measured_shares().share(named.name if named else "", game.goal is not None, goal)
@@ -100,7 +100,7 @@ def _masked(game: Game, named: Formation | None) -> Share:
 
 
 def read_table(name: str) -> list[dict[str, str]]:
-    """The rows of a table beside this module."""
+    """Return the rows of a table beside this module."""
     text = files("tilebase.costs").joinpath(name).read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines() if line and not line.startswith("#")]
     return [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
@@ -111,7 +111,7 @@ def read_table(name: str) -> list[dict[str, str]]:
 
 @cache
 def counted() -> dict[tuple[tuple[int, ...], int | None], Share]:
-    """The shares of the plain games that were counted, by shape and goal."""
+    """Return the shares of the plain games that were counted, by shape and goal."""
     found: dict[tuple[tuple[int, ...], int | None], Share] = {}
     for row in read_table("counted.tsv"):
         boards = int(row["boards"]) / int(row["symmetries"])
@@ -136,7 +136,7 @@ class Fit:
         self._ratios = np.linalg.lstsq(np.array([one for _, one in features]), ratios, rcond=None)[0]
 
     def share(self, shape: Sequence[int], tops: Sequence[int]) -> Share:
-        """The share of a game of a shape whose cells may hold exponents up to `tops`."""
+        """Return the share of a game of a shape whose cells may hold exponents up to `tops`."""
         if max(shape) == 1 or not tops:
             return Share(1.0, 0.5, MASKED)
         for_states, for_ratio = _features(shape, tops)
@@ -145,7 +145,7 @@ class Fit:
 
 
 def _features(shape: Sequence[int], tops: Sequence[int]) -> tuple[list[float], list[float]]:
-    """What the logarithms of the share of states, and of afterstates per state, depend on linearly."""
+    """Return what the logarithms of the share of states, and of afterstates per state, depend on linearly."""
     lengths = [length for length in shape if length > 1]
     empty = empty_cells(tops)
     small = sum(min(top, 2) / (top + 1) for top in tops)
@@ -159,13 +159,13 @@ def _features(shape: Sequence[int], tops: Sequence[int]) -> tuple[list[float], l
 
 
 def empty_cells(tops: Iterable[int]) -> float:
-    """How many cells are empty on average, of boards whose cells hold exponents up to `tops`."""
+    """Return how many cells are empty on average, of boards whose cells hold exponents up to `tops`."""
     return sum(1 / (top + 1) for top in tops)
 
 
 @cache
 def fit() -> Fit:
-    """The fit to all counted games."""
+    """Return the fit to all counted games."""
     return Fit(counted())
 
 
@@ -186,7 +186,7 @@ class Measured:
 
 @cache
 def measured() -> dict[tuple[str, int], Measured]:
-    """All measured tables by formation and goal."""
+    """Return all measured tables by formation and goal."""
     found = {}
     for row in read_table("formations.tsv"):
         seconds, keys = row["cpu_seconds"], row["keys_bytes"]
@@ -223,7 +223,7 @@ class FormationShares:
         return share
 
     def _growth(self, goal: int, anywhere: bool) -> float:
-        """The factor from half a goal to the goal; beyond all measured goals, that of the largest one."""
+        """Return the factor from half a goal to the goal; beyond measured goals, that of the largest one."""
         pairs: dict[int, list[float]] = {}
         for name, own in self._known.items():
             if self._classes[name] == anywhere:
@@ -237,7 +237,7 @@ class FormationShares:
         return _geometric(pairs[max(known)]) if known else 1.0
 
     def _mean(self, goal: int, anywhere: bool) -> float:
-        """The share of a formation that was never measured."""
+        """Return the share of a formation that was never measured."""
         found = [
             own[goal] for name, own in self._known.items() if goal in own and self._classes[name] == anywhere
         ]
@@ -246,7 +246,7 @@ class FormationShares:
 
 @cache
 def measured_shares() -> FormationShares:
-    """The shares of all measured tables."""
+    """Return the shares of all measured tables."""
     return FormationShares(measured())
 
 

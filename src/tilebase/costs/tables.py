@@ -43,7 +43,7 @@ FOLLOWED_BYTES = 16
 
 
 def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Estimate:
-    """The estimate for evaluating a policy that is no function."""
+    """Return the estimate for evaluating a policy that is no function."""
     rate, counts = rates("sparse"), np.array(list(sizes.values()), dtype=np.float64)
     each = rate.after + spawns_after(game) * rate.followed * slides_of(game)
     work = Work.of(rate.layer + counts * each, counts >= 2 * CHUNK_KEYS)
@@ -59,7 +59,7 @@ def evaluating(game: Game, sizes: Mapping[int, int], allowed: Allowance) -> Esti
 def thinning(
     game: Game, sizes: Mapping[int, int], objectives: Sequence[Objective], *, visits: bool
 ) -> Estimate:
-    """The estimate for thinning a table by visits, or by values."""
+    """Return the estimate for thinning a table by visits, or by values."""
     rate, afters = rates("sparse"), sum(sizes.values())
     seconds = len(sizes) * rate.layer + afters * rate.read * (len(objectives) + 1)
     seconds += VISITED * afters * rate.visit if visits else 0.0
@@ -75,7 +75,7 @@ def thinning(
 def verifying(
     game: Game, boards: int, objectives: Sequence[Objective], sample: int | None, threads: int = 1
 ) -> Estimate:
-    """The estimate for comparing all bytes, and deriving a sample of values, or all, with so many threads."""
+    """Return the estimate for comparing all bytes, and deriving a sample of values, or all, again."""
     rate, values = rates("sparse"), (boards if sample is None else min(sample, boards)) * len(objectives)
     derived = values * (spawns_after(game) * rate.derived + (0.0 if sample is None else rate.sampled))
     seconds = (KEY_BYTES + stored_bytes(objectives)) * boards * rate.checked + derived / threads
@@ -83,7 +83,7 @@ def verifying(
 
 
 def calling(game: Game, states: float, state_bytes: int) -> Estimate:
-    """The estimate for evaluating a function that reaches at most so many states."""
+    """Return the estimate for evaluating a function that reaches at most so many states."""
     boards = sum(boards_by_sum(game).values())
     reached = min(states, boards)
     return Estimate(

@@ -14,12 +14,12 @@ from typing import IO
 
 
 def python(module: str, *arguments: str) -> list[str]:
-    """The command that runs a module of this package in a child, with `environment`."""
+    """Return the command that runs a module of this package in a child, with `environment`."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def environment() -> dict[str, str]:
-    """The environment of such a child: it finds what this process finds, but not in the current folder.
+    """Return the environment of such a child: it finds what this process finds, but not in this folder.
 
     The folder that this package lies in is always searched.
     """
@@ -32,7 +32,7 @@ def environment() -> dict[str, str]:
 
 
 def last_words(complaints: IO[bytes], cause: str) -> str:
-    """Why a child ended: the last line that it wrote to its standard error, and its `cause` in brackets."""
+    """Say why a child ended: the last line that it wrote to its standard error, and `cause` in brackets."""
     complaints.seek(0)
     lines = complaints.read().decode(errors="replace").strip().splitlines()
     return f"{lines[-1].strip()} ({cause})" if lines else cause

@@ -36,7 +36,7 @@ _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowE
 
 
 def shown(thing: object, most: int = 200) -> str:
-    """A foreign text as part of a message: printable, on one line, at most `most` characters and dots."""
+    """Return a foreign text for a message: printable, on one line, at most `most` characters and dots."""
     text = " ".join("".join(c if c.isprintable() else " " for c in str(thing)[: 4 * most]).split())
     return text if len(text) <= most else f"{text[:most]}..."
 
@@ -78,7 +78,7 @@ def understood(what: str) -> Iterator[None]:
 
 
 def parse_json(data: bytes | str, what: str) -> Any:
-    """The parsed document.  Raises `CorruptError` if it is too long, nested too deeply, or not JSON.
+    """Return the parsed document.  Raises `CorruptError` if it is too long, nested too deeply, or not JSON.
 
     >>> parse_json('{"sum": 8}', "meta")
     {'sum': 8}
@@ -96,7 +96,7 @@ def parse_json(data: bytes | str, what: str) -> Any:
 
 
 def sealed(text: str) -> str:
-    """A JSON object that is not empty, as text, with a checksum before its members.
+    """Return a JSON object that is not empty, as text, with a checksum before its members.
 
     It begins with `HEAD` and the CRC-32 of all bytes that follow.  So `is_whole` needs no spelling of JSON.
     """
@@ -105,17 +105,17 @@ def sealed(text: str) -> str:
 
 
 def checked_json(values: Mapping[str, Any]) -> str:
-    """A document with a checksum of its own bytes, as text."""
+    """Return a document with a checksum of its own bytes, as text."""
     return sealed(to_json(values, "pretty") + "\n")
 
 
 def digest_of(values: Mapping[str, Any]) -> str:
-    """The checksum in `checked_json`, eight hexadecimal digits, as a name of these values."""
+    """Return the checksum in `checked_json`, eight hexadecimal digits, as a name of these values."""
     return checked_json(values)[len(HEAD) :][:8]
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether each byte of a document of `checked_json` is as it was written."""
+    """Return whether each byte of a document of `checked_json` is as it was written."""
     head, check, rest = data[: len(HEAD)], data[len(HEAD) :][:8], data[len(HEAD) + 8 :]
     return head == HEAD.encode() and check == f"{zlib.crc32(rest):08x}".encode()
 
@@ -123,7 +123,7 @@ def is_whole(data: bytes) -> bool:
 def parse_checked(
     data: bytes, name: str, form: str, version: int, *, what: str, advice: str
 ) -> dict[str, Any]:
-    """The members of a document of `checked_json`, without the checksum.
+    """Return the members of a document of `checked_json`, without the checksum.
 
     Raises `CorruptError` unless it is of this format and version, and as it was written; `what` it should be
     and the `advice` for a damaged one are part of the messages.
@@ -166,21 +166,21 @@ def _check_depth(found: Any) -> None:
 
 
 def whole(value: Any, what: str, most: int = (1 << 63) - 1) -> int:
-    """A number that counts something, from 0 to `most`.  Raises `CorruptError`."""
+    """Return a number that counts something, from 0 to `most`.  Raises `CorruptError`."""
     if type(value) is not int or not 0 <= value <= most:
         raise CorruptError(f"{what} is {shown(repr(value), 40)}, but must be a whole number from 0 to {most}")
     return value
 
 
 def mapping(value: Any, what: str) -> dict[str, Any]:
-    """A JSON object.  Raises `CorruptError`."""
+    """Return a JSON object.  Raises `CorruptError`."""
     if not isinstance(value, dict):
         raise CorruptError(f"{what} is {shown(repr(value), 40)}, but must be a JSON object")
     return value
 
 
 def text(value: Any, what: str) -> str:
-    """A text.  Raises `CorruptError`."""
+    """Return a text.  Raises `CorruptError`."""
     if not isinstance(value, str):
         raise CorruptError(f"{what} is {shown(repr(value), 40)}, but must be text")
     return value

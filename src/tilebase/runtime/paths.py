@@ -14,7 +14,7 @@ OTHER_RUNS = (
 
 
 def cache_folder() -> Path | None:
-    """The folder for compiled kernels: TILEBASE_CACHE_DIR, or tilebase in the user's cache.
+    """Return the folder for compiled kernels: TILEBASE_CACHE_DIR, or tilebase in the user's cache.
 
     None if the user has no home.
     """
@@ -25,7 +25,7 @@ def cache_folder() -> Path | None:
 
 
 def runs_folder() -> Path:
-    """The folder for runs that were given no folder of their own: TILEBASE_RUNS_DIR, or one in the home.
+    """Return the folder for runs without a folder of their own: TILEBASE_RUNS_DIR, or one in the home.
 
     Raises `StorageError` if the user has no home.
     """
@@ -39,7 +39,7 @@ def runs_folder() -> Path:
 
 
 def _in_home(variable: str, default: str) -> Path | None:
-    """The folder tilebase in the one that a variable names, or in the home; None if there is neither."""
+    """Return the folder tilebase in the one that a variable names, or in the home; None without both."""
     chosen = os.environ.get(variable)
     if chosen:
         return Path(chosen) / "tilebase"

@@ -39,7 +39,7 @@ class Progress:
 
 
 def describe(progress: Progress) -> str:
-    """One line: layer, step, states, rate, and the time left once it is known."""
+    """Return one line: layer, step, states, rate, and the time left once it is known."""
     known = progress.seconds_left != float("inf")
     left = f"  about {clock(progress.seconds_left)} left" if known else ""
     measure = {"search": "depth", "iteration": "line", "decide": "question"}.get(
@@ -52,7 +52,7 @@ def describe(progress: Progress) -> str:
 
 
 def clock(seconds: float) -> str:
-    """``1:02:03`` or ``2:03``."""
+    """Return a time as ``1:02:03`` or ``2:03``."""
     minutes, rest = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
@@ -66,7 +66,7 @@ class Pace:
         self.start()
 
     def start(self, fraction: float = 0.0) -> None:
-        """The work begins now; `fraction` of it was done by earlier runs."""
+        """Begin the work now; `fraction` of it was done by earlier runs."""
         self._began = time.perf_counter()
         self._reported = -math.inf
         self._before = fraction
@@ -79,7 +79,7 @@ class Pace:
         return max(time.perf_counter() - self._began, 1e-9)
 
     def due(self) -> bool:
-        """Whether the last report is at least `OFTEN` seconds old."""
+        """Return whether the last report is at least `OFTEN` seconds old."""
         return self.seconds - self._reported >= OFTEN
 
     def report(
@@ -94,7 +94,7 @@ class Pace:
         self._tell(Progress(total, step, positions, seconds, rate, fraction, left, self._unit))
 
     def left(self, seconds: float, fraction: float) -> float:
-        """Seconds to the end, or infinity while no reliable estimate exists."""
+        """Return the seconds to the end, or infinity while no reliable estimate exists."""
         done = (fraction - self._before) / max(1 - self._before, 1e-9)
         past = self._past
         while len(past) > 1 and past[1][0] <= seconds / 2:

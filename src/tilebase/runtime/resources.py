@@ -88,7 +88,7 @@ class Allowance:
         anyway: bool = False,
         progress: Callable[[Progress], None] | None = None,
     ) -> Allowance:
-        """What the keywords of `Use` allow.
+        """Return what the keywords of `Use` allow.
 
         The memory never exceeds the limits of this process and its container.  Raises `UsageError` if
         what is asked for is not possible anywhere, `ResourceError` if this machine has too little memory.
@@ -102,13 +102,13 @@ class Allowance:
 
 
 def available_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int:
-    """Bytes of memory that this process can take now (see the module)."""
+    """Return the bytes of memory that this process can take now (see the module)."""
     left = [limit - used for limit, used in _groups(proc, groups)]
     return max(0, min([_machine_memory(proc), *left, *_process_memory(proc)]))
 
 
 def most_memory(proc: Path = PROC, groups: Path = CONTROL_GROUPS) -> int | None:
-    """Bytes beyond which the system kills this process or refuses memory; None without such a limit."""
+    """Return the bytes beyond which the system refuses memory or kills this process; None without limit."""
     hard = [limit for limit, _ in _groups(proc, groups)]
     return min([*hard, *_process_memory(proc)], default=None)
 
@@ -129,7 +129,7 @@ def parse_bytes(memory: int | str | None) -> int | None:
 
 
 def check_threads(threads: int | None) -> int:
-    """Threads to use: those asked for, or all cores.  Raises `UsageError` if no run may use so many."""
+    """Return the threads to use: those asked for, or all cores.  Raises `UsageError` if they are too many."""
     if threads is None:
         return system.processors()
     if not _is_whole(threads) or not 1 <= threads <= MOST_THREADS:
@@ -138,12 +138,12 @@ def check_threads(threads: int | None) -> int:
 
 
 def _is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is a whole number, also one of NumPy, and no Boolean value."""
+    """Return whether a value is a whole number, also one of NumPy, and no Boolean value."""
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def _check_memory(memory: int | None) -> int:
-    """Bytes to use: those asked for, or 3/4 of the available memory, within the limits of this process."""
+    """Return the bytes to use: those asked for, or 3/4 of what is available, within this process's limits."""
     most = most_memory()
     chosen = available_memory() * 3 // 4 if memory is None else memory
     if most is not None:
@@ -182,7 +182,7 @@ def _machine_memory(proc: Path) -> int:
 
 
 def _process_memory(proc: Path) -> list[int]:
-    """The bytes that the limits of this process leave."""
+    """Return the bytes that the limits of this process leave."""
     sizes = _words(proc / "self" / "statm")
     found = []
     for limit, column in system.limits():
@@ -192,7 +192,7 @@ def _process_memory(proc: Path) -> list[int]:
 
 
 def _groups(proc: Path, groups: Path) -> Iterator[tuple[int, int]]:
-    """``(limit, used)`` for each limited group around this process, pages of files not counted."""
+    """Yield ``(limit, used)`` for each limited group around this process, pages of files not counted."""
     for line in _lines(proc / "self" / "cgroup"):
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -207,7 +207,7 @@ def _groups(proc: Path, groups: Path) -> Iterator[tuple[int, int]]:
 def _walk(
     root: Path, path: str, limits: tuple[str, ...], usage: str, prefix: str
 ) -> Iterator[tuple[int, int]]:
-    """``(limit, used)`` of the group of a path and of its parents, up to `root`.
+    """Yield ``(limit, used)`` of the group of a path and of its parents, up to `root`.
 
     A container may see its own group as the root.
     """
@@ -222,7 +222,7 @@ def _walk(
 
 
 def _file_pages(stat: Path, prefix: str) -> int:
-    """Bytes of cached files in memory; the kernel can release them."""
+    """Return the bytes of cached files in memory; the kernel can release them."""
     wanted = {f"{prefix}active_file", f"{prefix}inactive_file"}
     pairs = (line.split() for line in _lines(stat))
     return sum(int(pair[1]) for pair in pairs if len(pair) == 2 and pair[0] in wanted and pair[1].isdecimal())

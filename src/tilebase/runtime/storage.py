@@ -95,7 +95,7 @@ class FileLock:
 
     @classmethod
     def take(cls, path: Path) -> Self | None:
-        """The lock, or None if another process, or another part of this one, holds it.
+        """Return the lock, or None if another process, or another part of this one, holds it.
 
         This tries for 30 ms, since `is_locked` in another process also holds the lock for a moment.  Raises
         `StorageError` if the file is a link.
@@ -126,7 +126,7 @@ class FileLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock of a file.  Neither makes nor changes the file."""
+    """Return whether a process holds the lock of a file.  Neither makes nor changes the file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | system.AS_IT_IS)
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file still has this path."""
+    """Return whether an open file still has this path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -195,7 +195,7 @@ class PartFile:
 
 
 def _is_stream(path: Path, mode: int | None) -> bool:
-    """Whether a file must be written directly: a device, a pipe, or one that a process has open.
+    """Return whether a file must be written directly: a device, a pipe, or one that a process has open.
 
     The last has a name as ``/dev/stdout``.  A rename would replace it only for those who open it later.
     """
@@ -211,7 +211,7 @@ def _mode(path: Path) -> int | None:
 
 
 def part_path(path: Path) -> Path:
-    """The name of a file until it is complete."""
+    """Return the name of a file until it is complete."""
     return path.with_name(f".{path.name}.part")
 
 
@@ -280,7 +280,7 @@ def _sync_one(path: Path) -> None:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A new folder that is deleted at the end, for calls that name no folder.  Raises `StorageError`."""
+    """Give a new folder that is deleted at the end, for calls that name no folder.  Raises `StorageError`."""
     with storage_errors(Path(tempfile.gettempdir()), "make a folder in"):
         folder = tempfile.TemporaryDirectory(prefix="tilebase-")
     with folder as name:

@@ -45,7 +45,7 @@ def lock(descriptor: int) -> bool:
 
 
 def is_free(descriptor: int) -> bool:
-    """Whether nobody holds the lock of an open file.  To be closed at once: it may be locked now."""
+    """Return whether nobody holds the lock of an open file.  To be closed at once: it may be locked now."""
     return _lock_byte(descriptor) if fcntl is None else _flock(descriptor, fcntl.LOCK_SH)
 
 

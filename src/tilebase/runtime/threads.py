@@ -31,7 +31,7 @@ class Pool:
         self._threads = ThreadPoolExecutor(threads)
 
     def map(self, work: Callable[[S], T], items: Iterable[S], ahead: int | None = None) -> Iterator[T]:
-        """``work(item)`` for each item, in order.
+        """Yield ``work(item)`` for each item, in order.
 
         Items are taken when they are begun: all at once, or at most `ahead` before the result that is waited
         for.
@@ -50,7 +50,7 @@ class Pool:
         buffers: Sequence[B],
         tell: Callable[[], object] = lambda: None,
     ) -> list[T]:
-        """``work(buffer, stop)`` for all buffers at the same time, each by a thread; the results in order.
+        """Do ``work(buffer, stop)`` for all buffers at the same time, by a thread each; return the results.
 
         `work` begins nothing more when `stop` is set.  That is so after an error of one of them, of `tell`,
         which is called several times a second, and after Ctrl-C; it is raised when all have ended.
@@ -82,7 +82,7 @@ class Pool:
 
 
 def map_in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
-    """``work(item)`` for each item, in order, by threads of their own; an error of one is raised."""
+    """Return ``work(item)`` for each item, in order, by threads of their own; an error of one is raised."""
     with Pool(threads) as pool:
         return list(pool.map(work, items))
 
@@ -101,7 +101,7 @@ class Spares(Generic[B]):
 
     @contextmanager
     def one(self) -> Iterator[B]:
-        """A buffer, which nobody else uses within the block."""
+        """Give a buffer, which nobody else uses within the block."""
         buffer = self._free.get() if self._make is None else self._free_or_new(self._make)
         try:
             yield buffer
@@ -115,7 +115,7 @@ class Spares(Generic[B]):
 
 
 def in_background(work: Callable[[], T]) -> Future[T]:
-    """The result of a call that a thread of its own makes; the end of the process does not wait for it."""
+    """Make a call in a thread of its own, for which the end of the process does not wait."""
     found: Future[T] = Future()
 
     def run() -> None:
@@ -129,7 +129,7 @@ def in_background(work: Callable[[], T]) -> Future[T]:
 
 
 def lines_of(stream: IO[bytes]) -> SimpleQueue[bytes]:
-    """The lines of a stream as they come, then an empty one.
+    """Return the lines of a stream as they come, then an empty one.
 
     A thread reads them, since no call waits for a pipe and a time on all systems.
     """

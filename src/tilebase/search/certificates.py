@@ -47,7 +47,7 @@ class Known(Protocol):
     """Decided afterstates.  `search.search.Facts` and `bdd.proofs.SetResults` are such."""
 
     def known(self, keys: Array) -> Array:
-        """For each canonical key, `WON`, `LOST` or `UNKNOWN` of `_kernels.force`."""
+        """Return `WON`, `LOST` or `UNKNOWN` of `_kernels.force` for each canonical key."""
 
 
 class Results(Protocol):
@@ -66,7 +66,7 @@ class Results(Protocol):
         """The afterstates that are decided."""
 
     def decide(self, key: int) -> bool | None:
-        """Whether a canonical afterstate is won."""
+        """Return whether a canonical afterstate is won."""
 
 
 def check_certifiable(game: Game) -> None:
@@ -126,7 +126,7 @@ def write_certificate(
 
 
 def _header(game: Game, starts: list[Cells], claim: str, boards: int) -> dict[str, Any]:
-    """What a certificate says of the game and of itself; `starts` is empty for the empty board."""
+    """Return what a certificate says of the game and of itself; `starts` is empty for the empty board."""
     words = [_word(game, board) for board in starts]
     after = bool(game.start_afters)
     header = {
@@ -152,7 +152,7 @@ def _header(game: Game, starts: list[Cells], claim: str, boards: int) -> dict[st
 
 
 def _limits(game: Game) -> list[int] | None:
-    """The limits; those above all tiles that play can make mean the same, and are written as one number."""
+    """Return the limits; those above all tiles that play can make are written as one number."""
     if game.limits is None:
         return None
     largest = max(game.tops)
@@ -161,7 +161,7 @@ def _limits(game: Game) -> list[int] | None:
 
 
 def _word(game: Game, board: Sequence[int | None]) -> str:
-    """A board, or a pattern with any tile on some cells, in the text of a certificate."""
+    """Return a board, or a pattern with any tile on some cells, in the text of a certificate."""
     return "".join(
         "*" if e is None else "x" if game.unmergeable and e == game.x else DIGITS[e] for e in board
     )
@@ -186,7 +186,7 @@ class _Closure:
         self._scratch = packed(ForceScratch.of(kernels.WIDTH))
 
     def follow(self, keys: Array) -> tuple[Array, Array, Array]:
-        """The afterstates that can follow each spawn on some boards of one sum.
+        """Return the afterstates that can follow each spawn on some boards of one sum.
 
         Returns one row per spawn (board, spawn, first and last + 1 of its afterstates, whether a slide
         wins at once), the canonical afterstates, and what the search knows of them.
@@ -197,14 +197,14 @@ class _Closure:
         return spawns[:n], boards[:m], self.facts.known(boards[:m])
 
     def after(self, state: Cells) -> list[int] | None:
-        """Keys of the afterstates of a state; None if a slide wins."""
+        """Return the keys of the afterstates of a state; None if a slide wins."""
         afters = self.game.slides(state).values()
         if any(self.game.wins(after) for after in afters):
             return None
         return sorted({self.game.pack(canonical(self.game, after)) for after in afters})
 
     def words(self, keys: Array) -> Array:
-        """Boards in the text of a certificate: uint8[board, cell]."""
+        """Return the boards in the text of a certificate: uint8[board, cell]."""
         game = self.game
         shifts = np.arange(game.cells - 1, -1, -1, dtype=np.uint64) * np.uint64(game.bits)
         signs = DIGITS.ljust(game.x)[: game.x] + "x" if game.unmergeable else DIGITS
@@ -241,7 +241,7 @@ class _Strategy(_Closure):
         return starts
 
     def next_sum(self) -> int | None:
-        """The least sum with requested boards."""
+        """Return the least sum with requested boards."""
         return min(self._wanted, default=None)
 
     def lines(self, total: int) -> Iterator[tuple[bytes, int]]:
@@ -303,7 +303,7 @@ class _Refutation(_Closure):
         )
 
     def next_sum(self) -> int | None:
-        """The least sum with requested boards."""
+        """Return the least sum with requested boards."""
         return min((total for total, keys in self._wanted.items() if keys), default=None)
 
     def lines(self, total: int) -> Iterator[tuple[bytes, int]]:
@@ -328,7 +328,7 @@ class _Refutation(_Closure):
             )
 
     def _rest(self, total: int, options: list[list[int]], afters: list[int], lost: list[bool]) -> int:
-        """The spawn to name: all afterstates after it are lost, and the fewest of them are new."""
+        """Return the spawn to name: all afterstates after it are lost, and the fewest of them are new."""
         best: tuple[int, int, list[int]] | None = None
         for _, code, begin, end, _ in options:
             if all(lost[begin:end]):
@@ -348,7 +348,7 @@ class _Refutation(_Closure):
 
 
 def _canonical_afters(game: Game) -> list[Cells]:
-    """The boards on which the first tile is spawned, one of each orbit; empty if the player moves first."""
+    """Return the boards on which the first tile is spawned, one of each orbit; none if the player begins."""
     return sorted({canonical(game, after) for after in game.start_afters})
 
 

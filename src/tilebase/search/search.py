@@ -55,7 +55,7 @@ DAMAGE = (
 
 
 def _empty_table(bits: int) -> Array:
-    """A table of ``2**bits`` lines, each in one cache line."""
+    """Return a table of ``2**bits`` lines, each in one cache line."""
     size = kernels.LINE << bits
     whole = np.zeros(size + kernels.LINE, dtype=np.uint64)
     begin = -whole.ctypes.data // whole.itemsize % kernels.LINE
@@ -63,7 +63,7 @@ def _empty_table(bits: int) -> Array:
 
 
 def _header(file: Any) -> str:
-    """The header of an array that `Facts.save` wrote; afterwards the file is at the first element.
+    """Return the header of an array that `Facts.save` wrote; afterwards the file is at the first element.
 
     NumPy's own reader would allocate any size that a header says.  Raises `ValueError`.
     """
@@ -85,7 +85,7 @@ def _number(stored: zipfile.ZipFile, name: str) -> int:
 
 
 def _lines(file: Any, most: int) -> int:
-    """The number of lines of the table in a file of `most` bytes; afterwards the file is at the first line.
+    """Read how many lines the table in a file of `most` bytes has; then the file is at the first line.
 
     Raises `ValueError`.
     """
@@ -100,7 +100,7 @@ def _lines(file: Any, most: int) -> int:
 
 
 def _pieces(file: Any, lines: int) -> Iterator[tuple[int, Array]]:
-    """The lines of a table in pieces, each with the index of its first line.  Raises `ValueError`."""
+    """Yield the lines of a table in pieces, each with the index of its first line.  Raises `ValueError`."""
     for first in range(0, lines, PIECE):
         size = min(PIECE, lines - first) * kernels.LINE
         yield first, np.frombuffer(file.read(8 * size), dtype=np.uint64, count=size)
@@ -109,7 +109,7 @@ def _pieces(file: Any, lines: int) -> Iterator[tuple[int, Array]]:
 
 
 def _listed(part: Array, bits: int, first: int) -> tuple[Array, Array]:
-    """The afterstates of a part of a table, and whether they are won."""
+    """Return the afterstates of a part of a table, and whether they are won."""
     keys, won = np.zeros(len(part), dtype=np.uint64), np.zeros(len(part), dtype=np.uint8)
     n = kernels.list_entries(part, np.uint64(bits), first, keys, won)
     return keys[:n], won[:n]
@@ -133,7 +133,7 @@ class _Held:
         return memoryview(data).nbytes
 
     def tell(self) -> int:
-        """The offset of the next byte."""
+        """Return the offset of the next byte."""
         return self._at
 
     def seek(self, offset: int) -> int:
@@ -174,7 +174,7 @@ class Facts:
         return Decided(self.table, np.uint64(self.bits))
 
     def known(self, keys: Array) -> Array:
-        """For each key, `WON`, `LOST` or `UNKNOWN` of `_kernels.force`."""
+        """Return `WON`, `LOST` or `UNKNOWN` of `_kernels.force` for each key."""
         found = np.zeros(len(keys), dtype=np.int64)
         kernels.look_up_all(self.decided, keys, found)
         return found
@@ -188,7 +188,7 @@ class Facts:
             self.entered += len(keys[piece])
 
     def entries(self) -> Iterator[tuple[Array, Array]]:
-        """All entries: keys, and whether they are won."""
+        """Yield all entries: keys, and whether they are won."""
         for first in range(0, 1 << self.bits, PIECE):
             part = self.table[first * kernels.LINE : (first + PIECE) * kernels.LINE]
             yield _listed(part, self.bits, first)
@@ -349,7 +349,7 @@ class Search:
         return sum(int(seeker.counts[3]) for seeker in self._seekers)
 
     def decide(self, key: int) -> bool | None:
-        """Whether a canonical afterstate is won; None if time ran out.  Raises `StorageError`."""
+        """Return whether a canonical afterstate is won; None if time ran out.  Raises `StorageError`."""
         if self.game.horizon is not None and self.game.ended(self.game.sum(self.game.unpack(key))):
             return False
         root = np.array([key], dtype=np.uint64)
