@@ -65,11 +65,11 @@ class Checkpoints:
         self.journal.close()
 
     def understood(self) -> AbstractContextManager[None]:
-        """What cannot be understood in here is damage of the journal: `CorruptError`."""
+        """Return what cannot be understood in here is damage of the journal: `CorruptError`."""
         return understood(str(self.journal.path))
 
     def read(self) -> tuple[Lines, Checkpoint | None]:
-        """The finished layers, and the last checkpoint if there is one.  Raises `CorruptError`."""
+        """Return the finished layers, and the last checkpoint if there is one.  Raises `CorruptError`."""
         with self.understood():
             lines = self.journal.read()
             finished = {whole(line["sum"], "a sum"): line for line in lines if "sum" in line}
@@ -80,7 +80,7 @@ class Checkpoints:
         return finished, checkpoint
 
     def _suffices(self, checkpoint: Checkpoint, finished: Lines) -> bool:
-        """Whether it has all that the next layer needs."""
+        """Return whether it has all that the next layer needs."""
         least = min(checkpoint.saved, default=0)
         following = max((s for s in self._sizes if s < least), default=None)
         if following is None:
@@ -89,7 +89,7 @@ class Checkpoints:
         return needed & finished.keys() <= checkpoint.saved.keys()
 
     def has_files(self, checkpoint: Checkpoint) -> bool:
-        """Whether the files of a checkpoint are there."""
+        """Return whether the files of a checkpoint are there."""
         return all(path.exists() for path in self._files(checkpoint))
 
     def _files(self, checkpoint: Checkpoint) -> set[Path]:
@@ -109,7 +109,7 @@ class Checkpoints:
         self._clean(self._files(checkpoint))
 
     def complete(self) -> None:
-        """The pass is finished: the journal keeps the layers, and no states are needed."""
+        """End the pass: the journal keeps the layers, and no states are needed."""
         finished, checkpoint = self.read()
         if checkpoint is not None:
             self.rewrite(finished, None)

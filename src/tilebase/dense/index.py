@@ -139,7 +139,7 @@ class Part:
         return len(self.fillings)
 
     def position(self, board: Sequence[int]) -> tuple[int, int]:
-        """The class of this part of a board, and its position in the class.  Raises `BoardError`."""
+        """Return the class of this part of a board, and its position in the class.  Raises `BoardError`."""
         code = 0
         for cell, codes, radix in zip(self.cells, self.codes, self.radix, strict=True):
             if board[cell] not in codes:
@@ -242,7 +242,7 @@ class PerfectIndex:
         return sum(part.fillings.nbytes + 12 * len(part) for part in self.parts) + 90 * blocks
 
     def sizes(self, *, won: bool = False) -> dict[int, int]:
-        """The number of boards of each sum, ascending; sums without a board are left out.
+        """Return the number of boards of each sum, ascending; sums without a board are left out.
 
         With `won` also of sums that win, as far as spawns lead from others.  With several masks, boards that
         stand on none are counted, too.
@@ -256,7 +256,7 @@ class PerfectIndex:
         }
 
     def _by_sum(self) -> dict[int, int]:
-        """The number of boards of each sum, those included that win."""
+        """Return the number of boards of each sum, those included that win."""
         if len(self.game.masks) < 2:
             return fillings_by_sum(self.game)
         # found[k]: ways to fill the parts so far with k tiles x, by the sum // 2 of the others.
@@ -280,7 +280,7 @@ class PerfectIndex:
             yield int(k), ways
 
     def units(self, total: int) -> int:
-        """A sum as kernels count it: in units of 2, with the weights of the x that move."""
+        """Return a sum as kernels count it: in units of 2, with the weights of the x that move."""
         return total // 2 + self._offset
 
     @property
@@ -289,7 +289,7 @@ class PerfectIndex:
         return None if self.game.horizon is None else self.units(self.game.last_sum)
 
     def layer(self, total: int, keep: Array | None = None) -> LayerMap:
-        """The blocks of one sum; with `keep`, a mask of blocks in order, only those, ranked from 0."""
+        """Return the blocks of one sum; with `keep`, a mask of blocks in order, only those, ranked from 0."""
         sizes = self.block_sizes(total)
         if keep is not None:
             sizes *= keep
@@ -313,7 +313,7 @@ class PerfectIndex:
         return np.stack([*classes, last], axis=1).astype(np.int64), offsets[there]
 
     def block_sizes(self, total: int) -> Array:
-        """Boards in each block of a sum, in the order of ranks."""
+        """Return the boards in each block of a sum, in the order of ranks."""
         first = self.units(total) + self._below
         other = self._weight and total >> 1 >= self._weight  # so much is worth another x
         if total < 0 or total % 2 or first >= len(self._fillings) or other:
@@ -328,7 +328,7 @@ class PerfectIndex:
         return BlockSums(self)
 
     def rank(self, board: Sequence[int]) -> int:
-        """The rank of a board among those of its sum.
+        """Return the rank of a board among those of its sum.
 
         Raises `BoardError` if it breaks a limit or its x are on wrong cells.  With several masks, it may
         still stand on none of them.
@@ -344,7 +344,7 @@ class PerfectIndex:
         return offset + rank
 
     def unrank(self, total: int, rank: int) -> Cells:
-        """The board of a sum and a rank.  Raises `UsageError` if the layer has no such rank."""
+        """Return the board of a sum and a rank.  Raises `UsageError` if the layer has no such rank."""
         try:
             total, rank = index(total), index(rank)
         except TypeError as error:
@@ -365,7 +365,7 @@ class PerfectIndex:
         return tuple(board)
 
     def boards(self, total: int) -> Iterator[Cells]:
-        """The boards of a sum in the order of their ranks."""
+        """Return the boards of a sum in the order of their ranks."""
         return (self.unrank(total, rank) for rank in range(self.layer(total).size))
 
 
@@ -395,7 +395,7 @@ class BlockSums:
 
 
 def _added(first: Array, second: Array) -> Array:
-    """The sum of two arrays, of which one may be shorter."""
+    """Return the sum of two arrays, of which one may be shorter."""
     found = np.zeros(max(len(first), len(second)), dtype=first.dtype)
     found[: len(first)] += first
     found[: len(second)] += second
@@ -403,7 +403,7 @@ def _added(first: Array, second: Array) -> Array:
 
 
 def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]]:
-    """The two axes that are divided, and the cells of A, B, C, D.
+    """Return the two axes that are divided, and the cells of A, B, C, D.
 
     Of all ways to cut, this chooses the one with the fewest fillings of half boards, since the tables
     of half boards take most of the memory of a pass.  In a game with a mask,
@@ -435,7 +435,7 @@ def _cut(game: Game) -> tuple[tuple[int, int], tuple[Cells, Cells, Cells, Cells]
 
 
 def _parts(game: Game, axes: tuple[int, int], row: int, column: int) -> tuple[Cells, Cells, Cells, Cells]:
-    """The cells of A, B, C and D for one way to cut."""
+    """Return the cells of A, B, C and D for one way to cut."""
     parts: tuple[list[int], ...] = ([], [], [], [])
     for cell, at in enumerate(itertools.product(*map(range, game.shape))):
         parts[2 * (at[axes[0]] >= row) + (at[axes[1]] >= column)].append(cell)

@@ -72,7 +72,7 @@ def convert(rules: DenseRules, folder: Path, total: int, crc: str, layout: str) 
 
 
 def values_of(rules: DenseRules, total: int, words: Array) -> Iterator[Array]:
-    """The values of the boards of a sum by rank, matrix by matrix."""
+    """Yield the values of the boards of a sum by rank, matrix by matrix."""
     matrices = _matrices(rules, total)
     for top, blocks in groupby(_blocks(rules, total), lambda block: block.top):
         at, wide, rows = (int(found[top]) for found in (matrices.at, matrices.wide, matrices.rows))
@@ -82,7 +82,7 @@ def values_of(rules: DenseRules, total: int, words: Array) -> Iterator[Array]:
 
 
 def bits_of(rules: DenseRules, total: int, values: Array) -> Array:
-    """The words of the boards of a sum, from their values by rank."""
+    """Return the words of the boards of a sum, from their values by rank."""
     matrices = _matrices(rules, total)
     words = np.zeros(matrices.size, dtype=WORD)
     for top, blocks in groupby(_blocks(rules, total), lambda block: block.top):
@@ -101,7 +101,7 @@ def _matrices(rules: DenseRules, total: int) -> Matrices:
 
 
 def _blocks(rules: DenseRules, total: int) -> Iterator[_Block]:
-    """The blocks of a layer in the order of ranks."""
+    """Yield the blocks of a layer in the order of ranks."""
     index, (top, bottom) = rules.index, rules.rows
     a, b, c, d = index.parts
     units, offsets = index.units(total), index.layer(total).offsets

@@ -149,7 +149,7 @@ class DensePass:
         self.seen: dict[int, Any] = {}
 
     def _make_layers(self, backend: str) -> Workspace:
-        """The layers, in memory or in files, with the backend that works them."""
+        """Return the layers, in memory or in files, with the backend that works them."""
         workers = None
         if self._run.cluster is not None:
             workers = Workers(
@@ -180,7 +180,7 @@ class DensePass:
         return StateRules.of(self.game, self.objective, self.backup)
 
     def _identity(self) -> dict[str, Any]:
-        """The query that the journal belongs to; the folder's name identifies a special `backup`."""
+        """Return the query that the journal belongs to; the folder's name identifies a special `backup`."""
         identity = {"game": self.game.identity, "objective": self.objective.identity, "space": "all"}
         return identity | {"folder": self.folder.name}
 
@@ -195,7 +195,7 @@ class DensePass:
         return self._values.checksums
 
     def start(self) -> Number:
-        """The value of the start: the mean, the least or the largest over the start states."""
+        """Return the value of the start: the mean, the least or the largest over the start states."""
         with self._checkpoints.understood():  # a continued pass reads them from there
             return self.objective.over_spawns((self.starts[board], p) for board, p in self.game.starts())
 
@@ -315,7 +315,7 @@ class DensePass:
         self._report(total, 0.0)
 
     def _read_starts(self, total: int) -> dict[Cells, Number]:
-        """The values of the start states of a sum, with what their best slide adds."""
+        """Return the values of the start states of a sum, with what their best slide adds."""
         boards = [board for board, _ in self.game.starts() if self.game.sum(board) == total]
         stored = {board: self._layers.value(total, self.index.rank(board)) for board in boards}
         return {board: state_value(self.objective, self.backup, value) for board, value in stored.items()}
@@ -342,7 +342,7 @@ class DensePass:
             self._checkpoint(total)
 
     def _states(self, total: int) -> DenseLayer:
-        """The states of a sum, for a callback."""
+        """Return the states of a sum, for a callback."""
         assert isinstance(self._layers, InMemory)
         states = self._layers.layer(total)
         assert isinstance(states, DenseLayer)
@@ -370,7 +370,7 @@ class DensePass:
 
 
 def _first_sum(game: Game) -> int:
-    """The least sum that has to be solved: that of a start, or of the afterstates before it."""
+    """Return the least sum that has to be solved: that of a start, or of the afterstates before it."""
     return min(map(game.sum, game.start_afters or [board for board, _ in game.starts()]))
 
 

@@ -77,7 +77,7 @@ class Plan:
 
     @classmethod
     def of(cls, index: PerfectIndex, objective: Objective, allowed: Allowance, **options: Any) -> Plan:
-        """The plan for an objective, with the options of `outline`.
+        """Return the plan for an objective, with the options of `outline`.
 
         Raises `ResourceError`, with the memory that is enough, if even batches do not fit.
         """
@@ -131,7 +131,7 @@ class Plan:
         return True
 
     def least_memory(self, index: PerfectIndex, lowest: int) -> int:
-        """Bytes of memory that are enough, at most a tenth more than the least."""
+        """Return the bytes of memory that are enough, at most a tenth more than the least."""
         low, high = self.base, self.whole_bytes
         while high - low > high // 50:
             middle = (low + high) // 2
@@ -156,7 +156,7 @@ class Plan:
         bits: bool = True,
         at_once: int = 0,
     ) -> Plan:
-        """The plan, without checking that batches fit, which takes seconds for many blocks.
+        """Return the plan, without checking that batches fit, which takes seconds for many blocks.
 
         Values may take other bytes than the objective's; only sums from `lowest` to `highest` are meant.
         Boolean values are bits where these fit into memory and are worth it, unless `bits` says no.  With
@@ -203,7 +203,7 @@ class Plan:
         )
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
-        """The batches of a layer.  Raises `ResourceError` if one does not fit."""
+        """Return the batches of a layer.  Raises `ResourceError` if one does not fit."""
         boards = int((self.memory - OVERHEAD - self.table_bytes) / self.value_bytes) // self.at_once
         return Cut(
             index.by_halves, index.game, total, boards=boards, value_bytes=self.value_bytes,

@@ -90,7 +90,7 @@ class Files(NamedTuple):
 
 
 def discounted_path(exchange: Path, total: int) -> Path:
-    """Where the discounted states of a sum are written."""
+    """Return where the discounted states of a sum are written."""
     return exchange / places.exchanged(total, "discounted")
 
 
@@ -150,7 +150,7 @@ class DenseJob:
         return Batches(backend, read, files, _keep_nothing, work)
 
     def _encode(self, piece: Piece, here: _Tables, work: DenseWork) -> list[ChunkSummary]:
-        """The summaries of some afterstates; their chunks are written."""
+        """Return the summaries of some afterstates; their chunks are written."""
         files = Files.of(self._exchange, piece.total, lambda path: here.store(path, piece.total, work))
         values, objective = files.afters.read_ranks(piece.begin, piece.end), self._objective
         if self._wanted.files:
@@ -171,14 +171,14 @@ class DenseJob:
         here.store(path, piece.total, work).write_ranks(piece.begin, values)
 
     def _check(self, piece: Piece, here: _Tables, work: DenseWork) -> tuple[int, int]:
-        """The checksum of some states, and their bytes."""
+        """Return the checksum of some states, and their bytes."""
         store = here.store(states_path(self._folder, piece.total), piece.total, work)
         values = store.read_ranks(piece.begin, piece.end)
         return zlib.crc32(values.data), values.nbytes
 
 
 def _silent(_: float) -> None:
-    """A worker tells nothing while it does a piece."""
+    """Tell nothing: a worker is silent while it does a piece."""
 
 
 def _keep_nothing(_: Any) -> None:
@@ -201,12 +201,12 @@ class _Tables:
         self._lock = threading.Lock()
 
     def store(self, path: Path, total: int, work: DenseWork) -> DiskStore:
-        """A layer of this sum in a file."""
+        """Return a layer of this sum in a file."""
         with self._lock:  # one thread finds the blocks of a layer, and the others wait for it
             return DiskStore(path, self._map(total), self.backup.dtype, work)
 
     def cut(self, total: int) -> Cut:
-        """How batches of a layer are cut into pieces."""
+        """Return how batches of a layer are cut into pieces."""
         with self._lock:
             return self._cut(total)
 
@@ -231,7 +231,7 @@ class Shared(InFiles[DenseLayer]):
         self._workers = workers
 
     def save(self, total: int) -> str:
-        """The checksum, found by workers: the file is there."""
+        """Return the checksum, found by workers: the file is there."""
         store = self._states[total]
         if self._wants(total) and "checksum" not in store.__dict__:
             parts = self._workers.ranges(store.size, self._piece("check", total))
@@ -278,7 +278,7 @@ class Shared(InFiles[DenseLayer]):
         return piece
 
     def _results(self, pieces: Sequence[Piece]) -> Iterator[Any]:
-        """What pieces find, in order; their work is counted."""
+        """Yield what pieces find, in order; their work is counted."""
         for found, work in self._workers.map(pieces):
             self._work.include(work)
             yield found
@@ -352,12 +352,12 @@ class Workers:
         return self._executor.exchange
 
     def map(self, pieces: Sequence[Piece]) -> Iterator[tuple[Any, DenseWork]]:
-        """What pieces find and what they cost, in order.  Raises what a worker raises."""
+        """Yield what pieces find and what they cost, in order.  Raises what a worker raises."""
         with closing(self._executor.map(self._job, pieces)) as results:
             yield from results
 
     def cut(self, index: PerfectIndex, total: int) -> Cut:
-        """The batches of a layer: enough for all workers."""
+        """Return the batches of a layer: enough for all workers."""
         at_once = self._executor.threads * self._plan.at_once // self._executor.threads_each
         return cut_for(self._plan, index, total, at_once)
 
@@ -374,7 +374,7 @@ def range_count(size: int, threads: int) -> int:
 
 
 def cut_for(plan: Plan, index: PerfectIndex, total: int, at_once: int) -> Cut:
-    """The batches of a layer if all workers together do so many at the same time."""
+    """Return the batches of a layer if all workers together do so many at the same time."""
     parts = max(1, min(PIECES * at_once, int(index.by_halves.boards(total).sum()) // LEAST_BOARDS))
     return replace(plan, parts=parts).cut(index, total)
 

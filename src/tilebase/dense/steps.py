@@ -70,7 +70,7 @@ class Source(NamedTuple):
     spawn: int = 0
 
     def mask(self, index: PerfectIndex) -> Array | None:
-        """Which blocks these are, in the order of ranks; None if all of them are meant."""
+        """Return which blocks these are, in the order of ranks; None if all of them are meant."""
         tops, lefts = self.blocks
         if tops == lefts == ALL:
             return None
@@ -112,12 +112,12 @@ class BlockStep:
 
 
 def spawned(game: Game, total: int) -> tuple[int, ...]:
-    """The exponents that are spawned on afterstates of a sum."""
+    """Return the exponents that are spawned on afterstates of a sum."""
     return () if game.ended(total) else game.spawn_exponents
 
 
 def whole_steps(kinds: Sequence[Step], exponents: Sequence[int], total: int) -> Iterator[BlockStep]:
-    """The steps of a layer that is in memory, in the order of a backend."""
+    """Yield the steps of a layer that is in memory, in the order of a backend."""
     for kind in kinds:
         yield _block_step(kind, exponents, total, Blocks(), Blocks(), SHARES[kind])
 
@@ -171,30 +171,30 @@ class Cut:
         return max(len(self.tops), len(self.lefts))
 
     def steps(self) -> Iterator[BlockStep]:
-        """All steps of the layer, in the order in which they are to be done."""
+        """Yield all steps of the layer, in the order in which they are to be done."""
         for top in self.tops:
             yield from self.of_top(top)
         for left in self.lefts:
             yield from self.of_left(left)
 
     def of_top(self, top: Range) -> Iterator[BlockStep]:
-        """The steps fold and rows of one batch."""
+        """Yield the steps fold and rows of one batch."""
         for kind in (Step.FOLD, Step.ROWS):
             for left in self._lefts_of(top):
                 yield self._step(kind, Blocks(tops=top), Blocks(top, left))
 
     def of_left(self, left: Range) -> Iterator[BlockStep]:
-        """The step columns of one batch."""
+        """Yield the step columns of one batch."""
         for top in self._within_left(left):
             yield self._step(Step.COLUMNS, Blocks(lefts=left), Blocks(top, left))
 
     def share(self, blocks: Blocks) -> float:
-        """The share of the layer's boards that some blocks have."""
+        """Return the share of the layer's boards that some blocks have."""
         rows, columns = within(self._sums.tops, blocks.tops), within(self._sums.lefts, blocks.lefts)
         return int(self._sizes[rows][:, columns].sum()) / max(int(self._sizes.sum()), 1)
 
     def boards_above(self, fold: BlockStep) -> int:
-        """Boards of the layers above that a step fold reads."""
+        """Return the boards of the layers above that a step fold reads."""
         found = 0
         for source in fold.reads:
             rows, columns = self._with_spawn(source)
@@ -202,7 +202,7 @@ class Cut:
         return found
 
     def _with_spawn(self, source: Source) -> tuple[Array, Array]:
-        """Which sums of the top half and of the left half the blocks of a source have."""
+        """Return which sums of the top half and of the left half the blocks of a source have."""
         return tuple(  # type: ignore[return-value]
             within(sums, bounds) | within(sums - source.spawn, bounds)
             for sums, bounds in zip((self._sums.tops, self._sums.lefts), source.blocks, strict=True)
@@ -253,6 +253,6 @@ class Cut:
 
 
 def within(sums: Array, bounds: Range) -> Array:
-    """Which sums lie in a range."""
+    """Return which sums lie in a range."""
     inside: Array = (sums >= bounds.begin) & (sums < bounds.end)
     return inside

@@ -31,12 +31,12 @@ READ_BYTES = 1 << 26
 
 
 def states_path(folder: Path, total: int, layout: str = "values") -> Path:
-    """Where a pass keeps the states of a sum, in the layout of its backend."""
+    """Return where a pass keeps the states of a sum, in the layout of its backend."""
     return folder / places.of_sum(total, LAYOUTS[layout])
 
 
 def checksum_of(values: Array) -> str:
-    """A CRC-32 of values, as a file of them would have."""
+    """Return a CRC-32 of values, as a file of them would have."""
     return f"{zlib.crc32(values.data):08x}"
 
 
@@ -47,7 +47,7 @@ def change(values: Array, how: Callable[[Array], Array]) -> None:
 
 
 def joined_checksum(parts: Iterable[tuple[int, int]]) -> int:
-    """The CRC-32 of byte strings one after the other, from the CRC-32 and the length of each.
+    """Return the CRC-32 of byte strings one after the other, from the CRC-32 and the length of each.
 
     A CRC is the remainder of a polynomial over two elements; its product with x**8 stands for one more byte.
     The highest bit of a number here is the coefficient of x**0.
@@ -68,7 +68,7 @@ def joined_checksum(parts: Iterable[tuple[int, int]]) -> int:
 
 
 def _product(a: int, b: int) -> int:
-    """The product of two polynomials modulo that of CRC-32."""
+    """Return the product of two polynomials modulo that of CRC-32."""
     found = 0
     for bit in range(31, -1, -1):
         if a >> bit & 1:
@@ -90,7 +90,7 @@ class RawLayer:
             _write(file, values)
 
     def read_all(self) -> Array:
-        """All values."""
+        """Return all values."""
         with storage_errors(self.path, "read"):
             return np.fromfile(self.path, dtype=self.dtype)
 
@@ -159,7 +159,7 @@ class DiskStore(RawLayer):
         self.work.add("disk", since)
 
     def read_ranks(self, begin: int, end: int) -> Array:
-        """The values of the ranks from `begin` up to but not including `end`."""
+        """Return the values of the ranks from `begin` up to but not including `end`."""
         values = np.empty(end - begin, dtype=self.dtype)
         with storage_errors(self.path, "read"), self.path.open("rb", buffering=0) as file:
             file.seek(begin * self.dtype.itemsize)
@@ -175,7 +175,7 @@ class DiskStore(RawLayer):
         self.work.written += values.nbytes
 
     def value(self, rank: int) -> Any:
-        """The value of one board."""
+        """Return the value of one board."""
         with storage_errors(self.path, "read"):
             return np.fromfile(self.path, dtype=self.dtype, count=1, offset=rank * self.dtype.itemsize)[0]
 

@@ -100,12 +100,12 @@ class HalfTables:
 
 
 def _mask_bits(mask: Cells, cells: Cells) -> int:
-    """The cells of a mask among some cells, as bits of their positions."""
+    """Return the cells of a mask among some cells, as bits of their positions."""
     return sum(1 << k for k, cell in enumerate(cells) if cell in mask)
 
 
 def _local_lines(game: Game, cells: tuple[int, ...], direction: str) -> Array:
-    """The lines of a slide within some cells, as their positions among these."""
+    """Return the lines of a slide within some cells, as their positions among these."""
     local = {cell: position for position, cell in enumerate(cells)}
     lines = [[local[cell] for cell in line] for line in game.grid.lines[direction] if line[0] in local]
     return np.array(lines, dtype=np.int64).reshape(-1, len(game.grid.lines[direction][0]))
@@ -135,7 +135,7 @@ def _first_halves(first: Part, second: Part) -> Array:
 
 
 def half_counts(first: Part, second: Part) -> Array:
-    """How many half boards have each sum."""
+    """Return how many half boards have each sum."""
     sums = (first.sums[:, None] + second.sums).ravel()
     found: Array = np.zeros(int(sums.max()) + 1, dtype=np.int64)
     np.add.at(found, sums, (first.counts[:, None] * second.counts).ravel())
@@ -143,7 +143,7 @@ def half_counts(first: Part, second: Part) -> Array:
 
 
 def half_begins(index: PerfectIndex, first: Part, second: Part) -> Array:
-    """Where the half boards of each sum begin, and where the last ones end, up to the horizon."""
+    """Return where the half boards of each sum begin, and where the last ones end, up to the horizon."""
     counts = half_counts(first, second)
     if index.most_units is not None:
         counts = counts[: index.most_units + 1]
@@ -151,12 +151,12 @@ def half_begins(index: PerfectIndex, first: Part, second: Part) -> Array:
 
 
 def classes_of(part: Part) -> Array:
-    """The class of each filling."""
+    """Return the class of each filling."""
     return np.repeat(np.arange(len(part.sums), dtype=np.uint16), part.counts)
 
 
 def check_index(index: PerfectIndex) -> None:
-    """Whether there can be a dense pass.
+    """Return whether there can be a dense pass.
 
     Raises `ResourceError` if a quarter has too many sums, or fillings of one sum, and `UsageError` for more
     than 64 patterns.
@@ -231,11 +231,11 @@ class DenseRules:
         self.ended = _without_spawns(self.folding)
 
     def folding_at(self, total: int) -> Folding:
-        """What the afterstates of a sum are folded with."""
+        """Return what the afterstates of a sum are folded with."""
         return self.ended if self.game.ended(total) else self.folding
 
     def side(self, step: Step) -> Side:
-        """The half boards for the slides of a step."""
+        """Return the half boards for the slides of a step."""
         return self.columns if step is Step.COLUMNS else self.rows
 
 
@@ -264,12 +264,12 @@ def _all_spawns(index: PerfectIndex, exponent: int) -> AllSpawns:
 
 
 def kernel_part(part: Part, marks: Array, free: Array, stands: Array = NO_MASKS) -> kernels.Part:
-    """A part as kernels take it, with the results of `masks`, `free_cells` and `stands`."""
+    """Return a part as kernels take it, with the results of `masks`, `free_cells` and `stands`."""
     return kernels.Part(part.starts, part.sums, part.class_of, part.counts, free, marks, stands)
 
 
 def scratch_boards(index: PerfectIndex) -> int:
-    """The most boards of a block with one outer half, but at least as many as are fast in a cache."""
+    """Return the most boards of a block with one outer half, but at least as many as are fast in a cache."""
     _, b, c, d = index.parts
     return max(SCRATCH_BOARDS, *(int(x.counts.max() * y.counts.max()) for x, y in ((c, d), (b, d))))
 
@@ -280,7 +280,7 @@ def scratch_bytes(index: PerfectIndex, value_bytes: int) -> int:
 
 
 def table_bytes(index: PerfectIndex, *, merge: str) -> int:
-    """Bytes of the tables of half boards."""
+    """Return the bytes of the tables of half boards."""
     a, b, c, d = index.parts
     rows, columns = _directions(index)
     halves = ((rows, a, b), (rows, c, d), (columns, a, c), (columns, b, d))
@@ -290,7 +290,7 @@ def table_bytes(index: PerfectIndex, *, merge: str) -> int:
 
 
 def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
-    """The slides that keep the sum of the top half, and the others."""
+    """Return the slides that keep the sum of the top half, and the others."""
     names = index.game.directions
     last = len(index.game.shape) - 1
     columns = [name for k, name in enumerate(names) if last - k // 2 == index.axes[0]]
@@ -298,14 +298,14 @@ def _directions(index: PerfectIndex) -> tuple[list[str], list[str]]:
 
 
 def free_cells(game: Game, part: Part) -> Array:
-    """The number of empty cells of each filling, walls aside."""
+    """Return the number of empty cells of each filling, walls aside."""
     open_cells = [position for position, cell in enumerate(part.cells) if cell not in game.walls]
     found: Array = (part.fillings[:, open_cells] == 0).sum(axis=1).astype(np.uint8)
     return found
 
 
 def tops(game: Game, part: Part) -> Array:
-    """The largest exponent of each filling, x aside (uint8)."""
+    """Return the largest exponent of each filling, x aside (uint8)."""
     cells = part.fillings if not game.unmergeable else np.where(part.fillings == game.x, 0, part.fillings)
     found: Array = cells.max(axis=1, initial=0).astype(np.uint8)
     return found
@@ -339,7 +339,7 @@ def stands(game: Game, part: Part) -> Array:
 
 
 def spawns(game: Game, part: Part, exponent: int) -> kernels.Spawns:
-    """What spawns of an exponent make of each filling."""
+    """Return what spawns of an exponent make of each filling."""
     possible = np.flatnonzero(part.index_of != NO_FILLING)
     numbers = np.empty(len(part), dtype=np.int64)
     numbers[part.index_of[possible]] = possible
@@ -379,11 +379,11 @@ class Memory:
         self._spare: list[Array] = []
 
     def take(self) -> Array:
-        """A buffer, with anything in it."""
+        """Return a buffer, with anything in it."""
         return self._spare.pop() if self._spare else np.empty(self._size, dtype=self._dtype)
 
     def give(self, buffer: Array) -> None:
-        """A buffer is free again."""
+        """Take back a buffer."""
         self._spare.append(buffer)
 
 
@@ -409,11 +409,11 @@ class DenseLayer:
             self._memory.give(self._buffer)
 
     def numpy(self) -> Array:
-        """The values, sentinels first."""
+        """Return the values, sentinels first."""
         return self.values
 
     def buffer(self) -> Array:
-        """Memory for the values of the boards, to be given to `load`."""
+        """Return the memory for the values of the boards, to be given to `load`."""
         return self.values[FIRST:]
 
     @property
@@ -422,7 +422,7 @@ class DenseLayer:
         return self.numpy()[FIRST:]
 
     def value(self, rank: int) -> Any:
-        """The value of one board."""
+        """Return the value of one board."""
         return self.numpy()[FIRST + rank]
 
     def summary(self) -> ChunkSummary | None:
@@ -458,7 +458,7 @@ def layers_above(
 
 
 def summaries(objective: Objective, values: Array, pool: Pool) -> list[ChunkSummary]:
-    """What is to be known of some values, in pieces of `CHUNK_KEYS`."""
+    """Return what is to be known of some values, in pieces of `CHUNK_KEYS`."""
     found: list[ChunkSummary] = []
     parts = (values[at : at + SUMMARY_BOARDS] for at in range(0, len(values), SUMMARY_BOARDS))
     for pieces in pool.map(lambda part: summarise(objective, part, CHUNK_KEYS), parts):
@@ -485,7 +485,7 @@ def runs(part: LayerMap, whole: LayerMap) -> Iterator[tuple[int, int, int]]:
 
 
 def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB_BOARDS) -> list[Array]:
-    """The outer halves of a layer as jobs of about so many boards, in the order of their blocks.
+    """Return the outer halves of a layer as jobs of about so many boards, in the order of their blocks.
 
     ``sizes`` are those of `PerfectIndex.block_sizes`, 0 for blocks to be left out.  A job is rows of
     classes of both parts and a range of positions of the first.
@@ -517,6 +517,6 @@ def tasks(index: PerfectIndex, sizes: Array, by_columns: bool, boards: int = JOB
 
 
 def index_sums(first: Part, second: Part, x: Array, y: Array) -> Array:
-    """The sums of outer halves, by their classes."""
+    """Return the sums of outer halves, by their classes."""
     found: Array = first.sums[x] + second.sums[y]
     return found

@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
 
 
 def encoded(objective: Objective, at: int, values: Array) -> Chunk:
-    """A chunk of a value file: the afterstates from rank `at` on."""
+    """Return a chunk of a value file: the afterstates from rank `at` on."""
     return compress(at, len(values), encode_values(values, objective.is_boolean))
 
 
@@ -73,16 +73,16 @@ class KeptValues:
     checksums: dict[int, str] = field(default_factory=dict)
 
     def path(self, total: int) -> Path:
-        """The value file of a sum."""
+        """Return the value file of a sum."""
         return self.folder / places.of_sum(total, "val")
 
     def meta(self, total: int) -> dict[str, Any]:
-        """What the value file of a sum says that it holds."""
+        """Return what the value file of a sum says that it holds."""
         identity = {"game": self.game.identity, "objective": self.objective.identity}
         return identity | {"kind": "all", "sum": total}
 
     def have(self, lines: Mapping[int, dict[str, Any]]) -> bool:
-        """Whether the finished layers of a journal have all that is wanted, and sound files.
+        """Return whether the finished layers of a journal have all that is wanted, and sound files.
 
         The checksums of these files are kept, and written to the lines.
         """
@@ -103,7 +103,7 @@ class KeptValues:
         return None not in found
 
     def layer(self, total: int) -> LayerValues:
-        """What takes the afterstates of a sum."""
+        """Return what takes the afterstates of a sum."""
         return LayerValues(self, total)
 
 
@@ -130,7 +130,7 @@ class LayerValues:
             self._writer.__exit__(*error)
 
     def add(self, layer: Layer) -> None:
-        """The next afterstates, in order."""
+        """Take the next afterstates, in order."""
         if not self.wanted:
             return
         piece = layer.summary()
@@ -151,7 +151,7 @@ class LayerValues:
             self._rest = values[whole:].copy()
 
     def take(self, pieces: Iterable[ChunkSummary], chunks: Iterable[Chunk]) -> None:
-        """The next afterstates, summed up and encoded by others, in whole chunks but for the last."""
+        """Take the next afterstates, summed up and encoded by others, in whole chunks but for the last."""
         self._pieces += pieces
         for chunk in chunks:
             assert self._writer is not None
@@ -177,7 +177,7 @@ class LayerValues:
         self._kept.work.add("disk", since)
 
     def finish(self) -> LayerSummary | None:
-        """The summary, if it was asked for; the file is complete."""
+        """Return the summary, if it was asked for; the file is complete."""
         self._take(self._rest)
         if self._writer is not None:
             self._writer.finish(self._kept.meta(self._total), durable=self._size > 1 << 17)

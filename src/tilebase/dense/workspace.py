@@ -62,7 +62,7 @@ class Workspace(Protocol):
         """
 
     def value(self, total: int, rank: int) -> Any:
-        """What one state is worth."""
+        """Return what one state is worth."""
 
     def discount(self, total: int) -> None:
         """Multiply the states of a sum by the discount."""
@@ -71,7 +71,7 @@ class Workspace(Protocol):
         """Release the layers of larger sums."""
 
     def bytes_of(self, value_bytes: float) -> int:
-        """Bytes of the states that there are, if they are kept in files."""
+        """Return the bytes of the states that there are, if they are kept in files."""
 
 
 def do_steps(steps: Iterable[BlockStep], do: Callable[[BlockStep, Tell], None], tell: Tell) -> None:
@@ -94,7 +94,7 @@ class StateRules(NamedTuple):
 
     @classmethod
     def of(cls, game: Game, objective: Objective, backup: Backup) -> StateRules:
-        """Those of an objective."""
+        """Return those of an objective."""
         above = partial(value_above, game, objective, backup)
         return cls(above, partial(discounted, objective, most=backup.won))
 
@@ -131,7 +131,7 @@ class _States(Generic[L, S]):
         return self._states.keys()
 
     def bytes_of(self, value_bytes: float) -> int:
-        """Bytes of the states that there are."""
+        """Return the bytes of the states that there are."""
         return sum(int(value_bytes * self._sizes.get(total, 0)) for total in self._states)
 
 
@@ -139,7 +139,7 @@ class InMemory(_States[L, L]):
     """Whole layers in memory."""
 
     def layer(self, total: int) -> L:
-        """The states of a sum."""
+        """Return the states of a sum."""
         if total not in self._states:  # no board has this sum, or all boards of it count for nothing
             layer = self._backend.layer(Source("states", total))
             layer.fill(self._above(total))
@@ -184,7 +184,7 @@ class InMemory(_States[L, L]):
         self._states[total] = states
 
     def value(self, total: int, rank: int) -> Any:
-        """What one state is worth."""
+        """Return what one state is worth."""
         return self._states[total].value(rank)
 
     def discount(self, total: int) -> None:
@@ -221,7 +221,7 @@ class InFiles(_States[D, DiskStore]):
         self._states[total] = store
 
     def save(self, total: int) -> str:
-        """The checksum: the file is there."""
+        """Return the checksum: the file is there."""
         return self._states[total].checksum
 
     def _store(self, total: int, path: Path) -> DiskStore:
@@ -257,7 +257,7 @@ class InFiles(_States[D, DiskStore]):
         return layer
 
     def value(self, total: int, rank: int) -> Any:
-        """What one state is worth."""
+        """Return what one state is worth."""
         return self._states[total].value(rank)
 
     def discount(self, total: int) -> None:
@@ -324,7 +324,7 @@ class Batches(Generic[D]):
             self._blocks, self._written = step.batch, False
 
     def _afterstates(self, source: Source) -> D:
-        """The afterstates of a batch; those that were folded are written and kept first."""
+        """Return the afterstates of a batch; those that were folded are written and kept first."""
         if self._layer is not None and not self._written:
             self._afters.write(self._layer)
             self._keep(self._layer)

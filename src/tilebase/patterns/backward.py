@@ -125,7 +125,7 @@ def search_back(
 
 
 def decide_back(rules: Rules, goals: Iterable[Position], effort: Effort = ANY) -> Backward:
-    """As `search_back`, with narrow searches first, which find most games, and then an exhaustive one.
+    """Decide as `search_back`, with narrow searches first, which find most games, and then an exhaustive one.
 
     The result is that of the last search that was made.
     """
@@ -248,7 +248,7 @@ class _Search:
         return [after for after, known in zip(firsts, self._are_kept(firsts, units), strict=True) if known]
 
     def _game(self, units: int) -> tuple[Move, ...]:
-        """A game through the layers to a goal."""
+        """Return a game through the layers to a goal."""
         state = self._firsts(units)[0]
         moves = [next(new for new, after in self.rules.spawns(self.rules.empty) if after == state)]
         found: list[Move] = [*moves]
@@ -418,7 +418,7 @@ def make_scratch(rules: Rules, boards: unslide.Boards, seed: int) -> unslide.Scr
 
 
 def _moved(rules: Rules, move: Move, permutation: Position) -> Move:
-    """A move as it is on the board's image: what was on ``permutation[k]`` is on cell k."""
+    """Return a move as it is on the board's image: what was on ``permutation[k]`` is on cell k."""
     where = {cell: k for k, cell in enumerate(permutation)}
     if not isinstance(move, str):
         return move._replace(cell=where[move.cell])

@@ -43,7 +43,7 @@ class BitRows:
     # -- rows ----------------------------------------------------------------------------------------
 
     def encode(self, tiles: Sequence[int]) -> int:
-        """A row of exponents as an integer."""
+        """Return a row of exponents as an integer."""
         return sum(1 << column + (tile - 1) * self._columns for column, tile in enumerate(tiles) if tile)
 
     def decode(self, row: int) -> tuple[int, ...]:
@@ -117,7 +117,7 @@ class BitRows:
                 yield state
 
     def every_drop(self, position: Rows) -> Iterator[Rows]:
-        """`drops` of each tile that the game drops."""
+        """Yield `drops` of each tile that the game drops."""
         for exponent in self._drops:
             yield from self.drops(position, exponent)
 

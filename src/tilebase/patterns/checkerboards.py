@@ -256,7 +256,7 @@ def find_sequence(
     seconds: float | None = None,
     most: int = MOST_POSITIONS,
 ) -> tuple[Move, ...] | None:
-    """A sequence of moves to a checkerboard; None if an exhaustive search finds no such sequence.
+    """Return a sequence of moves to a checkerboard; None if an exhaustive search finds no such sequence.
 
     States are visited by the number of drops.  Raises `ResourceError` after `seconds` or `most` states.
 

@@ -28,7 +28,7 @@ class Effort(Allowance):
 
     @classmethod
     def within(cls, seconds: float = math.inf, seed: int = 1, **use: Unpack[Use]) -> Effort:
-        """So many seconds from now, with the keywords of `Use`; a search here uses one thread."""
+        """Return what may be used for so many seconds from now; a search here uses one thread."""
         return Effort(**vars(Allowance.of(**use)), seed=seed, deadline=time.perf_counter() + seconds)
 
     @property
@@ -37,11 +37,11 @@ class Effort(Allowance):
         return self.deadline - time.perf_counter()
 
     def for_seconds(self, seconds: float) -> Self:
-        """The same for so many seconds from now."""
+        """Return the same for so many seconds from now."""
         return replace(self, deadline=time.perf_counter() + seconds)
 
     def pace(self, unit: str) -> Pace:
-        """What tells the progress."""
+        """Return what tells the progress."""
         return Pace(self.progress, unit)
 
 

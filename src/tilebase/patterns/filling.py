@@ -118,7 +118,7 @@ def fill_board(
 
 
 def fill(rules: Rules, effort: Effort) -> Filled:
-    """`fill_board` of a board of these rules."""
+    """Fill a board of these rules, as `fill_board` does."""
     rows, columns = rules.rows, rules.columns
     if max(rows, columns) > MOST_SIDE and min(rows, columns) > 1:
         raise ResourceError(
@@ -214,7 +214,7 @@ def finish(
 
 
 def complete_rows(rows: int, columns: int, number: int) -> Iterator[Move]:
-    """A game that builds complete rows at the lower edge, with 2s and 4s in turns; a drop follows.
+    """Yield a game that builds complete rows at the lower edge, with 2s and 4s in turns; a drop follows.
 
     The number of columns must be even, and one row must be left free.  Each row takes 3 drops for 2 cells.
 

@@ -151,7 +151,7 @@ class Rules:
     # -- words ---------------------------------------------------------------------------------------
 
     def text(self, position: Position) -> str:
-        """A position as tiles, rows joined by a stroke: ``2,4/4,2``."""
+        """Return a position as tiles, rows joined by a stroke: ``2,4/4,2``."""
         return self.grid.rows([str(1 << value if value else 0) for value in position])
 
     def __str__(self) -> str:
@@ -206,7 +206,7 @@ def drops_made(position: Iterable[int]) -> int:
 
 @lru_cache(maxsize=1 << 20)
 def push(line: Position, most: int | None = None) -> Position | None:
-    """A line after a slide towards its first cell; None if that makes a tile above `most`.
+    """Return a line after a slide towards its first cell; None if that makes a tile above `most`.
 
     >>> push((1, 1, 2, 0)), push((2, 2), most=2)
     ((2, 2, 0, 0), None)

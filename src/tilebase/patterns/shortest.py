@@ -241,7 +241,7 @@ def _extended(rules: Rules, least: list[int], board: list[int], left: int) -> It
 
 
 def _least(rules: Rules, cell: int) -> int:
-    """A lower bound of half the sum of the cells from one on: two neighbours have 3 at least."""
+    """Return a lower bound of half the sum of the cells from one on: two neighbours have 3 at least."""
     rest = -cell % rules.columns
     full = (rules.cells - cell - rest) // rules.columns
     pairs = rest // 2 + full // 2 * rules.columns + full % 2 * (rules.columns // 2)
@@ -285,7 +285,7 @@ def _low_ends(rows: int, columns: int, effort: Effort) -> tuple[Move, ...] | Non
 
 
 def _from_full(rules: Rules, effort: Effort) -> tuple[Move, ...] | None:
-    """A board filled with 2s and 4s, and the shortest end after its last slides."""
+    """Return a board filled with 2s and 4s, and the shortest end after its last slides."""
     filled = fill(replace(rules, most=2), effort)
     if filled.moves is None:
         return None
@@ -307,7 +307,7 @@ def _narrowed(
     moves: tuple[Move, ...] | None,
     effort: Effort,
 ) -> tuple[Move, ...] | None:
-    """A shorter game, if narrow searches back find one."""
+    """Return a shorter game, if narrow searches back find one."""
     most = 2 * rules.cells + MOST_EXTRA if moves is None else drops_of(moves)
     for drops in range(lower, most):
         ends = list_ends(rules, drops, NARROW) if effort.left > 0 else None

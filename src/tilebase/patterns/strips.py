@@ -35,7 +35,7 @@ SLOWEST, FASTEST = 0.1, 20.0
 
 
 def draw_strip(rules: Rules, moves: Sequence[Move], title: str = "") -> str:
-    """A game as a strip of boards, one after each drop, and the last one.
+    """Return a game as a strip of boards, one after each drop, and the last one.
 
     Above each board stands its number and the slide that leads to it; the tile that was dropped after the
     slide has a frame.  Raises `UsageError` if a move is not possible, or there are too many.
@@ -80,7 +80,7 @@ def _strip_board(game: Trace, scale: _Scale, number: int, count: int, x: int, y:
 
 
 def draw_animation(rules: Rules, moves: Sequence[Move], title: str = "", *, speed: float = 2.0) -> str:
-    """A game as an animation with `speed` slides a second, each with the drop after it.
+    """Return a game as an animation with `speed` slides a second, each with the drop after it.
 
     Triangles around the board show the direction of each slide, a bar below it how much is played.  Raises
     `UsageError` if a move is not possible, there are too many, or the speed is not from 0.1 to 20.

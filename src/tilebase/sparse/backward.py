@@ -120,10 +120,10 @@ class Sharing(Protocol):
         """Who does the pieces."""
 
     def wants(self, n: int) -> bool:
-        """Whether a layer of n afterstates is large enough to be shared out."""
+        """Return whether a layer of n afterstates is large enough to be shared out."""
 
     def parts(self, total: int, keys: StoredBoards) -> Iterator[Part]:
-        """The parts of a layer, in order."""
+        """Return the parts of a layer, in order."""
 
 
 class _Worker:
@@ -140,7 +140,7 @@ class _Worker:
         self._best: Array | None = None
 
     def best(self, dtype: Any) -> Array:
-        """Memory for the best values after as many spawns as are folded together."""
+        """Return the memory for the best values after as many spawns as are folded together."""
         if self._best is None:
             self._best = np.empty(RATED, dtype=dtype)
         return self._best
@@ -262,7 +262,7 @@ class BackwardPass:
     # -- memory ------------------------------------------------------------------------------
 
     def _bytes(self, total: int, n: int) -> int:
-        """Bytes of memory of a solved layer."""
+        """Return the bytes of memory of a solved layer."""
         return directory_bytes(self._game_index.size(total)) + sum(fold.nbytes(n) for fold in self.folds)
 
     def _check_memory(self, totals: Sequence[int], sizes: dict[int, int]) -> None:
@@ -292,7 +292,7 @@ class BackwardPass:
             )
 
     def _needed(self, total: int, sizes: dict[int, int]) -> tuple[bool, int]:
-        """Whether a layer is solved with one layer above in memory at a time, and the bytes needed."""
+        """Return whether a layer is solved with one layer above in memory at a time, and the bytes needed."""
         above = [self._bytes(s, sizes[s]) for s in (total + 2, total + 4) if sizes.get(s)]
         whole = sum(above) + self._bytes(total, sizes[total])
         fixed = OVERHEAD + self._game_index.nbytes
@@ -325,7 +325,7 @@ class BackwardPass:
         return self.folds[0].best_type if len(self.folds) == 1 else None
 
     def _states(self, total: int, here: _Solved, needed: int) -> _States | None:
-        """The states of a layer that was just solved, by the slides that the forward pass recorded.
+        """Return the states of a layer that was just solved, by the slides that the forward pass recorded.
 
         None if there are no such slides, or too little memory beside the bytes `needed`.
         """
@@ -363,7 +363,7 @@ class BackwardPass:
         return _Solved(indexed, directory, [fold.values(n, total) for fold in self.folds])
 
     def _spans(self, keys: StoredBoards) -> list[range]:
-        """The chunks of a layer, divided into parts."""
+        """Return the chunks of a layer, divided into parts."""
         return spans_of(keys, self.threads)
 
     def _read(self, total: int, keys: StoredBoards, span: range) -> Array:
@@ -374,7 +374,7 @@ class BackwardPass:
         return found
 
     def _map(self, work: Callable[[_Worker, range], Any], spans: list[range]) -> Iterator[Any]:
-        """The results of ``work(worker, span)`` for all spans, in order.
+        """Yield the results of ``work(worker, span)`` for all spans, in order.
 
         This thread does a single span, and all of them if the run has no other: to hand them over takes time.
         """
@@ -498,11 +498,11 @@ class BackwardPass:
             position = end
 
     def _ends(self, keys: Array) -> Array | None:
-        """What afterstates are worth if the game ends there; None if that is nothing."""
+        """Return what afterstates are worth if the game ends there; None if that is nothing."""
         return None if self._ending is None else end_values(self._ending, self._compiled.tops(keys))
 
     def _above(self, total: int, sizes: dict[int, int]) -> _Solved | None:
-        """A finished layer: in memory, read from disk (after an interruption, or if lean), or empty.
+        """Return a finished layer: in memory, read from disk (after an interruption, or if lean), or empty.
 
         None for a sum that wins.
         """
@@ -516,7 +516,7 @@ class BackwardPass:
         return self._solved[total]
 
     def _nothing(self, total: int) -> _Solved:
-        """A layer without afterstates: every state that spawns lead to is won or has no slide."""
+        """Return a layer without afterstates: every state that spawns lead to is won or has no slide."""
         indexed = self._game_index.at(total)
         directory = new_directory(0)
         return _Solved(indexed, directory, [fold.values(0, total) for fold in self.folds])
@@ -576,7 +576,7 @@ class BackwardPass:
     # -- layers from disk --------------------------------------------------------------------
 
     def _load(self, total: int, n: int) -> _Solved:
-        """A finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
+        """Return a finished layer from its files.  Raises `CorruptError` or `MissingLayerError`."""
         here = self._new_layer(total, n)
         with ExitStack() as stack:
             keys = stack.enter_context(self.space.boards(total))
@@ -599,12 +599,12 @@ class BackwardPass:
 
 
 def uses_slides(game: Game, objectives: Sequence[Objective]) -> bool:
-    """Whether the backward pass uses recorded slides: for one objective whose slides add nothing."""
+    """Return whether the backward pass uses recorded slides: for one objective whose slides add nothing."""
     return len(objectives) == 1 and make_fold(game, objectives[0]).best_type is not None
 
 
 def spans_of(keys: StoredBoards, threads: int) -> list[range]:
-    """The chunks of a layer, divided into parts: several per thread if there are several threads."""
+    """Return the chunks of a layer, divided into parts: several per thread if there are several threads."""
     parts = 4 * threads if threads > 1 else 1
     least = min(max(len(keys) // parts, 1), PART_KEYS)
     spans, begin = [], 0

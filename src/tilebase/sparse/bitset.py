@@ -48,16 +48,16 @@ class Arena:
         self.used[0] = blocks
 
     def pages_for(self, block_bits: int) -> Pages:
-        """The pages as an argument of kernels."""
+        """Return the pages as an argument of kernels."""
         return Pages(np.uint64(block_bits), self.data, self.cursor, self.page_block, self.used)
 
     def offsets(self, page: int, length: Array) -> Array:
-        """The offsets of a page; ``length`` as `by_block` returns it."""
+        """Return the offsets of a page; ``length`` as `by_block` returns it."""
         begin = page * forward.PAGE
         return self.data[begin : begin + int(length[page])]
 
     def by_block(self, blocks: int) -> tuple[Array, Array, Array]:
-        """``(start, order, length)``: pages of block b are ``order[start[b]:start[b + 1]]``."""
+        """Return ``(start, order, length)``: pages of block b are ``order[start[b]:start[b + 1]]``."""
         used = int(self.used[0])
         start = np.empty(blocks + 1, dtype=np.int64)
         order = np.empty(used, dtype=np.int64)
@@ -112,7 +112,7 @@ class BitSet:
         return self.first_block << self.block_bits
 
     def ranges(self, parts: int) -> Iterator[tuple[int, int]]:
-        """About `parts` ranges of ranks that cover the window, each of whole blocks."""
+        """Yield about `parts` ranges of ranks that cover the window, each of whole blocks."""
         blocks = self.last_block - self.first_block
         step = max(1, blocks // parts)
         for block in range(self.first_block, self.last_block, step):
@@ -125,7 +125,7 @@ class BitSet:
         self.bits[first : (end - self.first_rank + 63) >> 6] = 0
 
     def count(self, begin: int, end: int) -> int:
-        """Boards among ranks [begin, end) of the window in memory, whole blocks."""
+        """Return the boards among ranks [begin, end) of the window in memory, whole blocks."""
         words = self.bits[(begin - self.first_rank) >> 6 : (end - self.first_rank + 63) >> 6]
         counts = np.empty(-(-len(words) // PIECE_WORDS), dtype=np.uint64)
         rank.popcounts(words, PIECE_WORDS, counts)

@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 
 def ratings(objective: Objective, layer: ReadLayer, links: Links) -> Array:
-    """``q[k, x]``: the value of slide k of state x, without a discount.
+    """Return ``q[k, x]``: the value of slide k of state x, without a discount.
 
     -inf if the slide is not allowed, or if the layer does not hold the board after it (`MISSING`).
     """
@@ -33,7 +33,7 @@ def ratings(objective: Objective, layer: ReadLayer, links: Links) -> Array:
 
 
 def gains(objective: Objective, links: Links, chosen: Array) -> Array | int:
-    """What the slide ``chosen[x]`` of each state x adds to the value of the board after it."""
+    """Return what the slide ``chosen[x]`` of each state x adds to the value of the board after it."""
     added = slide_gains(objective, links.gains)
     return added if isinstance(added, int) else added[chosen // 2, np.arange(len(chosen))]
 
@@ -47,7 +47,7 @@ def best_slides(q: Array, slack: float) -> Array:
 
 
 def chosen_slides(best: Array, links: Links) -> Array:
-    """``k[x]``: the slide that is made in state x; 0 in a state without a slide."""
+    """Return ``k[x]``: the slide that is made in state x; 0 in a state without a slide."""
     winning = best & (links.slots == WON)
     chosen: Array = np.where(winning.any(axis=0), winning, best).argmax(axis=0)
     return chosen

@@ -20,13 +20,13 @@ Edge = tuple[int, int, int]
 
 
 def new_directory(ranks: int) -> Directory:
-    """The directory of a layer of so many ranks, still empty."""
+    """Return the directory of a layer of so many ranks, still empty."""
     groups = ranks // backward.GROUP + 1
     return Directory(np.zeros(groups, dtype=np.uint64), np.zeros(groups, dtype=np.uint32))
 
 
 def directory_of(bits: Array) -> Directory:
-    """The directory of a set with one bit per rank; the first board has position 0."""
+    """Return the directory of a set with one bit per rank; the first board has position 0."""
     ones = np.empty(len(bits), dtype=np.uint64)
     rank.popcounts(bits, 1, ones)
     return Directory(bits, (np.cumsum(ones) - ones).astype(np.uint32))

@@ -50,7 +50,7 @@ class Visits(Flow):
             self.add(reader.game.sum(board), keys, *[np.array([float(p)])] * ways)
 
     def pop(self) -> tuple[int, tuple[Array, ...]]:
-        """As `Flow.pop`; the keys are distinct and ascending."""
+        """Remove and return states as `Flow.pop` does; the keys are distinct and ascending."""
         total, columns = super().pop()
         return total, merge_weights(*columns)
 

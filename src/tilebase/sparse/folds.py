@@ -73,13 +73,13 @@ class Fold(Protocol):
     """The type of `Spawned.best`; None if the best slide is not that of the largest value of an array."""
 
     def values(self, n: int, total: int) -> Array:
-        """Memory for the values of n afterstates of sum `total`, after the sentinels."""
+        """Return the memory for the values of n afterstates of sum `total`, after the sentinels."""
 
     def nbytes(self, n: int) -> int:
-        """Bytes of the values of n afterstates."""
+        """Return the bytes of the values of n afterstates."""
 
     def start(self, n: int) -> Array:
-        """The accumulators of n afterstates."""
+        """Return the accumulators of n afterstates."""
 
     def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
         """Add the values of the spawned states to the accumulators of ``len(spawned.spawns)`` afterstates."""
@@ -88,7 +88,7 @@ class Fold(Protocol):
         """Do the same for an exponent whose spawns all win."""
 
     def finish(self, acc: Array, spawns: Array, ends: Array | None) -> Array:
-        """The values of the afterstates; `ends` are those of `Spawned`."""
+        """Return the values of the afterstates; `ends` are those of `Spawned`."""
 
     def put(self, values: Array, position: int, found: Array) -> None:
         """Store the values `found` of afterstates from `position` on."""
@@ -111,7 +111,7 @@ class _Plain:
         return values
 
     def best_slide(self, spawned: Spawned, values: Array) -> Array:
-        """The largest value over the slides of each spawned state."""
+        """Return the largest value over the slides of each spawned state."""
         if spawned.best is not None:
             return spawned.best
         found = np.empty(spawned.n, dtype=self.best_type)
@@ -128,7 +128,7 @@ class _Plain:
         return np.zeros(n, dtype=self.accumulator)
 
     def best(self, spawned: Spawned, values: Array) -> Array:
-        """The value of each spawned state."""
+        """Return the value of each spawned state."""
         raise NotImplementedError
 
     def fold(self, acc: Array, exponent: int, found: Array, spawns: Array) -> None:
@@ -136,7 +136,7 @@ class _Plain:
         raise NotImplementedError
 
     def won(self) -> Any:
-        """The value of a won state, as `best` returns it."""
+        """Return the value of a won state, as `best` returns it."""
         return sentinels(self.game, self.objective)[1]
 
     def add(self, acc: Array, spawned: Spawned, values: Array) -> None:
@@ -174,7 +174,7 @@ class MeanFold(_Plain):
         return self.ended(found, spawned)
 
     def ended(self, found: Array, spawned: Spawned) -> Array:
-        """The values of states from those of their best slides."""
+        """Return the values of states from those of their best slides."""
         if self.objective.counts_end and spawned.ends is not None:
             # The spawned tile may be the largest.  A state is worth at least what its board is at an end.
             ends = np.maximum(spawned.ends, 1 << spawned.exponent)
@@ -338,7 +338,7 @@ class PolicyFold(MeanFold):
 
 
 def make_fold(game: Game, objective: Objective) -> Fold:
-    """The fold of an objective.  Raises `UsageError` if it does not fit the game."""
+    """Return the fold of an objective.  Raises `UsageError` if it does not fit the game."""
     objective.check(game)
     if objective.is_boolean:
         return BitFold(game, objective)

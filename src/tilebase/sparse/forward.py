@@ -149,7 +149,7 @@ class ForwardPass:
         return _result(self.folder.query, lines, complete=done)
 
     def cost(self) -> Work:
-        """The cost of the run so far."""
+        """Return the cost of the run so far."""
         self.work.flushes = self._team.flushes
         self.work.seconds["flush"] = self._team.flush_seconds
         return self.work
@@ -196,7 +196,7 @@ class ForwardPass:
         self.folder.journal.rewrite([*lines, {"complete": True}] if done else lines)
 
     def _checksum(self, line: dict[str, Any], kind: str) -> str | None:
-        """The checksum of a file that the journal lists; None if the file must be made again."""
+        """Return the checksum of a file that the journal lists; None if the file must be made again."""
         path, promised = self.folder.layer_path(kind, line["sum"]), line["files"].get(kind)
         return sound_checksum(path, LayerFile, self._meta(kind, line["sum"]), sum(line[kind]), promised)
 
@@ -243,7 +243,7 @@ class ForwardPass:
         return True
 
     def _goes_on(self) -> bool:
-        """Whether spawns lead from a finished layer to a new one."""
+        """Return whether spawns lead from a finished layer to a new one."""
         return not all(map(self.game.ended, self._sources))
 
     def _retire(self, total: int) -> None:
@@ -300,7 +300,7 @@ class ForwardPass:
         return self._line(total, counts, after_counts), size
 
     def _line(self, total: int, counts: Array, after_counts: Array) -> dict[str, Any]:
-        """The line of a layer in the journal."""
+        """Return the line of a layer in the journal."""
         line: dict[str, Any] = {"sum": total, "afterstates": _trim(after_counts), "files": self._files}
         for name, column in zip(
             ("states", "live", "winning", "raw_states", "raw_live"), counts.T, strict=True
@@ -309,7 +309,7 @@ class ForwardPass:
         return line
 
     def _make_shared(self, sharing: SharedCount, total: int, ranks: int) -> tuple[dict[str, Any], int]:
-        """As `_make`, by workers."""
+        """Make a layer as `_make` does, by workers."""
         since = time.perf_counter()
         self._files, size = {}, 0
         self._storage = [np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.uint64)]
@@ -378,7 +378,7 @@ class ForwardPass:
         return OVERHEAD + self._game_index.nbytes + 2 * 8 * KEPT_KEYS
 
     def _least_memory(self, size: int) -> int:
-        """Bytes that a layer of so many ranks needs at least; 0 for a small layer."""
+        """Return the bytes that a layer of so many ranks needs at least; 0 for a small layer."""
         if size <= sizes.SMALL_BITS:
             return 0
         bits = 16 * BitSet.least_words(size)
@@ -430,7 +430,7 @@ class ForwardPass:
         self.work.add("spawn", since)
 
     def _new_slides(self, states: BitSet) -> Slides:
-        """Memory for the slides of a layer, if they are to be recorded and enough is left."""
+        """Return the memory for the slides of a layer, if they are to be recorded and enough is left."""
         if self._recorded is None or self._recorded.full or not is_small(states):
             return maps.NO_SLIDES
         return self._slide_memory.take(states, len(self.game.shape), int(RECORDING * self.memory))
@@ -510,7 +510,7 @@ class ForwardPass:
     def _listed(
         self, indexed: IndexedLayer, boards: BitSet, counts: Array, kept: list[Array] | None, *, clear: bool
     ) -> Iterator[Array]:
-        """The keys of a set in order, as arrays; also counts them by largest exponent."""
+        """Yield the keys of a set in order, as arrays; also counts them by largest exponent."""
         lock = threading.Lock()
 
         def listed(span: tuple[int, int]) -> Array:
@@ -549,7 +549,7 @@ class ForwardPass:
             self._pace.report(total, step, self._done_states, share, new=self._run_states)
 
     def _share(self, total: int, done: float) -> float:
-        """The share of all states that is counted when the share `done` of a layer is counted."""
+        """Return the share of all states that is counted when the share `done` of a layer is counted."""
         at = bisect_left(self._sums, total), bisect_right(self._sums, total)
         before, until = (self._up_to[i] for i in at)
         here, after = until - before, self._up_to[-1] - until
@@ -558,7 +558,7 @@ class ForwardPass:
 
 
 def _least_arenas(size: int) -> int:
-    """Bytes that the arena of a thread needs at least, for a layer of so many ranks."""
+    """Return the bytes that the arena of a thread needs at least, for a layer of so many ranks."""
     return 4 * max(size >> block_bits_for(size), 256) * PAGE_BYTES
 
 
@@ -593,7 +593,7 @@ def count_in(
     written: dict[int, str] | None = None,
     recorded: RecordedSlides | None = None,
 ) -> CountResult:
-    """`count` in the folder of a run, which this process holds.
+    """Count in the folder of a run, which this process holds.
 
     `written` gets the checksums of the files of afterstates that this call writes, by sum, and `recorded` the
     slides of all states of small layers.

@@ -46,7 +46,7 @@ class Halves:
         _, (self.head_cells, self.tail_cells), self.parts = best
 
     def _split(self, cells: Cells) -> tuple[Cells, Cells] | None:
-        """The two parts of a half, each the stretch between cells that do not always hold the same.
+        """Return the two parts of a half, each the stretch between cells that do not always hold the same.
 
         They have about equally many such cells; None if a part would be too long for a table.
         """
@@ -59,18 +59,18 @@ class Halves:
         return None
 
     def _codes_of(self, cell: int) -> list[int]:
-        """The codes that a cell may hold, ascending, without an x that may be elsewhere."""
+        """Return the codes that a cell may hold, ascending, without an x that may be elsewhere."""
         held = cell in self.game.held
         return [
             code for code in self.game.codes(cell) if held or (code <= self.cap and not self.game.is_x(code))
         ]
 
     def _x_sets(self, cells: Sequence[int]) -> list[frozenset[int]]:
-        """Which of some cells may hold an x."""
+        """Return which of some cells may hold an x."""
         return self.game.x_placements(cells) if self._movable else [self.game.held.intersection(cells)]
 
     def _ways(self, cells: Sequence[int]) -> int:
-        """How many fillings some cells have."""
+        """Return how many fillings some cells have."""
         return sum(
             prod(len(self._codes[cell]) for cell in cells if cell not in x) for x in self._x_sets(cells)
         )

@@ -90,7 +90,7 @@ class Index(Halves):
         )
 
     def _filled(self, cells: Sequence[int]) -> _Half:
-        """All fillings of some cells, in key order."""
+        """Return all fillings of some cells, in key order."""
         if self._ways(cells) > TABLE_LIMIT:
             raise self._too_many(self._ways(cells))
         found = [self._filled_around(cells, k, held) for k, held in enumerate(self._x_sets(cells))]
@@ -152,7 +152,7 @@ class Index(Halves):
         del self._fillings
 
     def _usable(self, keys: Array) -> Array:
-        """Which heads a canonical board may have: no symmetry makes the known cells smaller."""
+        """Return which heads a canonical board may have: no symmetry makes the known cells smaller."""
         bits, h = np.uint64(self.game.bits), len(self.head_cells)
         mask = np.uint64((1 << self.game.bits) - 1)
         cell = [keys >> bits * np.uint64(h - 1 - c) & mask for c in range(h)]
@@ -175,7 +175,7 @@ class Index(Halves):
         return sum(a.nbytes for a in (*arrays, *self.part_tables)) + len(self.head_sum) * 32
 
     def sizes(self) -> dict[int, int]:
-        """The number of ranks of each layer, by sum."""
+        """Return the number of ranks of each layer, by sum."""
         weight = max(self._weight, 1)
         ranks = np.zeros(1)
         for x in range(self._movable + 1):  # with so many of the movable x in the head
@@ -193,7 +193,7 @@ class Index(Halves):
         }
 
     def layer(self, total: int) -> LayerIndex:
-        """The index of the layer of one sum."""
+        """Return the index of the layer of one sum."""
         base = np.empty(len(self.head_sum), dtype=np.uint64)
         heads = np.empty(len(self.head_sum), dtype=np.int64)
         starts = np.empty(len(self.head_sum), dtype=np.uint64)
@@ -205,11 +205,11 @@ class Index(Halves):
         return LayerIndex(total, int(size), base, heads, starts[:count].copy(), tail_sums)
 
     def ranking(self, layer: LayerIndex) -> Ranking:
-        """The tables with which kernels rank boards of a layer."""
+        """Return the tables with which kernels rank boards of a layer."""
         return Ranking(self.shifts, self.part_tables, layer.head_base, self.tail_rank)
 
     def listing(self, layer: LayerIndex) -> Listing:
-        """The tables with which kernels list boards of a layer."""
+        """Return the tables with which kernels list boards of a layer."""
         return Listing(
             layer.heads, layer.starts, layer.tail_sums, self.head_key, self.head_max,
             self.tail_start, self.tail_key, self.tail_max,

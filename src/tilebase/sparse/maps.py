@@ -42,7 +42,7 @@ RECENT_BITS = 14
 
 
 def is_small(boards: BitSet) -> bool:
-    """Whether a set is filled by one thread without arenas."""
+    """Return whether a set is filled by one thread without arenas."""
     return boards.size <= sizes.SMALL_BITS
 
 
@@ -86,7 +86,7 @@ class Worker:
         self._slots[: 1 << bits] = 0
 
     def target(self, boards: BitSet, indexed: IndexedLayer) -> Target:
-        """A set that this worker fills."""
+        """Return a set that this worker fills."""
         pages = self.arena.pages_for(boards.block_bits)
         return Target(indexed.ranking, is_small(boards), boards.bits, pages)
 
@@ -118,7 +118,7 @@ class IndexedLayer:
         self.listing = index.listing(layer)
 
     def source(self, boards: BitSet) -> Source:
-        """A set of boards of this layer, to be read."""
+        """Return a set of boards of this layer, to be read."""
         return Source(boards.bits, np.uint64(boards.first_rank), self.listing)
 
 
@@ -146,14 +146,14 @@ class GameIndex:
         return IndexedLayer(index, index.layer(total))
 
     def size(self, total: int) -> int:
-        """The number of ranks of the layer of one sum."""
+        """Return the number of ranks of the layer of one sum."""
         index = self.index_at(total)
         if self._sizes[0] is not index:
             self._sizes = index, index.sizes()
         return self._sizes[1].get(total, 0)
 
     def index_at(self, total: int) -> Index:
-        """The index that serves the layer of one sum."""
+        """Return the index that serves the layer of one sum."""
         cap = self._top if self.one_index else min(max(total.bit_length() - 1, 2), self._top)
         if self._index is None or self._index.cap < cap:
             self._index = None  # release the old tables first, to save memory

@@ -106,7 +106,7 @@ class LayerReader:
         self.potentials = word_potentials(game, self.merges)
 
     def keys_path(self, total: int) -> Path:
-        """The file of the afterstates of one sum; it does not exist if there are none."""
+        """Return the file of the afterstates of one sum; it does not exist if there are none."""
         return self.path / places.boards_file(total)
 
     def keys(self, total: int) -> Array:
@@ -121,7 +121,7 @@ class LayerReader:
         return keys
 
     def values(self, objective: Objective, total: int) -> Array:
-        """The values of one layer as floats, sentinels first."""
+        """Return the values of one layer as floats, sentinels first."""
         found = [np.zeros(FIRST)]
         found[0][[NONE, WON]] = sentinels(self.game, objective)
         path = self.keys_path(total)
@@ -133,7 +133,7 @@ class LayerReader:
         return np.concatenate(found)
 
     def layer(self, total: int) -> ReadLayer:
-        """The layer of one sum; it may be empty."""
+        """Return the layer of one sum; it may be empty."""
         return ReadLayer(self, total)
 
     def spawns(self, keys: Array, exponent: int) -> tuple[Array, Array]:
@@ -146,7 +146,7 @@ class LayerReader:
         return self.compiled.canonical(states), origin
 
     def random_spawns(self, keys: Array, exponent: int) -> tuple[Array, Array, Array]:
-        """`spawns`, and the probability of each."""
+        """Return `spawns`, and the probability of each."""
         states, origin = self.spawns(keys, exponent)
         empty = np.bincount(origin, minlength=len(keys))[origin]
         return states, origin, np.array(self.game.spawn_probabilities(exponent))[empty] / empty
@@ -169,7 +169,7 @@ def _word_potentials(game: Game, merge: str) -> Array:
 
 
 def merge_weights(keys: Array, *weights: Array) -> tuple[Array, ...]:
-    """The distinct keys, ascending, and the summed weights of equal keys: ``(keys, weights, ...)``."""
+    """Return the distinct keys, ascending, and the summed weights of equal keys: ``(keys, weights, ...)``."""
     if not len(keys):
         return (keys, *weights)
     order = np.argsort(keys, kind="stable")

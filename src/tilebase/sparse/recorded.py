@@ -71,11 +71,11 @@ class RecordedSlides:
         self._end += slides.nbytes
 
     def nbytes(self, total: int) -> int:
-        """Bytes of memory that the slides of one sum take; 0 if they are not recorded."""
+        """Return the bytes of memory that the slides of one sum take; 0 if they are not recorded."""
         return sum(array.nbytes for array in self._arrays(total))
 
     def take(self, total: int) -> Slides | None:
-        """The slides of one sum, if they are recorded.  Those of larger sums are given up."""
+        """Return the slides of one sum, if they are recorded.  Those of larger sums are given up."""
         if total not in self._layers:
             return None
         arrays, self._end = self._arrays(total), self._layers[total].begin

@@ -83,7 +83,7 @@ class SolveJob:
         return self._pass
 
     def _layers(self, engine: backward.BackwardPass, total: int) -> tuple[StoredBoards, backward.Above]:
-        """The boards of a layer, and the layers above; those of other sums are released."""
+        """Return the boards of a layer, and the layers above; those of other sums are released."""
         if total not in self._boards:
             for boards in self._boards.values():
                 boards.close()
@@ -110,11 +110,11 @@ class SharedLayers:
         self._job = SolveJob(there, game, objectives, sizes, release)
 
     def wants(self, n: int) -> bool:
-        """Whether a layer of n afterstates is large enough to be shared out."""
+        """Return whether a layer of n afterstates is large enough to be shared out."""
         return n >= SHARED_KEYS
 
     def parts(self, total: int, keys: StoredBoards) -> Iterator[backward.Part]:
-        """The parts of a layer, in order.  Raises what a worker raises."""
+        """Yield the parts of a layer, in order.  Raises what a worker raises."""
         spans = backward.spans_of(keys, self.executor.threads)
         pieces = [self._piece(total, number, span) for number, span in enumerate(spans)]
         try:

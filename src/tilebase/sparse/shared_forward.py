@@ -60,12 +60,12 @@ ROW = np.dtype([("first", "<u8"), ("keys", "<u8")])
 
 
 def blocks_of(size: int) -> int:
-    """How many blocks a layer of so many ranks has."""
+    """Return how many blocks a layer of so many ranks has."""
     return max(1, -(-size >> block_bits_for(size)))
 
 
 def least_arena(size: int) -> int:
-    """Bytes that the arena of a thread needs at least, for a layer of so many ranks."""
+    """Return the bytes that the arena of a thread needs at least, for a layer of so many ranks."""
     return 4 * max(blocks_of(size), 256) * PAGE_BYTES
 
 
@@ -80,7 +80,7 @@ class _Buffers:
         self.stream = np.zeros(0, dtype=np.uint8)
 
     def bits(self, words: int) -> Array:
-        """A window of so many words, cleared."""
+        """Return a window of so many words, cleared."""
         if len(self._bits) < words:
             self._bits = np.zeros(0, dtype=np.uint64)  # release the old memory first
             self._bits = np.zeros(words, dtype=np.uint64)
@@ -125,7 +125,7 @@ class _Window:
         return Source(self.bits, np.uint64(self.begin), self.indexed.listing)
 
     def keys(self, codes: int) -> tuple[Array, Array]:
-        """All boards in order, and how many have each largest exponent."""
+        """Return all boards in order, and how many have each largest exponent."""
         ones = np.empty(-(-len(self.bits) // PIECE_WORDS), dtype=np.uint64)
         rank.popcounts(self.bits, PIECE_WORDS, ones)
         n = int(ones.sum())
@@ -189,7 +189,7 @@ class CountJob:
         keep_states: bool,
         arena: int,
     ) -> None:
-        """`starts`: the canonical start boards by sum; `arena`: bytes of the arena of each thread."""
+        """Take `starts`, the canonical start boards by sum, and the bytes of the arena of each thread."""
         self._folder, self._game, self._starts = folder, game, starts
         self._options: dict[str, Any] = {"lookahead": lookahead, "keep_states": keep_states, "arena": arena}
         self._lookahead, self._keep_states, self._arena = lookahead, keep_states, arena
@@ -213,7 +213,7 @@ class CountJob:
             return self._encode(piece, file)
 
     def _at(self, total: int) -> IndexedLayer:
-        """The index of the layer that is made now."""
+        """Return the index of the layer that is made now."""
         with self._lock:
             if self._compiled is None:
                 self._compiled, self._game_index = CompiledGame(self._game), GameIndex(self._game)
@@ -341,13 +341,13 @@ class SharedCount:
         self._jobs: dict[int, CountJob] = {}
 
     def wants(self, size: int) -> bool:
-        """Whether a layer of so many ranks is large enough to be shared out."""
+        """Return whether a layer of so many ranks is large enough to be shared out."""
         return size >= SHARED_RANKS
 
     # -- memory ------------------------------------------------------------------------------
 
     def _each(self, tables: int) -> int:
-        """Bytes that a thread of a worker may take, beside the tables of the index."""
+        """Return the bytes that a thread of a worker may take, beside the tables of the index."""
         return (self.executor.memory - OVERHEAD - tables) // self.executor.threads_each
 
     def check_memory(self, size: int, tables: int) -> None:
@@ -478,7 +478,7 @@ class _Steps:
         return [piece.writes for piece in pieces], sizes
 
     def encode(self, kind: str, names: Sequence[str], sizes: Sequence[int]) -> Iterator[Chunk]:
-        """The chunks of a layer file, from the keys that some files hold one after the other."""
+        """Return the chunks of a layer file, from the keys that some files hold one after the other."""
         starts = [0, *accumulate(sizes)]
         chunks = -(-starts[-1] // CHUNK_KEYS)
         step = CHUNK_KEYS * min(JOB_CHUNKS, max(1, -(-chunks // (PIECES * self._shared.executor.threads))))

@@ -11,7 +11,7 @@ TABLE_BYTES = 60
 
 
 def ranks_of(boards: Any, symmetries: int) -> Any:
-    """About how many ranks a layer of so many boards has: heads that no canonical board has get none.
+    """Return about how many ranks a layer of so many boards has: heads that no canonical board has get none.
 
     Numbers or arrays of them.
     """
@@ -20,7 +20,7 @@ def ranks_of(boards: Any, symmetries: int) -> Any:
 
 
 def directory_bytes(ranks: int) -> int:
-    """The bytes of a directory: a word of bits and a position of 32 bits for 64 ranks."""
+    """Return the bytes of a directory: a word of bits and a position of 32 bits for 64 ranks."""
     return 12 * (ranks // 64 + 1)
 
 

@@ -76,7 +76,7 @@ def checkerboard(
     began = time.perf_counter()
 
     def left() -> float | None:
-        """The time that is left for all that follows."""
+        """Return the time that is left for all that follows."""
         return None if seconds is None else max(seconds - (time.perf_counter() - began), 0.0)
 
     verdicts = [

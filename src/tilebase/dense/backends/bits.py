@@ -61,7 +61,7 @@ class Matrices:
     """
 
     def __init__(self, units: int, outer: Array, inner: Array) -> None:
-        """`outer[h]` and `inner[h]`: how many halves of the board have the sum h."""
+        """Return `outer[h]` and `inner[h]`: how many halves of the board have the sum h."""
         self.units = units
         columns = np.zeros(len(outer), dtype=np.int64)
         first, last = max(0, units - len(inner) + 1), min(units + 1, len(outer))
@@ -76,7 +76,7 @@ class Matrices:
         self.size = int(ends[-1])
 
     def jobs(self) -> list[Array]:
-        """Sums of outer halves, those with most boards first."""
+        """Return the sums of outer halves, those with most boards first."""
         order = np.argsort(-self.boards, kind="stable")[: np.count_nonzero(self.boards)]
         before = np.cumsum(self.boards[order]) - self.boards[order]
         cuts = np.flatnonzero(np.diff(before // JOB_BOARDS)) + 1
@@ -119,7 +119,7 @@ class Words:
 
 
 def _counts(index: PerfectIndex) -> list[tuple[Array, Array]]:
-    """How many outer and inner halves have each sum: top and bottom, left and right."""
+    """Return how many outer and inner halves have each sum: top and bottom, left and right."""
     a, b, c, d = index.parts
     return [(half_counts(a, b), half_counts(c, d)), (half_counts(a, c), half_counts(b, d))]
 
@@ -144,7 +144,7 @@ class BitLayer:
         return self.words[: self.map.size]
 
     def buffer(self) -> Array:
-        """Memory for the words, to be given to `load`."""
+        """Return the memory for the words, to be given to `load`."""
         return self.data
 
     def load(self, words: Array) -> None:
@@ -168,7 +168,7 @@ class BitLayer:
         return kernels.Matrices(self.words, self.map.at, self.map.wide)
 
     def value(self, rank: int) -> int:
-        """Whether one board is won."""
+        """Return whether one board is won."""
         index, (top, bottom) = self._rules.index, self._rules.rows
         board = index.unrank(self._total, rank)
         (a, ia), (b, ib), (c, ic), (d, id_) = (part.position(board) for part in index.parts)
@@ -181,7 +181,7 @@ class BitLayer:
         return int(word) >> (column & 63) & 1
 
     def summary(self) -> ChunkSummary:
-        """What is to be known of the values."""
+        """Return what is to be known of the values."""
         won, boards = int(kernels.count_ones(self.data)), int(self.map.boards.sum())
         return float(won == boards), float(won > 0), float(won), won, boards - won
 
@@ -207,7 +207,7 @@ class Bits:
             kernels.number_targets(half)
 
     def layer(self, source: Source) -> BitLayer:
-        """Memory for a whole layer."""
+        """Return the memory for a whole layer."""
         assert source.blocks == WHOLE, "matrices of bits are not cut"
         blocks = Matrices(self._rules.index.units(source.total), *self._counts[0])
         return BitLayer(source.total, blocks, self._rules, self._memory)
@@ -254,7 +254,7 @@ class Bits:
         return do
 
     def _columns(self, units: int, afters: kernels.Matrices, by_left: kernels.Matrices) -> Job:
-        """States that are won by a slide along columns, by the left half."""
+        """Return the states that are won by a slide along columns, by the left half."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
         def along_columns(job: Array, scratch: kernels.Scratch) -> None:
@@ -266,7 +266,7 @@ class Bits:
         return alike if self._alike else along_columns
 
     def _rows(self, units: int, layer: kernels.Matrices, by_left: kernels.Matrices) -> Job:
-        """All states that are won, written over the afterstates."""
+        """Return all states that are won, written over the afterstates."""
         (top, bottom), (left, right) = self._rules.rows, self._rules.columns
 
         def along_rows(job: Array, scratch: kernels.Scratch) -> None:
@@ -284,14 +284,14 @@ def _above(spawns: AllSpawns, units: int, states: BitLayer) -> kernels.Above:
 
 
 def _are_alike(index: PerfectIndex) -> bool:
-    """Whether to exchange B and C, cell by cell, is a symmetry of the game."""
+    """Return whether to exchange B and C, cell by cell, is a symmetry of the game."""
     a, b, c, d = (part.cells for part in index.parts)
     images = dict(zip(a + b + c + d, a + c + b + d, strict=False))
     return len(b) == len(c) and tuple(images[cell] for cell in sorted(images)) in symmetries(index.game)
 
 
 def _scratch(words: Words, index: PerfectIndex) -> kernels.Scratch:
-    """What a thread works in."""
+    """Return what a thread works in."""
     transposed, taken, back, other = (np.empty(words.matrix + 1, dtype=WORD) for _ in range(MATRICES))
     first_row, second_row, third_row = (np.empty(words.row, dtype=WORD) for _ in range(3))
     square = np.empty(64 * kernels.LANES, dtype=WORD)

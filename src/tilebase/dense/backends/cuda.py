@@ -71,12 +71,12 @@ class DeviceLayer(DenseLayer):
         self.values[:FIRST].copy_to_device(backup.front)
 
     def numpy(self) -> Array:
-        """A copy of the values, sentinels first."""
+        """Return a copy of the values, sentinels first."""
         found: Array = self.values.copy_to_host()
         return found
 
     def buffer(self) -> Array:
-        """Memory for the values of the boards, to be given to `load`."""
+        """Return the memory for the values of the boards, to be given to `load`."""
         return np.empty(self.map.size, dtype=self.values.dtype)
 
     def load(self, values: Array) -> None:
@@ -110,7 +110,7 @@ class Cuda:
         self._sides = {step: self._put(rules.side(step)) for step in (Step.ROWS, Step.COLUMNS)}
 
     def _put(self, value: Any) -> Any:
-        """The same with all its arrays on the device."""
+        """Return the same with all its arrays on the device."""
         if isinstance(value, dict):
             return {key: self._put(one) for key, one in value.items()}
         if isinstance(value, tuple):

@@ -36,7 +36,7 @@ class Layer(Protocol):
         """The values as a file has them, in the order of ranks or of the backend's layout."""
 
     def buffer(self) -> Array:
-        """A buffer of the size of `data`, to be filled and passed to `load`."""
+        """Return a buffer of the size of `data`, to be filled and passed to `load`."""
 
     def load(self, values: Array) -> None:
         """Take all values."""
@@ -45,7 +45,7 @@ class Layer(Protocol):
         """Give all boards one value."""
 
     def value(self, rank: int) -> Any:
-        """The value of one board."""
+        """Return the value of one board."""
 
     def summary(self) -> ChunkSummary | None:
         """What is to be known of the values, if the layer counts them faster than one by one; else None."""
@@ -73,7 +73,7 @@ class Backend(Protocol[L]):
         """The order of the steps of a layer."""
 
     def layer(self, source: Source) -> L:
-        """Memory for some blocks of a layer, with anything in it.  Raises `ResourceError`."""
+        """Return the memory for some blocks of a layer, with anything in it.  Raises `ResourceError`."""
 
     def do(self, step: BlockStep, reads: Sequence[L], writes: L, work: DenseWork, tell: Tell) -> None:
         """Do a step: `reads` and `writes` are the layers that it names, in their order.

@@ -102,7 +102,7 @@ class Threads:
         self._sizes = lru_cache(maxsize=1)(rules.index.block_sizes)  # for all steps of a layer
 
     def layer(self, source: Source) -> DenseLayer:
-        """Memory for the values of some blocks of a layer."""
+        """Return the memory for the values of some blocks of a layer."""
         index = self._rules.index
         return DenseLayer(index.layer(source.total, source.mask(index)), self._backup, self._memory)
 
@@ -161,7 +161,7 @@ class Threads:
 
 
 def _packed(folding: Folding) -> Folding:
-    """The same, as the kernels read it from memory."""
+    """Return the same, as the kernels read it from memory."""
     spawns = {
         exponent: (packed(a), packed(b), packed(c), packed(d))
         for exponent, (a, b, c, d) in folding.spawns.items()
@@ -170,7 +170,7 @@ def _packed(folding: Folding) -> Folding:
 
 
 def _scratch(rules: DenseRules, backup: Backup) -> kernels.Scratch:
-    """What a thread works in."""
+    """Return what a thread works in."""
     size = scratch_boards(rules.index)
     slides = max(len(rules.rows.outer.table), len(rules.columns.outer.table))
     classes = max(len(part.sums) for part in rules.parts)
